@@ -50,7 +50,7 @@ Duration SaveSpeeds::until_durable() const {
 
 DrainStep next_in_drain(const DrainFacts& facts, bool can_be_replaced) {
   const DrainPlan plan = plan_with_one_save(facts, can_be_replaced);
-  // A process that can be replaced leaves when the margin begins, although a save could still be tried.
+  // A process that a replacement follows leaves when the margin begins, although a save could be tried.
   const auto may_wait = [&](const DrainStage& stage) {
     return plan.leave > Duration(0) && stage.end <= plan.leave;
   };
@@ -61,7 +61,7 @@ DrainStep next_in_drain(const DrainFacts& facts, bool can_be_replaced) {
   const auto next = std::find_if(plan.stages.begin(), plan.stages.end(), is_save);
   if (plan.leave <= Duration(0) && next == plan.stages.end()) {
     // If this process leaves while it writes its pack, the whole checkpoint is lost. Another step therefore
-    // begins only if it ends in time.
+    // begins only if that step ends in time.
     const Duration at_the_next = facts.left - facts.step;
     const bool may_stay = facts.staged_bytes > 0 && at_the_next > std::max(facts.margin, Duration(0)) / 2;
     return may_stay ? DrainStep::kTrainOn : DrainStep::kLeave;

@@ -61,7 +61,7 @@ DrainPlan plan_drain(const DrainFacts& facts) {
     return plan;
   }
   if (!facts.has_saved) busy = add(DrainAct::kFullSave, busy, needs.full);
-  // Adds a last full save, with the steps that are made until then.
+  // Adds a last full save, and training until that save.
   const Duration last = usable - needs.full;
   const bool brings_steps = facts.has_saved || last > busy;
   if (brings_steps) add(DrainAct::kFullSave, last, needs.full);

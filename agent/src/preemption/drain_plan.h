@@ -2,8 +2,8 @@
 // the remaining time, sizes, and the measured speeds of copies and disks. The plan begins no action that
 // cannot end in time.
 //
-// plan_drain() is called again after every step until the process leaves. New measurements therefore count,
-// and a notice that is withdrawn costs nothing, because training has continued.
+// plan_drain() is called again after every step until the process leaves. New measurements therefore change
+// the plan, and a notice that is withdrawn costs nothing, because training has continued.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ struct DrainFacts {
   double disk_bytes_per_second = 0;  // to where a checkpoint outlives the node; 0: not measured
   Duration step{0};                  // the longest recent one; a save begins between two steps
   Duration commit{0};  // from the last byte of all ranks to the manifest, the longest recent one
-  // Whether a save was made since this notice. If no save was made, the first save is made at once, while
-  // saving still works. Pass true if the deadline was known from the start (a time limit).
+  // Whether a save was made since this notice of the end came. If no save was made, the first save is made at
+  // once, while saving still works. Pass true if the deadline was known from the start (a time limit).
   bool has_saved = false;
 };
 
@@ -46,7 +46,7 @@ enum class DrainAct {
   kFlushStaged,
   kFullSave,
   // A tried save is a full save that ends in time at the measured speeds, but not with kPessimism applied. If
-  // the tried save does not end in time, this costs no further step.
+  // the tried save does not end in time, no further step is lost.
   kTrySave,
 };
 

@@ -1,5 +1,5 @@
 // Notices: announcements that this process will be ended, each with its source and its time. Several notices
-// may hold at once, and each may be withdrawn. The earliest deadline counts.
+// may be in force at once, and each may be withdrawn. The notice with the earliest deadline counts.
 #pragma once
 
 #include <map>
@@ -28,7 +28,7 @@ class Notices {
  public:
   // Replaces an earlier notice of the same source. Returns whether the earliest deadline is now earlier.
   bool give(std::string_view source, Notice notice);
-  // Withdraws a source's notice. Returns whether it existed. A signal cannot be withdrawn; an order can.
+  // Withdraws a source's notice. Returns false if there was none. A signal cannot be withdrawn; an order can.
   bool retract(std::string_view source);
 
   [[nodiscard]] const Notice* find(std::string_view source) const;  // nullptr: no notice of this source
@@ -44,7 +44,7 @@ class Notices {
 struct KnownEnds {
   std::optional<std::string_view> slurm_job_end_time;  // SLURM_JOB_END_TIME: seconds since 1970
   std::optional<std::string_view> time_limit;          // --time-limit: "4h"
-  // RATOON_TIME_LIMIT_SINCE: when the time limit began, in seconds since 1970; if unset, at `began`.
+  // RATOON_TIME_LIMIT_SINCE: begin of the time limit, in seconds since 1970; if unset, `began`.
   std::optional<std::string_view> time_limit_since{};
   bool ends_run = false;  // these are the ends of a run on this machine, with all of its processes
   Timestamp began;

@@ -84,7 +84,7 @@ std::string draw(const BarState& state, std::size_t columns, Glyphs glyphs) {
   return draw_utf8(share_of(state, inner * kEighths), inner);
 }
 
-// A part of the bar's line. Parts are listed from left to right; the highest rank is left out first.
+// A part of the bar's line. If the line is too long, the part with the highest rank is left out first.
 struct Item {
   std::string text;  // ASCII; empty: the bar itself
   int rank = 0;

@@ -21,7 +21,7 @@ struct BarState {
   std::optional<std::uint64_t> durable{};
 };
 
-// Returns the rate since begin_at; nullopt while no step was made since then.
+// Returns the steps per second since begin_at; nullopt while no step was made since then.
 [[nodiscard]] std::optional<double> rate_per_second(const BarState& state);
 // Returns the time left at the current rate; nullopt if rate or total is not known.
 [[nodiscard]] std::optional<Duration> time_left(const BarState& state);

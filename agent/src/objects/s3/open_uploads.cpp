@@ -29,7 +29,7 @@ Result<std::uint64_t> abort_open_uploads(S3Client& client, const std::string& pr
       return Error(ErrorKind::kCorrupted,
                    what + ": the list does not end, because a page names itself as the next page");
     page = *std::move(decoded);
-    // Uses the store's clock, since the store sets the times of the uploads. The store's clock has a
+    // Uses the store's clock, since the store sets the times of the uploads. The clock of the store has a
     // resolution of one second.
     const WallTime now =
         parse_http_date(answer->headers.get("Date")).value_or(client.dependencies().clock->wall_now());

@@ -36,8 +36,8 @@ struct CallOptions {
   std::function<bool(const http::Response&)> accepts{};
   // Returns an error if a reply with status 2xx is wrong. The client then repeats the call.
   std::function<std::optional<Error>(const http::Response&)> doubts{};
-  // If a reply was lost, returns the error that explains the loss, if any. `explains` runs for each lost
-  // reply, before the call is repeated.
+  // If the reply to a request was lost, `explains` returns the error that caused the loss, if it is known.
+  // `explains` runs for each lost reply, before the call is repeated.
   std::function<std::optional<Error>()> explains{};
   bool may_fail_late = false;                 // S3 may reply 200 at once and report a failure in the body
   std::uint32_t* requests = nullptr;          // counts the requests that were sent

@@ -203,8 +203,8 @@ Result<UploadRound::Completed> UploadRound::judge_completed(const http::Response
                                               checksum_text(crc32c_) + "'; remove it");
     }
   }
-  // Success is not proved, or the upload does not exist. An earlier request may have completed the upload,
-  // the store may still be completing it, or it was aborted and another writer made the object.
+  // The reply does not prove success, or the upload does not exist. An earlier request may have completed the
+  // upload, the store may still be completing it, or it was aborted and another writer made the object.
   const auto found = writer_.look(source_, crc32c_, says_done || completions_ > 1, options);
   if (!found) return found.error();
   if (*found == S3Writer::Found::kOurs) return Completed::kDone;

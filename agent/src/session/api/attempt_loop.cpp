@@ -44,7 +44,7 @@ void settle(checkpoint::Saver& saver) {
   for (const std::string& event : saver.poll().events) session::say(event);
 }
 
-// Returns the meters after setting their ledgers: the endpoint must not serve meters without ledgers.
+// Sets the meters' ledgers and returns the meters: the endpoint must not serve meters without ledgers.
 const metrics::Meters& with_ledgers(metrics::Meters& meters,
                                     const std::shared_ptr<session::TimeAccounts>& accounts) {
   meters.ledger = [accounts] { return session::seconds_of(accounts->of_process()); };
@@ -55,16 +55,16 @@ const metrics::Meters& with_ledgers(metrics::Meters& meters,
   return meters;
 }
 
-// Sets the checkpoint aside, so that no later start tries it again. The only remaining checkpoint is not set
-// aside: if all are damaged, the machine is the cause. If this fails, the run goes on, because the process
-// remembers the damaged checkpoint.
+// Sets the damaged checkpoint aside, so that no later start tries it again. The only remaining checkpoint is
+// not set aside: if all are damaged, the machine is the cause. If the move fails, the run goes on, because
+// the process remembers the damaged checkpoint.
 void set_aside(const session::CheckpointLocations& places, const CheckpointUnreadable& why) {
   const auto inventory = places.inventory();
   if (inventory && inventory->complete.size() >= 2) places.set_aside(why.id, why.what());
 }
 
-// Returns a hint on how to continue a stopped run. Only one rank prints the hint. Under a coordinator the
-// user typed another command than the command of this process.
+// Returns a hint on how to continue a stopped run. Only one rank prints the hint. Under a coordinator no hint
+// is printed, because the user typed another command than the command of this process.
 std::string how_to_go_on(const Options& options, const Session::Engine& engine) {
   if (engine.assignment().rank.value() != 0 || !options.member.coordinator_url.empty()) return "";
   if (options.overwrite) return "; the same command without --overwrite goes on";
@@ -77,9 +77,9 @@ bool is_for_good(const Failure& why) {
          why.exit_code == static_cast<int>(ExitCode::kCheckpointsBad);
 }
 
-// Returns the result of `act`, which runs before this process has a link. If `act` fails for good, the ranks
-// that wait for this process get the reason. (Invalid options are invalid on all ranks, and name no folder to
-// meet in.)
+// Returns the result of `act`, which runs before this process has a link. If
+// `act` fails for good, its error is written for the ranks that wait for this
+// process.
 template <class Act>
 auto with_group_informed(const Options& options, const Act& act) {
   try {

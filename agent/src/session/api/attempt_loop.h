@@ -28,7 +28,7 @@ namespace ratoon {
 
 class Session::AttemptLoop {
  public:
-  // How many attempts the process may make: one (a session in place) or any number.
+  // How many attempts the process may make: one (without train()) or any number.
   enum class HowMany { kOne, kAny };
   // The constructor starts the objects that outlive attempts. Throws Failure.
   explicit AttemptLoop(Options options, HowMany how_many = HowMany::kAny);
@@ -42,8 +42,8 @@ class Session::AttemptLoop {
   // Ends a run whose training is done: commits its saves, waits for copies, and reports the completion.
   void complete(Engine& engine);
 
-  // Call end() in the handler of an exception that ended the attempt. Returns if another attempt follows; if
-  // not, throws the exception that ends the process.
+  // Call end() in the handler of an exception that ended the attempt. If another attempt follows, end()
+  // returns; if not, end() throws the exception that ends the process.
   void end(Engine& engine);
   // Does the same as end() for an exception that is not handled yet, prints why the process ends, and returns
   // its exit code: the process can only end.

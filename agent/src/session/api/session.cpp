@@ -138,7 +138,7 @@ bool Session::save_best(std::string_view name, double value, const KeepBest& how
 
 void Session::agree() {
   if (world_size() == 1) return agree(requests());
-  // A bit of the result is set if any rank has set it.
+  // A bit of the result is 1 if at least one rank has set that bit.
   constexpr std::size_t kBits = 32;
   std::array<double, kBits + kNumbers> all{};
   const std::uint32_t own = requests();
@@ -206,7 +206,7 @@ Session::PhaseScope::PhaseScope(Session& session, Phase phase)
 }
 
 // While an exception unwinds the stack, the program leaves the attempt. The time until the attempt's end then
-// counts for the scope's phase.
+// counts for this scope's phase.
 Session::PhaseScope::~PhaseScope() {
   if (std::uncaught_exceptions() == exceptions_ && !is_unfinished_)
     session_.engine_->enter_within_step(static_cast<ProcessPhase>(outer_));

@@ -9,8 +9,8 @@
 
 namespace ratoon {
 
-// The exception that the session itself throws to end this attempt. An Interrupted of another type may be the
-// program's own, or kept from an earlier attempt.
+// The exception that the session itself throws to end this attempt. A thrown Interrupted of another type may
+// be the program's own, or kept from an earlier attempt.
 class AttemptOver : public Interrupted {
  public:
   AttemptOver(Attempt which, const std::string& why) : Interrupted(why), attempt(which) {}

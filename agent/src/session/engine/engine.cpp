@@ -179,7 +179,7 @@ std::uint32_t Session::Engine::take_agreed() {
          "all ranks combined by bitwise or");
   }
   // If the program calls agree() once a step, its requests take effect one step later, even with one process.
-  // Requests thus take effect in the same step in a world of any size.
+  // A request thus takes effect in the same step, however many processes the world has.
   return agreed | requests_.end_step(has_program_agreed || assignment_.world_size > 1
                                          ? session::TakesEffect::kOneStepLater
                                          : session::TakesEffect::kAtOnce);

@@ -42,8 +42,8 @@
 
 namespace ratoon {
 
-// This rank cannot read the checkpoint from which all ranks should resume: it is damaged or missing. For the
-// training function this is like any other change of the world. The next attempt resumes from an older
+// This rank cannot read the checkpoint from which all ranks should resume: it is damaged or missing. The
+// training function sees this like any other change of the world. The next attempt resumes from an older
 // checkpoint.
 class CheckpointUnreadable : public AttemptOver {
  public:
@@ -118,7 +118,7 @@ class Session::Engine : private data::WaitListener {
   void still_alive() { enter_within_step(position_.phase); }
   // Returns whether the training function may return, because the run is at its end.
   [[nodiscard]] bool is_done() const { return schedule_ && schedule_->is_over(); }
-  // Returns whether the last step was saved. While the last step ends, the program may still act in it.
+  // Returns whether the last step was saved. While the last step ends, the result is false.
   [[nodiscard]] bool is_past_end() const { return is_done() && !is_ending_step_; }
   // refuse_early_return() is called if the training function returned too early. Throws the loss or the
   // notice that explains the return, or an error of the program if nothing explains it.
@@ -133,8 +133,8 @@ class Session::Engine : private data::WaitListener {
   // finish() is called if the training function returned at the run's end. When finish() returns, the
   // checkpoint of the last step is committed.
   void finish();
-  // Throws if the process was asked to leave before the work after finish() is done. A later start does the
-  // remaining work.
+  // Throws if the process was asked to leave before the work after finish() is done. If it was, a later start
+  // does that work.
   void leave_if_told();
 
   [[nodiscard]] Rendezvous rendezvous() const;
@@ -171,7 +171,7 @@ class Session::Engine : private data::WaitListener {
   void end_wait() override { enter_within_step(waited_from_); }
   void note_failure(std::exception_ptr failure) override { failed_wait_ = std::move(failure); }
   void restore();
-  // `name` is that of the checkpoint in messages. Returns the name of the tier. Throws a Failure.
+  // `name` stands for the checkpoint in messages. Returns the name of the tier. Throws a Failure.
   using ReadCheckpoint =
       std::function<Result<void>(checkpoint::CheckpointReader& reader, const std::string& name)>;
   std::string read_checkpoint(const ReadCheckpoint& read);
@@ -179,8 +179,8 @@ class Session::Engine : private data::WaitListener {
                                                       const session::CheckpointLocations::Load& load);
   // Waits for `time`, or less if the attempt ends.
   void pause_in_load(Duration time);
-  // Call pass_over_skipped() after restore(). Moves the streams past samples that rollbacks skip. A new
-  // rollback is recorded before any other record.
+  // Call pass_over_skipped() after restore(). Moves the streams past samples that rollbacks skip. The
+  // rollback of this attempt is recorded before anything else is.
   void pass_over_skipped();
   void keep_rollbacks();
   [[nodiscard]] Stream& stream_to_skip_in() const;
@@ -201,10 +201,10 @@ class Session::Engine : private data::WaitListener {
   void show(const std::vector<session::RankMeans::Mean>& means);
   void check_followed_stream() const;
   void begin_schedule(Until until);
-  // Calls on_epoch_end() for the epochs that the last step ended. The last step began at `samples_before`.
+  // Calls on_epoch_end() for the epochs that the last step ended. `samples_before` is the position before it.
   void end_epochs(std::uint64_t samples_before);
-  // Ends the run where it ended early before, unless the user now set another end, which is a request to
-  // continue.
+  // If the run ended early in an earlier start, ends it there again, unless the user has set another end,
+  // which is a request to continue.
   void keep_early_end();
   // Prints a sentence without breaking the line of the progress bar.
   void say(const std::string& sentence) const;
@@ -217,8 +217,8 @@ class Session::Engine : private data::WaitListener {
   [[nodiscard]] std::optional<checkpoint::RunRecord> run_record(std::uint32_t agreed);
   [[nodiscard]] checkpoint::EarlyEnd early_end(const std::string& reason) const;
   [[noreturn]] void refuse_early_end(const std::string& ended_by, const std::string& how_to_end);
-  // For an attempt that the program ended. Waits for the reason (such as a lost rank), which may arrive
-  // later, and throws it. If no reason arrives, returns until when to wait for a save in progress.
+  // Call it if the program ended the attempt. Waits for the reason (such as a lost rank), which may arrive
+  // later, and throws it. If no reason arrives, returns the time until which to wait for a save in progress.
   Timestamp wait_for_news(const std::string& ended_by);
   [[nodiscard]] std::exception_ptr classify_interruption(const Interrupted& thrown);
   [[nodiscard]] bool has_end() const;
@@ -230,16 +230,16 @@ class Session::Engine : private data::WaitListener {
   // Waits until the save in progress is committed, but not beyond `give_up`.
   [[nodiscard]] std::string describe_saved_by(Timestamp give_up);
   void note_commit(Step step, Duration ago);
-  // Returns whether a save is in progress, which may be that of a hand-over. A further save on request must
-  // wait until the save in progress ends.
+  // Returns whether a save is in progress, for example the save of a hand-over. A further save on request
+  // must wait until the save in progress ends.
   [[nodiscard]] bool is_save_under_way() const;
   void note_saves_under_way();
-  // Reports a checkpoint as durable until reading it back fails.
+  // Reports a checkpoint as durable unless reading it back has failed.
   void take_durable(const checkpoint::SaveProgress& progress);
   void show_durable();
   // Reads the state of the saves. Throws if too many saves in a row failed.
   checkpoint::SaveProgress look_at_saves();
-  // Waits until every save is committed. Returns false after `at_most`, or if the newest save failed.
+  // Waits until every save is committed. Returns false if `at_most` has passed, or if the newest save failed.
   [[nodiscard]] bool wait_for_commits_in_any_world(Duration at_most);
   // Waits, at the end of the run, for the last checkpoint. Throws as check() does, if the process was asked
   // to leave, and if no file of the checkpoint has changed for longer than patience_at_end().
@@ -247,7 +247,7 @@ class Session::Engine : private data::WaitListener {
   using LookAtWait = std::function<void(const checkpoint::SaveProgress&)>;
   [[nodiscard]] bool wait_until_committed(std::optional<Duration> at_most, const LookAtWait& look);
   [[nodiscard]] Duration patience_at_end() const;
-  // `leaves` holds, between calls, the time by which to leave. It begins empty.
+  // `leaves` keeps, between calls, the time by which this process leaves. It begins empty.
   void leave_in_time(std::optional<Timestamp>& leaves, Timestamp now);
   void fail_if_stuck(const checkpoint::SaveProgress& progress) const;
   // Waits for the commit of the checkpoint that was just saved, and throws Interrupted.
@@ -255,7 +255,7 @@ class Session::Engine : private data::WaitListener {
   // Waits for the commit of the checkpoint that was just saved, and ends the process by a Failure.
   [[noreturn]] void stop(std::uint32_t agreed);
   void leave_if_drained();
-  // Returns whether a checkpoint of save_best() is missing: its save failed, or it was set aside.
+  // Returns whether a checkpoint that save_best() keeps is missing: its save failed, or it was set aside.
   [[nodiscard]] bool is_missing(const checkpoint::CheckpointId& id);
   void say_best();
   void say_that_it_is_finished();

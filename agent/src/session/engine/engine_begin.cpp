@@ -22,7 +22,7 @@ using session::fail;
 
 namespace {
 
-// A run that ended early has answered the request to finish. If the run continues to another end, the old
+// If a run ended early by finish(), its request is fulfilled. If that run continues to another end, the old
 // request no longer counts.
 checkpoint::PendingRequests wishes_left(const checkpoint::RunRecord& resumed) {
   checkpoint::PendingRequests left = resumed.requests;
@@ -39,7 +39,7 @@ bool is_not_found(const Result<std::string>& restored) {
   return !restored && restored.error().kind() == ErrorKind::kNotFound;
 }
 
-// A location that cannot be listed now counts as empty.
+// A location that cannot be listed at present counts as empty.
 bool is_listed_here(const Result<checkpoint::Inventory>& found, const ResumePoint& point) {
   if (!found) return false;
   return std::ranges::any_of(std::array{&found->complete, &found->damaged, &found->given_up},
@@ -139,7 +139,7 @@ void Session::Engine::keep_early_end() {
     say(what + "; set another end (--max-duration) to continue, or --overwrite true to begin anew");
 }
 
-// A run takes no ledger from an older run of the same name. An unreadable ledger begins at zero.
+// The ledger of an older run of the same name is not continued. Begins at zero if the ledger cannot be read.
 void Session::Engine::carry_ledger_over() {
   std::optional<session::LastRecord> last;
   if (history_disk_ && (assignment_.resume || !options_.overwrite)) {
@@ -180,8 +180,8 @@ void Session::Engine::count_replay() {
   show_progress();
 }
 
-// Another rank has listed the checkpoint. Because a shared file system's caches may show a new file late on
-// this machine, the function lists the location until it has the checkpoint.
+// Another rank has listed the checkpoint that this rank must load. The caches of a shared file system may
+// show a new file late here, so the function lists the location until the checkpoint is there.
 Result<std::string> Session::Engine::restore_once_seen(const std::string& name,
                                                        const session::CheckpointLocations::Load& load) {
   auto restored = places_.restore(assignment_, load);
@@ -266,8 +266,8 @@ void Session::Engine::restore() {
 }
 
 void Session::Engine::begin_new_run() {
-  // A job with --overwrite begins anew only once. The job's coordinator decides in which attempt: that
-  // attempt's assignment has no checkpoint to resume.
+  // A job with --overwrite begins anew only once. The coordinator decides in which attempt: its assignment
+  // then has no checkpoint to resume.
   const bool is_requested = options_.overwrite && !options_.member.coordinator_url.empty();
   if (is_requested && is_first()) places_.begin_anew(assignment_.attempt);
   if (options_.load_from.empty()) return;

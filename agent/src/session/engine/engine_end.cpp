@@ -22,7 +22,7 @@ using session::fail;
 
 namespace {
 
-// How long to wait for a save in progress after the program left its loop.
+// How long to wait for a save in progress after the program left its loop over steps.
 constexpr auto kLeavingPatience = std::chrono::seconds(10);
 constexpr auto kNewsPause = std::chrono::milliseconds(10);
 constexpr auto kLastCommitPatience = std::chrono::seconds(60);
@@ -102,8 +102,8 @@ Timestamp Session::Engine::wait_for_news(const std::string& ended_by) {
   return give_up;
 }
 
-// Programs may throw an Interrupted because one of their own collectives failed. A program can thus know of a
-// lost rank before the session does.
+// Programs may throw an Interrupted because one of their own collectives failed. A program can therefore know
+// of a lost rank before the session knows.
 std::exception_ptr Session::Engine::classify_interruption(const Interrupted& thrown) {
   const auto* of_session = dynamic_cast<const AttemptOver*>(&thrown);
   if (of_session != nullptr && of_session->attempt == assignment_.attempt) return std::current_exception();
@@ -173,10 +173,10 @@ void Session::Engine::end_in_place() {
     refuse_early_end(called, "let the loop end where step_done() is false or is_over() is true; ");
   }
   if (!told) schedule_->end_before_time();
-  // Requests that came after the last save belong to this step's checkpoint; finish() serves them.
+  // Requests that came after the last save belong to this step's checkpoint; finish() handles them.
   if (saved_step_ != position_.step) save(told ? 0 : requests_.end_run());
   if (!told) return;
-  // The wait goes on even if the world changes, because other ranks may leave in another step.
+  // The wait goes on even if the world changes, because other ranks may leave the world in another step.
   static_cast<void>(wait_for_commits_in_any_world(drain_->time_to_commit(clock_.now())));
   fail(*told, called + kToldToLeave + describe_saved());
 }
@@ -197,7 +197,7 @@ void Session::Engine::refuse_step_after_end() {
        made + ": let the loop end where step_done() is false or is_over() is true; " + describe_saved());
 }
 
-// Only ranks whose program asked for the end know the reason, so only they report it.
+// Only ranks whose program asked for the end of the run know the reason, so only they report it.
 void Session::Engine::tell_finish_reason(const std::string& reason) {
   position_.finish_reason = cut_text(as_utf8(reason), kFinishReasonBytesMax);
 }

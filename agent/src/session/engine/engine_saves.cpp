@@ -26,7 +26,7 @@ constexpr int kTimesOwn = 2;  // a rank waits for others this many times as long
 constexpr auto kWorkOfOthers = std::chrono::hours(1);
 constexpr auto kCommitPause = std::chrono::milliseconds(10);
 
-// Returns this rank's reason; the receipts of other ranks have their own reasons.
+// The receipts of other ranks have reasons of their own.
 std::string reason_of(const std::string& own) {
   return own.empty() ? std::string(checkpoint::kAnotherRank) : own;
 }
@@ -44,7 +44,7 @@ void Session::Engine::save(std::uint32_t agreed) {
   // Checks that all state is tracked, because an optimizer may have got new parameters since the last save,
   // and untracked state cannot be resumed.
   session::TrackedObjects::check_all_tracked(state);
-  // The saver records a save that fails (look_at_saves()).
+  // If the save fails, the saver records the failure, which look_at_saves() reads.
   static_cast<void>(saver_.save(position_.step, state.tensors, run_record(agreed),
                                 requests_.take_ticket().value_or(checkpoint::SavePromise())));
   saved_step_ = position_.step;
@@ -95,7 +95,7 @@ void Session::Engine::note_saves_under_way() {
 }
 
 // A commit is noticed only at the end of a step. The delay since the commit, `ago`, is subtracted, because
-// the disk did not cause it.
+// the disk did not cause that delay.
 void Session::Engine::note_commit(Step step, Duration ago) {
   const auto is_it = [step](const Saved& one) { return one.position.steps == step.value(); };
   const auto found = std::find_if(saved_.begin(), saved_.end(), is_it);
@@ -105,7 +105,7 @@ void Session::Engine::note_commit(Step step, Duration ago) {
   save_costs_.write = std::max(Duration(0), clock_.now() - found->began - ago);
   drain_->note_commit(save_costs_.write);
   // Attempts that ended with a hand-over count as losses, too, because the record does not distinguish the
-  // two. Saves are therefore a little more frequent than needed.
+  // two. Counting hand-overs makes saves a little more frequent than needed.
   save_costs_.losses = assignment_.attempt.value() - 1;
   save_costs_.observed = schedule_->position().trained;
   schedule_->set_save_interval(preemption::save_interval(save_costs_));
@@ -178,7 +178,7 @@ checkpoint::SaveProgress Session::Engine::look_at_saves() {
 void Session::Engine::fail_if_stuck(const checkpoint::SaveProgress& progress) const {
   if (!progress.is_stuck) return;
   fail(ExitCode::kStorage, "the disk has not answered for " + std::to_string(options_.disk_timeout_seconds) +
-                               " s (--disk-timeout), and saves are not on it yet: see " +
+                               " s (--disk-timeout), and it does not have all saves yet: see " +
                                options_.save_folder);
 }
 
@@ -211,7 +211,7 @@ bool Session::Engine::wait_until_committed(std::optional<Duration> at_most, cons
 }
 
 // A rank that still validates, or sends a large pack to a store, looks like a rank that will never save. The
-// wait is therefore as long as validating or sending may take.
+// wait is therefore at least as long as validating or sending may take.
 Duration Session::Engine::patience_at_end() const {
   const Duration of_work = std::max<Duration>(kWorkOfOthers, kTimesUsual * save_costs_.write);
   return std::chrono::seconds(options_.disk_timeout_seconds) + of_work;

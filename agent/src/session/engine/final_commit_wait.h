@@ -1,6 +1,6 @@
 // FinalCommitWait decides how long the end of a run waits for the other ranks' parts of the last
 // checkpoint, and when to report the wait. The wait lasts while other ranks write. The wait is over once no
-// file of the checkpoint has changed for the whole patience. Pure: the time and the observations are
+// file of the checkpoint has changed for as long as the patience. Pure: the time and the observations are
 // arguments.
 //
 //   FinalCommitWait wait(now, 5min);
@@ -27,7 +27,7 @@ class FinalCommitWait {
 
   // Returns whether to check: at once, and then every five seconds.
   [[nodiscard]] bool is_look_due(Timestamp now);
-  // Restarts the patience, because this process still has work of its own.
+  // Begins the patience anew, because this process still has work of its own.
   void note_own_work(Timestamp now) { changed_ = now; }
   void note(Timestamp now, const std::optional<checkpoint::Votes>& votes);
   // Returns whether to report: after ten seconds, and then every minute.

@@ -22,8 +22,8 @@ class NewsWait {
  public:
   explicit NewsWait(Timestamp now) : began_(now), next_word_(now + kFirstWord) {}
 
-  // Signs of a coming change of the world lengthen the wait, even if the signs disappear later: the report
-  // may still come.
+  // Signs of a coming change of the world lengthen the wait, even if the signs disappear later, because the
+  // report of the change may still come.
   void note(const ChangeSigns& signs) {
     signs_ = signs;
     was_change_near_ = was_change_near_ || !signs.why_near.empty();

@@ -27,7 +27,7 @@ namespace {
 
 class Comparison {
  public:
-  // A value that is unknown before or now does not count as a difference.
+  // If a value is unknown before or now, no difference is noted.
   void add(std::string_view what, const std::string& before, const std::string& now) {
     if (before.empty() || now.empty() || before == now) return;
     text_ += (text_.empty() ? "" : "; ") + std::string(what) + " " + before + ", now " + now;

@@ -33,8 +33,8 @@ class NumericsWatch {
   // number of threads (0 if not known).
   void begin_attempt(std::uint32_t threads_of_first) const;
   // If numerics are pinned, continues with the number of threads with which the run began. Reports once that
-  // bits may differ, and why: "threads 2, now 4; seed 7, now 0". Later calls return an empty text. Call
-  // resume() when all tracked objects are restored.
+  // bits may differ, and why: "threads 2, now 4; seed 7, now 0". Later calls return an empty text, because
+  // the difference was reported. Call resume() when all tracked objects are restored.
   [[nodiscard]] std::string resume(const std::optional<checkpoint::RunRecord>& before);
   [[nodiscard]] std::optional<Numerics> now() const;
 

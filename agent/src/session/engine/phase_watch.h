@@ -24,14 +24,14 @@ struct HangLimits {
   double times_median = 10;
   // The limit of a phase that was not measured often enough: a rare phase may take long.
   Duration unlearned = std::chrono::minutes(10);
-  // Disk calls have their own timeout, so a store that is silent for a while does not count as a hang.
+  // A store that is silent for a while does not count as hanging, because disk calls have their own timeout.
   Duration save_at_least{0};
   // The limit in --hang-after, if set. The user's limit overrides the learned limit.
   std::optional<Duration> fixed{};
   bool is_off = false;
 };
 
-// Reads --hang-after and --disk-timeout. An error kInvalid names the option.
+// Reads --hang-after and --disk-timeout. An error kInvalid names the option that has a wrong value.
 [[nodiscard]] Result<HangLimits> read_hang_limits(const Options& options);
 
 // The training thread reports each change of phase.
@@ -42,12 +42,12 @@ class PhaseWatch {
 
   explicit PhaseWatch(const HangLimits& limits) : limits_(limits) {}
 
-  // The process is in `phase` since `at`, with `step` steps in the weights. Entering the same phase again
-  // counts as a sign of life.
+  // Notes that the process is in `phase` since `at`, with `step` steps in the weights. A call with the same
+  // phase again counts as a sign of life.
   void enter(ProcessPhase phase, Step step, Timestamp at);
 
-  // Only the program knows where its loop ends, and its work after the loop looks like a step that takes
-  // long. After note_open_end(), kCompute gets at least the limit `unlearned`.
+  // Only the program knows where its loop ends, and its work after the loop looks like a long step. After
+  // note_open_end(), the limit of kCompute is at least `unlearned`.
   void note_open_end() { has_open_end_ = true; }
 
   // Returns the limit of the current phase, counted from the last enter(); nullopt if it has none. No limit

@@ -22,7 +22,7 @@ void ProgramRequests::resume(const checkpoint::PendingRequests& of_all) {
 
 checkpoint::SavePromise ProgramRequests::ask_to_save(const std::string& keep) {
   made_.requests.save = true;
-  // save_best() removes its own pins by their reason, so no other reason may look like its own.
+  // save_best() finds its own pins by their reason, so no reason of save() may look like one of save_best().
   const std::string reason = checkpoint::is_marked_as_best(keep) ? keep + "." : keep;
   if (made_.requests.keep.empty()) made_.requests.keep = cut_text(reason, checkpoint::kReasonBytesMax);
   if (!made_.ticket) made_.ticket.emplace();
@@ -47,7 +47,7 @@ std::uint32_t ProgramRequests::end_step(TakesEffect when) {
   const std::uint32_t known = bits_of(resumed_);
   due_ = std::exchange(told_, {});
   due_.requests.join(std::exchange(resumed_, {}));
-  // A request that is due already keeps its own save and ticket; a new request does not join it.
+  // A request that is due already keeps its own save and ticket, separate from a new request.
   if (when == TakesEffect::kAtOnce && due_.requests.is_empty()) {
     due_ = std::exchange(made_, {});
     return bits_of(due_.requests);

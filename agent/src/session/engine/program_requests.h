@@ -1,8 +1,8 @@
 // ProgramRequests: the requests of this rank's program (a save, a pinned save, the end of the run), and the
-// step at whose end each takes effect. If the ranks agree once a step, a request takes effect in the step
-// after its own; if not, in its own step. In the last step of the run a request takes effect at once. A lost
-// rank does not change that step: pending requests are in the receipt of the step, and in the manifest from
-// all ranks.
+// step at whose end each takes effect. If the ranks agree once a step, a request takes effect at the end of
+// the next step; if not, at the end of its own step. In the last step of the run a request takes effect at
+// the end of that step. A lost rank does not change the step in which a request takes effect: pending
+// requests are in the receipt of the step, and in the manifest from all ranks.
 //
 //   requests.resume(manifest.run->requests);  // from the step that the attempt resumes
 //   auto ticket = requests.ask_to_save("the lowest loss");
@@ -40,20 +40,20 @@ class ProgramRequests {
 
   // Returns the bits for the current step's control word: the requests of the previous step.
   [[nodiscard]] std::uint32_t bits() const;
-  // Returns whether other ranks must learn of a request, in this step or in the next step.
+  // Returns whether other ranks must learn of a request of this rank, in this step or in the next step.
   [[nodiscard]] bool needs_agreement() const;
 
   // Returns the bits of the requests that take effect now, except requests that another rank reports.
   [[nodiscard]] std::uint32_t end_step(TakesEffect when);
 
-  // Call end_run() after end_step() when the run is at its end. A run at its end has no next step, so
-  // requests of this step belong to it. The last step is saved in any case. Returns the bits of the last
-  // save. A request to end the run has no effect any longer, but its reason counts if the ranks agreed in
-  // `agreed` to end the run here.
+  // Call end_run() after end_step() when the run is at its end. At its end a run has no next step, so
+  // requests of this step belong to this step. The last step is always saved. Returns the bits of the save
+  // after that step. A request to end the run now changes nothing, but its reason counts if the ranks agreed
+  // in `agreed` to end the run here.
   std::uint32_t end_run(std::uint32_t agreed = 0);
 
-  // Call take_late() when the last checkpoint is committed. Requests that were made after the last checkpoint
-  // was saved belong to it, too.
+  // Call take_late() when the last checkpoint is committed. A request that was made after the last checkpoint
+  // was saved belongs to that checkpoint, too.
   struct Late {
     std::string keep{};  // the reason to pin it; empty: there is none
     std::optional<checkpoint::SavePromise> ticket{};

@@ -1,7 +1,7 @@
-// RunSchedule counts a run's progress and decides when the run is over and when a save is due. Positions and
-// times are arguments. Events that are due by counts are due in the same step on every rank. Events that are
-// due by time would be due in a different step on each rank. Therefore rank 0 alone decides such events, and
-// requests them with a bit of the control word.
+// RunSchedule counts a run's progress and decides when the run is over and when a save is due. The position
+// and the time are arguments of its functions. Events that are due by counts are due in the same step on
+// every rank. Events that are due by time would be due in a different step on each rank. Therefore rank 0
+// alone decides such events, and requests them with a bit of the control word.
 //
 //   RunSchedule schedule({.until = Until::epochs(90), .save_every = Every::steps(100)}, DueBy::kTime);
 //   schedule.begin_at(position_in_the_manifest, clock.now());
@@ -41,8 +41,8 @@ class RunSchedule {
 
   // Throws std::invalid_argument if the run counts samples or epochs, but has no stream.
   void begin_at(const RunPosition& position, Timestamp now);
-  // Ends the run at the current step, because an earlier start had ended it, or because the program decides
-  // the end in its own loop.
+  // Ends the run at the current step, either because an earlier start had ended it there, or because the
+  // program decides the end in its own loop.
   void end_before_time() { is_over_ = true; }
   void end_step(const DataPosition& data, Timestamp now);
   // Returns rank 0's request bits: the events that became due by time since the last agreement.
@@ -50,7 +50,7 @@ class RunSchedule {
   // Applies the requests that all ranks agreed on for the step that ended. Call take() before is_over() and
   // is_save_due().
   void take(std::uint32_t agreed);
-  // Sets, for automatic saves, when the last save began, and the interval to the next save.
+  // For automatic saves: sets when the last save began, and the interval to the next save.
   void note_save(Timestamp began) { saved_ = began; }
   void set_save_interval(Duration interval) { interval_ = interval; }
 
@@ -74,8 +74,8 @@ class RunSchedule {
   bool is_save_due_ = false;
 };
 
-// Converts a position to the record of a manifest, and back. A manifest without a record has only the steps:
-// the samples are then those of the restored stream.
+// Converts a position to the record of a manifest, and back. If the manifest has no record, only its steps
+// are known: the samples are then those of the restored stream.
 [[nodiscard]] checkpoint::RunRecord record_of(const RunPosition& position);
 [[nodiscard]] RunPosition position_of(std::uint64_t steps, const std::optional<checkpoint::RunRecord>& record,
                                       const DataPosition& data);

@@ -26,7 +26,7 @@ constexpr Duration kRetryPause = std::chrono::milliseconds(200);
 constexpr Duration kDoubtPause = std::chrono::seconds(1);
 constexpr Duration kOrphanGrace = std::chrono::seconds(10);
 constexpr Duration kBeatPatienceMin = std::chrono::seconds(1);  // and of the last one, which delays the end
-// A learned limit is ten times a step's usual duration; a step is late after twice that duration.
+// A learned limit is ten times a step's usual duration; to leave, a step may take twice that duration.
 constexpr int kAllowedOfUsual = 5;
 constexpr Duration kCompletePatience = std::chrono::seconds(60);
 
@@ -131,7 +131,7 @@ Result<Reply> CoordinatorLink::exchange(std::string_view route, const Message& m
   }
   if (refusal->kind == names::refusal::kBadMessage) return unread_.refused(route, refusal->message);
   hear(*refusal);
-  // A new leader, or a coordinator that does not know the job yet, may soon give another answer.
+  // A new leader, or a coordinator that does not know the job yet, may soon accept the message.
   const bool may_change =
       refusal->kind == names::refusal::kNotLeader || refusal->kind == names::refusal::kUnknownJob;
   return Error(may_change ? ErrorKind::kUnavailable : ErrorKind::kInvalid, refusal->message);
@@ -289,7 +289,7 @@ Result<void> CoordinatorLink::complete(const Position& position, const std::stop
   const Timestamp give_up = system_clock().now() + kCompletePatience;
   for (;;) {
     const auto reply = exchange<Orders>(names::route::kCompleted, message, timeouts_.poll, leaves);
-    // The job may be over because this process's first message arrived and only its answer was lost.
+    // The job may be over because only the answer to this process's first message was lost.
     if (reply || world_status() == WorldStatus::kStop) return {};
     if (!reply.error().is_retryable() || system_clock().now() > give_up) return reply.error();
     if (wait.is_report_due(system_clock().now()))
@@ -308,7 +308,7 @@ std::optional<Timestamp> CoordinatorLink::waits_for_ranks_since() const {
 
 void CoordinatorLink::note_peers(bool is_any_unreachable) {
   if (!is_any_unreachable) {
-    // The network was cut until now, and connections need time to resume: the wait so far is no hang.
+    // The network was cut until now, so the wait so far is no hang: connections need time to resume.
     const std::lock_guard lock(mutex_);
     if (position_.phase == ProcessPhase::kCollective) phase_since_ = system_clock().now();
   }
@@ -321,7 +321,7 @@ Beat CoordinatorLink::next_beat() {
   const std::lock_guard lock(mutex_);
   const Timestamp now = system_clock().now();
   const Duration between_beats = now - std::exchange(beaten_, now);
-  // If this process or its machine was suspended, it does not hang: its phase starts again now.
+  // After a suspension of this process or its machine, the time of its phase starts again now.
   if (between_beats > 2 * (beat_pause_.load() + timeouts_.beat_max)) phase_since_ = told_to_leave_ = now;
   return {.process = process_,
           .attempt = position_.attempt,
@@ -366,8 +366,8 @@ void CoordinatorLink::listen_until_stopped(const std::stop_token& stop) {
 void CoordinatorLink::end_if_stuck() const {
   std::unique_lock lock(mutex_);
   if (world_status_.load() == WorldStatus::kGoOn || position_.is_winding_up) return;
-  // A process is not ended while its step takes no longer than usual, because losing the process would cost
-  // more time than the step.
+  // The coordinator link does not end a process while its step takes no longer than usual, because losing the
+  // process would cost more time than the step.
   const Duration patience =
       std::max(leave_within_, position_.allowed.value_or(Duration(0)) / kAllowedOfUsual);
   if (system_clock().now() - std::max(told_to_leave_, phase_since_) <= patience) return;
@@ -387,7 +387,7 @@ void CoordinatorLink::end_if_stuck() const {
 
 void CoordinatorLink::sleep_until_news(Duration at_most) {
   end_if_stuck();
-  // A step that does not end must not outlast the run: the next run may already write to the folder.
+  // A step that never ends must not outlast the run: the next run may already write to the folder.
   if (orphaned_at_ && system_clock().now() - *orphaned_at_ > kOrphanGrace)
     ::_exit(static_cast<int>(ExitCode::kPreempted));
   if (news_.sleep(at_most, lifeline_fd_) != InterruptibleSleep::kLifelineEnded) return;

@@ -28,16 +28,16 @@ namespace ratoon::session {
 
 // The timeouts of the link to a coordinator. Tests use shorter timeouts.
 struct LinkTimeouts {
-  // The timeout of one heartbeat, however rare heartbeats are. While a heartbeat hangs, the runner's lifeline
-  // is not checked, and new commits are not reported.
+  // The timeout of one heartbeat, even if the pause between heartbeats is longer. While a heartbeat hangs,
+  // the runner's lifeline is not checked, and new commits are not reported.
   Duration beat_max{std::chrono::seconds(5)};
-  // How long to retry if the server refuses the token or this process refuses the server's certificate: the
-  // token may soon be replaced, or the operator may get its permissions back.
+  // How long to retry if the server refuses this process's token, or this process refuses the server's
+  // certificate: the token may soon be replaced, or the operator may get its permissions back.
   Duration doubt{std::chrono::minutes(1)};
   // The timeout of one long poll, which is longer than the coordinator keeps a poll open.
   Duration poll{std::chrono::seconds(30)};
-  // A wait for a place in a world has no limit. After this time, and every minute from then on, the process
-  // logs why it still waits for a place.
+  // A process waits for a place in a world without a limit. After `word`, and every minute from then on, the
+  // process logs why it still waits.
   Duration word{std::chrono::seconds(10)};
   PeerWatch::Pace peers{};
 };
@@ -71,7 +71,7 @@ class CoordinatorLink final : public Link {
   CoordinatorLink(const Options& options, FolderLocks folder_locks, ProcessIdentity process,
                   std::unique_ptr<TokenFile> token, RendezvousSocket meeting, const LinkTimeouts& patience);
 
-  // Notes an attempt that is over, and the steps that it is known to have made. mutex_ must be locked.
+  // Notes an attempt that is over, and the number of steps that it is known to have made.
   void note_left(Attempt attempt, Step step);
   void beat_until_stopped(const std::stop_token& stop);
   void listen_until_stopped(const std::stop_token& stop);
@@ -150,7 +150,7 @@ class CoordinatorLink final : public Link {
   std::atomic<WorldStatus> world_status_{WorldStatus::kGoOn};
   std::atomic<bool> is_stopped_{false};  // the job, and not only this process
   std::atomic<bool> is_unknown_{false};  // to the coordinator, by its last answer: the job is deleted
-  // The last member: its threads use the members above. Heartbeats use this watch.
+  // `peers_` must be the last member, because its threads use the members above. Heartbeats use it.
   PeerWatch peers_;
   std::jthread beating_;
   std::jthread listening_;

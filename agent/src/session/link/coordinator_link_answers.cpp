@@ -1,5 +1,5 @@
-// This part of CoordinatorLink tracks which calls were answered, whether the server is trusted, and which
-// earlier attempts to name when it asks for a world.
+// This part of CoordinatorLink notes which calls were answered, whether the server is trusted, and which
+// earlier attempts to name in a request for a world.
 #include "agent/src/session/link/coordinator_link.h"
 #include "base/contract/names.h"
 #include "base/core/log.h"
@@ -44,7 +44,7 @@ Error CoordinatorLink::doubt(const std::string& what, const std::string& why) {
 }
 
 // Every accepted answer shows that the coordinator trusts this process. A call without an answer restarts the
-// time of doubt, too: the unreachable coordinator may be under repair.
+// time of doubt, too, because the unreachable coordinator may be under repair.
 void CoordinatorLink::trust() {
   const std::lock_guard lock(mutex_);
   doubted_since_.reset();
@@ -83,7 +83,7 @@ void CoordinatorLink::note_left(Attempt attempt, Step step) {
 
 void CoordinatorLink::note_history(Attempt attempt, Step step) {
   const std::lock_guard lock(mutex_);
-  // This process may have made more steps of its own attempt than that attempt's history has.
+  // This process may have made more steps of its own attempt than the history shows.
   if (attempt != position_.attempt) note_left(attempt, step);
 }
 

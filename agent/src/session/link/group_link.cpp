@@ -152,7 +152,7 @@ void GroupLink::end_for_good(const std::string& why) {
   call_until_all_informed(tell, clock_.now() + timeouts_.telling, timeouts_.look, clock_);
 }
 
-// Checks that no rank has ended for good: a rank of the last attempt, or one that never called.
+// Checks that no rank has ended for good, either a rank of the last attempt or a rank that never called.
 Result<void> GroupLink::check_none_has_ended(const std::vector<std::uint32_t>& ranks) const {
   std::vector<std::string> calls;
   {
@@ -195,8 +195,8 @@ Result<Assignment> GroupLink::form_world(const JoinRequest& own) {
     if (const auto why = find_given_up()) return Error(ErrorKind::kCancelled, *why);
     const Timestamp now = clock_.now();
     if (now - began > timeouts_.meeting) {
-      // kIo: calling again cannot correct this error, but after a restart of this process the launcher may
-      // have started the other ranks.
+      // kIo: this process cannot correct the error, but after its restart the launcher may have started the
+      // other ranks.
       return Error(ErrorKind::kIo,
                    "ranks " + list(missing) + " have not called for " +
                        std::to_string(timeouts_.meeting / std::chrono::seconds(1)) +
@@ -248,14 +248,14 @@ Result<Assignment> GroupLink::assign(const std::vector<JoinRequest>& calls) {
     const auto answered = answer(starts.back(), {.assignment = assignment, .first_call = own_call_});
     if (!answered) return answered.error();
   }
-  // All ranks have called again, so older calls are removed. The next launch removes any remains.
+  // All ranks have called again, so their older call files are removed. The next launch removes any remains.
   const auto forgotten = folder_.forget(calls_);
   if (!forgotten && !forgotten.error().is_retryable()) return forgotten.error();
   stand_in(own.attempt, std::move(starts));
   return own;
 }
 
-// Repeats a write of an answer that fails for now. Starting over with a new call of rank 0 would be wrong: it
+// Repeats a write of an answer that fails for now. A new call of rank 0 instead would be wrong, because it
 // would end the attempt for ranks that have joined after their answers.
 Result<void> GroupLink::answer(const std::string& call, const GroupRendezvous::Answer& answer) {
   const Timestamp give_up = clock_.now() + timeouts_.local_check;
@@ -278,7 +278,7 @@ Result<Assignment> GroupLink::wait_for_answer(const std::string& call) {
     if (auto why = looks.note(found->unknown, clock_)) return Error(ErrorKind::kIo, *std::move(why));
     if (const auto& answer = found->answer) {
       // An earlier process of rank 0 may have written the answer. If that process has ended since, the
-      // attempt is over, and the watch on rank 0 notices this.
+      // attempt is over, and this rank's watch on rank 0 notices it.
       stand_in(answer->assignment.attempt, {answer->first_call});
       return answer->assignment;
     }
@@ -320,7 +320,7 @@ Result<void> GroupLink::complete(const Position&, const std::stop_token&) {
 std::string GroupLink::find_end_of_attempt(Attempt attempt, const std::vector<std::string>& calls) {
   const auto looked = folder_.find_fault(attempt, calls);
   if (looked && !looked->why.empty()) return looked->why;
-  // A check that hangs ends the attempt, but does not count as a failed check of this machine.
+  // A check that hangs ends the attempt, but does not count as a check that failed on this machine.
   if (!looked && !looked.error().is_retryable()) return looked.error().message();
   const std::optional<Error> unknown = looked ? looked->unknown : looked.error();
   {

@@ -25,7 +25,7 @@
 
 namespace ratoon::session {
 
-// The order that this process received last about its world.
+// The order about its world that this process received last.
 enum class WorldStatus {
   kGoOn,
   kWorldChanged,  // leave this attempt and join again
@@ -33,8 +33,8 @@ enum class WorldStatus {
   kFenced,        // another incarnation has the place of this process
 };
 
-// How far this process is in an attempt. The operator measures recoveries by these milestones, so each is
-// reported at once.
+// Milestone: the last stage that this process has reached in an attempt. The operator measures recoveries by
+// these milestones, so each is reported at once.
 enum class Milestone { kNone, kJoined, kLoaded, kStepped };
 
 struct Position {
@@ -59,8 +59,8 @@ struct Position {
   }
 };
 
-// Requests from outside that take effect at the end of a step on which all ranks agree. No request forces a
-// process to leave.
+// Requests from outside of the process that take effect at the end of a step on which all ranks agree. None
+// of these requests forces a process to leave.
 struct OutsideRequests {
   std::uint64_t save_request = 0;  // a count: save together once it is greater than the one already served
   Attempt hand_over{0};            // leave this attempt for a replacement that is ready; 0: none
@@ -91,48 +91,48 @@ class Link {
   // connect.
   [[nodiscard]] virtual int listening_fd() const = 0;
   [[nodiscard]] virtual std::string own_host() const = 0;
-  // Reports the current position, which is also a sign of life. The call is cheap, and is made with each
-  // change of phase.
+  // Reports the current position, which is also a sign of life. note() is cheap, and is called at each change
+  // of phase.
   virtual void note(const Position& position) = 0;
   [[nodiscard]] virtual WorldStatus world_status() const = 0;
   [[nodiscard]] virtual std::string reason() const = 0;
   // Returns whether the world changes because one of its ranks hung.
   [[nodiscard]] virtual bool is_hung() const { return false; }
-  // Returns signs of a coming change. Times are those of a SystemClock.
+  // Returns signs that the world will change. Times are those of a SystemClock.
   [[nodiscard]] virtual ChangeSigns change_signs() const { return {}; }
   [[nodiscard]] virtual OutsideRequests wanted() const = 0;
   // Reports that this process reached the run's end. Returns once the report has arrived, or soon after a
   // stop request; after a stop request it is unknown whether the report arrived.
   [[nodiscard]] virtual Result<void> complete(const Position& position, const std::stop_token& leaves) = 0;
-  // Ends a wait of join() for a world, from any thread: join() returns kCancelled with this reason. Does
-  // nothing in a link that never waits.
+  // Ends a wait of join() for a world, from any thread: join() returns kCancelled with this reason. A link
+  // that never waits does nothing.
   virtual void give_up(const std::string& reason) { static_cast<void>(reason); }
 
-  // Rank 0 calls this before join(). No world is formed if no process of the launch was in a world
-  // before: then all ranks get the reason. A world is formed if one of its processes was in a world
+  // Rank 0 calls this before join(). If no process of the launch was in a world before, no world is
+  // formed, and all ranks get the reason. A world is formed if one of its processes was in a world
   // before.
   virtual void form_no_new_world(const std::string& why) { static_cast<void>(why); }
 
-  // Returns whether the coordinator ends the whole job, at least for a while. If the result is false, other
-  // processes go on with the job when this process leaves.
+  // Returns whether the coordinator ends the whole job, at least for a while. If it does not, other processes
+  // go on with the job when this process leaves.
   [[nodiscard]] virtual bool is_job_over() const { return false; }
 
   // Call end_for_good() if this process ends, and would end again after a restart. Processes that wait for
-  // this process get the reason.
+  // this process get the reason `why`.
   virtual void end_for_good(const std::string& why) { static_cast<void>(why); }
 
   // Call note_history() before join(), with the newest attempt in the run's history and that attempt's newest
-  // step. After all processes of that attempt are gone, only the history knows that step.
+  // step. When all processes of that attempt are gone, only the history knows its newest step.
   virtual void note_history(Attempt attempt, Step step) {
     static_cast<void>(attempt);
     static_cast<void>(step);
   }
 
-  // Sets, before join(), how many threads share one operation in this process. Only for runs in which all
-  // ranks use rank 0's number.
+  // Sets, before join(), how many threads share one operation in this process. Used only in runs in which all
+  // ranks take over the number of rank 0.
   void pin_threads(std::uint32_t count) { threads_ = count; }
 
-  // join() calls `told` each time that it learns that members are missing.
+  // join() calls `told` each time that it learns that members of the world are missing.
   void tell_of_waiting(std::function<void()> told) { told_of_waiting_ = std::move(told); }
 
  protected:

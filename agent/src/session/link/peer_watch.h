@@ -1,8 +1,8 @@
 // PeerWatch: while a process waits for other ranks, it probes the members of its world and keeps a list of
-// those to which no connection is possible. The coordinator gets the list by heartbeats, and decides.
+// those to which no connection is possible. The coordinator gets the list by heartbeats.
 //
-// A process probes only after it has waited for a while: a world that makes steps sends nothing. A peer is on
-// the list after two failed tries in a row, about 11 s after the wait began.
+// A process probes only after it has waited for a while, so a world that makes steps sends no probes. A peer
+// is put on the list after two failed tries in a row, about 11 s after the wait began.
 #pragma once
 
 #include <chrono>
@@ -33,16 +33,16 @@ class PeerWatch {
   // Returns since when the process waits for other ranks; nullopt if it does not wait.
   using WaitsSince = std::function<std::optional<Timestamp>()>;
 
-  // Called when the list has changed; `is_any` says whether the list is not empty.
+  // Called when the list of unreachable peers has changed; `is_any` says whether the list is not empty.
   using OnNews = std::function<void(bool is_any)>;
 
   // The watch's own thread calls `waits_since` and `on_news`.
   PeerWatch(const Pace& pace, WaitsSince waits_since, OnNews on_news);
 
-  // Sets the peers of a new world; if empty, nothing is probed.
+  // Sets the peers of a new world; without peers, nothing is probed.
   void watch(std::vector<PeerAddress> peers);
 
-  // Returns the UIDs of unreachable peers in the wait that began at `waits_since`.
+  // Returns the UIDs of the peers that were unreachable in the wait that began at `waits_since`.
   [[nodiscard]] std::vector<std::string> unreachable(Timestamp waits_since) const;
 
  private:

@@ -1,6 +1,6 @@
 // UnreadableMessages counts messages between agent and coordinator that their receiver could not read. A
-// newer program may soon answer at the same address, so the error may disappear. An error is logged once per
-// route, until a message of that route is read again.
+// newer program may soon answer at the same address, so an unreadable message may be followed by readable
+// messages. A read error is logged once per route, until a message of that route is read again.
 //
 // Thread contract: every method may be called from any number of threads at once.
 #pragma once

@@ -2,7 +2,7 @@
 // choice of the checkpoint to resume.
 //
 // CheckpointLocations holds the home in which a run saves its checkpoints, and the stores that get copies.
-// The checkpoint to resume from is chosen over the home and all stores.
+// The checkpoint to resume from is chosen among the checkpoints of the home and of all stores.
 //
 //   CheckpointLocations places(options, meters);                    // throws a Failure
 //   auto found = places.inventory();  // passed to join()
@@ -36,7 +36,7 @@
 
 namespace ratoon::session {
 
-// Returns the exit code for an error of a location: it says whether the same start would fail again.
+// Returns the exit code for an error of a location; the code says whether the same start would fail again.
 [[nodiscard]] ExitCode exit_code_of(const Error& error);
 
 class CheckpointLocations {
@@ -50,8 +50,8 @@ class CheckpointLocations {
   // Returns the home's disk without timeouts, for the saver, which limits the time of its calls itself.
   // Listing and loading use another Disk, whose calls have a timeout, so that they do not hang.
   [[nodiscard]] const std::shared_ptr<checkpoint::Disk>& home() const { return home_; }
-  // Returns the run's home if it is a folder, in which files can grow; else null. Each call has a timeout, so
-  // the training thread may use it.
+  // Returns the run's home if it is a folder, in which files can grow; else null. Each disk call has a
+  // timeout, so the training thread may make it.
   [[nodiscard]] std::shared_ptr<checkpoint::Disk> folder() const {
     return tiers_.home().store ? nullptr : tiers_.home().disk;
   }
@@ -60,18 +60,18 @@ class CheckpointLocations {
   [[nodiscard]] const std::shared_ptr<checkpoint::CallsWithTimeout>& calls() const { return calls_; }
 
   // A run without a coordinator calls own() before anything else. When own() returns, no other job uses these
-  // locations. Throws a Failure. While own() watches whether another job has ended, it calls `goes_on`, and
-  // throws Interrupted if that returns false.
+  // locations. Throws a Failure. While own() waits for the end of another job, it calls `goes_on`, and throws
+  // Interrupted if `goes_on` returns false.
   void own(const std::function<bool()>& goes_on);
-  // Does the same as own() for a process with a coordinator, before it joins a world.
+  // Does what own() does, for a process with a coordinator, before the process joins a world.
   void enter(const std::function<bool()>& goes_on);
-  // For rank 0 of a run without coordinator that must not resume (--autoresume false). Returns why this start
-  // is refused: the run has checkpoints, and this launch was not accepted before. Returns nullopt if this
-  // start may begin. Throws a Failure.
+  // For rank 0 of a run that has no coordinator and must not resume (--autoresume false). Returns why this
+  // start is refused: the run has checkpoints, and this launch was not accepted before. Returns nullopt if
+  // this start may go on. Throws a Failure.
   [[nodiscard]] std::optional<std::string> find_refusal();
   // Moves all checkpoints of the run aside (--overwrite). Throws a Failure.
   void begin_anew();
-  // For a coordinator's job, in its first attempt `first` without a checkpoint to resume: moves the
+  // For the job of a coordinator, whose first attempt without a checkpoint to resume is `first`: moves the
   // checkpoints of older attempts aside.
   void begin_anew(Attempt first);
 
@@ -89,22 +89,22 @@ class CheckpointLocations {
   [[nodiscard]] Result<void> keep_rollbacks(const std::vector<checkpoint::Rollback>& in_force);
 
   // From this call on rank 0 owns the locations, and copies committed checkpoints to stores. If `goes_on`
-  // returns false, a wait for another job's claim ends. Throws a Failure, or Interrupted.
+  // returns false, begin_attempt() no longer waits for another job's claim. Throws a Failure, or Interrupted.
   void begin_attempt(const Assignment& assignment, const std::function<bool()>& goes_on);
   // Returns the options of the saver in an attempt.
   [[nodiscard]] checkpoint::SavingWorld saving_world(const Assignment& assignment) const;
 
   using Load = std::function<Result<void>(checkpoint::CheckpointReader&)>;
   // Loads the checkpoint of the assignment from its first intact copy, and returns the name of that copy's
-  // tier. Damaged copies that were tried before are set aside with the reason. A returned error describes all
-  // copies: it is kUnavailable or similar if a copy could not be read.
+  // tier. Sets aside, with the reason, each damaged copy that it tried before. The error that is returned
+  // describes all copies: it is kUnavailable or similar if a copy could not be read.
   [[nodiscard]] Result<std::string> restore(const Assignment& assignment, const Load& load);
   // Call set_aside() if all copies of a checkpoint were damaged. Moves the copies with wrong bytes to
   // quarantine.
   void set_aside(const checkpoint::CheckpointId& id, const std::string& reason) const;
 
-  // Pins the checkpoint in every location. Returns an error of the home; errors of other locations are only
-  // reported.
+  // Pins the checkpoint in every location. Returns an error of the home; for errors of other locations it
+  // only prints a message.
   [[nodiscard]] Result<void> pin(const checkpoint::CheckpointId& id, const std::string& why) {
     return tiers_.pin(id, why, [events = events_](const std::string& event) { events->add(event); });
   }
@@ -115,16 +115,16 @@ class CheckpointLocations {
 
   // Notes that this process waits for a world from now until begin_attempt().
   void begin_waiting();
-  // Notes that the whole job ends, at least for a while: the destructor then releases its claims. Without
-  // note_job_over() the claims stay for the job's other processes or its next attempt.
+  // Notes that the whole job ends, at least for a while: the destructor then releases the claims of this
+  // object. Without note_job_over() the claims stay for the job's other processes or its next attempt.
   void note_job_over() { is_job_over_ = true; }
 
-  // Moves out the messages since the last call, such as why this process must no longer write.
+  // Moves out the messages since the last call, for example the reason why this process must no longer write.
   void move_events_to(std::vector<std::string>& events) { events_->move_to(events); }
   [[nodiscard]] std::optional<std::string> lost() const { return ownership_->lost(); }
 
   // Returns a sentence for each store that does not have this process's newest commit within `at_most`.
-  // `goes_on` is called regularly and may end the wait; null: the wait is not ended early.
+  // `goes_on` is called regularly and may end the wait; if it is null, the wait is not ended early.
   [[nodiscard]] std::vector<std::string> wait_for_copies(Duration at_most,
                                                          const std::function<bool()>& goes_on = {}) const {
     return mirrors_->wait_for_newest(at_most, goes_on);

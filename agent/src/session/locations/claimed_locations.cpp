@@ -24,7 +24,7 @@ std::string host_name() {
 }
 
 constexpr std::size_t kBootDigits = 8;
-// Of this many members one process each keeps claims alive: more than are usually lost at once.
+// One process of each of the first four members keeps claims alive: rarely are so many members lost at once.
 constexpr std::uint32_t kWatchingMembers = 4;
 
 }  // namespace

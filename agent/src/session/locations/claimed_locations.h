@@ -28,14 +28,14 @@ namespace ratoon::session {
 // Returns a text such as "node-1+5e0f33c1": the host name, and digits of its kernel's boot id. A clone of a
 // machine's disk has the host name, folder, identity and inode of the original, but another boot id.
 [[nodiscard]] std::string host_text(const std::string& name, const std::string& boot);
-// Describes this process as an owner of locations: one start of the job with this identity.
+// Describes this process as an owner of locations: a start of the job that has the given identity.
 [[nodiscard]] Result<checkpoint::Owner> owner_on_this_host(const Options& options,
                                                            const std::string& identity);
 // Returns folder_mark() of the run's folder, within the timeout of its disk.
 [[nodiscard]] Result<std::uint64_t> mark_of_home(const Options& options, checkpoint::CallsWithTimeout& calls);
 
-// Returns the rule whether old files may be removed from a location: locations that have to be claimed must
-// still be this job's.
+// Returns the rule whether a process may remove old files from a location: a location that has to be claimed
+// must still be this job's.
 [[nodiscard]] std::function<bool(const checkpoint::Disk&)> cleaning_rule(const checkpoint::Tiers& tiers,
                                                                          const Options& options,
                                                                          const checkpoint::Owner& owner);

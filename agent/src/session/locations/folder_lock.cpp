@@ -31,7 +31,7 @@ namespace {
 // A user who could open another user's lock file could lock it and keep that user's run from starting.
 constexpr mode_t kLockMode = 0600;
 
-// Makes the error for a lock that is visible only on this machine.
+// Makes the error for a lock that only processes of this machine can see.
 Error is_taken(const std::string& place) {
   return {ErrorKind::kAlreadyExists,
           "another process trains in " + place + ": wait for it, end it, or use another --run-name"};
@@ -74,8 +74,8 @@ Result<UnforkedFd> lock_file(const std::filesystem::path& folder, FolderUse use)
   return UnforkedFd(std::move(lock));
 }
 
-// Returns a text that changes while a run commits and writes its history. Packs do not count, because other
-// ranks may still write them after the run lost its rank 0.
+// Returns a text that changes while a run commits and writes its history. Changes of packs do not count,
+// because other ranks may still write packs after the run lost its rank 0.
 std::string life_in(const std::filesystem::path& folder) {
   std::set<std::string> seen;  // sorted: a folder may be listed in another order each time
   for (const char* name : {checkpoint::kManifests, checkpoint::kHistory}) {
@@ -116,8 +116,8 @@ LockResult lock_patiently(const std::filesystem::path& folder,
 
 Result<UnforkedFd> lock_home(const Options& options, FolderUse use, checkpoint::CallsWithTimeout& calls,
                              const LockWaiting& waiting) {
-  // Ranks of one world may share a machine, so they take no socket lock. The claim in the bucket excludes
-  // other runs.
+  // Ranks of one world may share a machine, so they take no lock by a socket's name. The claim in the bucket
+  // excludes other runs.
   if (is_home_in_store(options) && use == FolderUse::kTogether) return UnforkedFd();
   if (is_home_in_store(options)) return lock_name(home_of(options));
   const auto folder = run_folder(options);
@@ -134,7 +134,7 @@ std::vector<std::filesystem::path> folders_of_stores(const Options& options) {
   return folders;
 }
 
-// Returns the warning for a store that does not answer or has no locks: the run trains anyway.
+// Returns the warning for a store's folder that does not answer or has no locks: the run trains anyway.
 std::string trains_without(const std::filesystem::path& folder, const Error& why) {
   return "warning: the folder " + folder.string() +
          " of a store (--stores) cannot be locked: " + why.message() +

@@ -1,12 +1,12 @@
 // Locks on the folders of a run. A folder belongs to one run at a time: a process that trains alone holds its
 // lock exclusively, and the processes of a world share it. The lock ends with its holder, even if a forked
-// child of the holder still runs. A folder that receives copies (--stores) is locked as shared, too: a
-// process that trains alone in that folder does not read the claims there. If the folder of a store cannot be
-// locked, a warning is printed.
+// child of the holder still runs. A folder that receives copies (--stores) is locked as shared, too, because
+// a process that trains alone in that folder does not read the claims there. If the folder of a store cannot
+// be locked, a warning is printed.
 //
 // If the home of the run is a bucket, the lock is a socket name of this machine (of this network namespace).
-// The socket name separates processes of one machine, which claims in the bucket would treat as starts of one
-// job. The processes of a world take no socket lock: the descriptor that is returned is closed.
+// The socket name tells processes of one machine apart, which claims in the bucket would treat as starts of
+// one job. The processes of a world take no socket lock: lock_folders() returns a closed descriptor.
 #pragma once
 
 #include <vector>

@@ -32,7 +32,7 @@ struct LockPatience {
   Duration first_word{std::chrono::seconds(10)};
 };
 
-// Signs of life of a holder on another machine. Signs in the first `caches` of the wait do not count: a file
+// Signs of life of a holder on another machine. In the first `caches` of the wait no sign counts: a file
 // system's cache may show old changes late.
 struct HolderLife {
   std::optional<std::string> at_first{};  // read once the caches are known to be new
@@ -48,28 +48,28 @@ enum class LockVerdict {
 [[nodiscard]] LockVerdict judge_held_lock(bool is_on_this_machine, Duration waited,
                                           const LockPatience& patience, const HolderLife& life);
 
-// Writes into the open file of a taken lock that it was taken on this machine. If writing fails, a later
-// process only waits longer.
+// Writes into the file of a lock that this process has taken that the lock was taken on this machine. If the
+// text cannot be written, a later process only waits longer.
 void note_holder(int fd, const std::string& boot_id);
 // Returns whether the lock in this open file was last taken on the machine with this boot_id.
 [[nodiscard]] bool was_taken_here(int fd, const std::string& boot_id);
-// The two functions below do the same with the boot_id of this machine.
+// The following two functions use the boot_id of this machine.
 void note_holder(int fd);
 [[nodiscard]] bool was_taken_here(int fd);
 
 // Makes the error for a lock that another process holds.
 [[nodiscard]] Error held_lock_error(int fd, const std::string& what);
-// Makes the error for a lock whose holder showed no sign of life.
+// Makes the error for a lock of another machine whose holder showed no sign of life.
 [[nodiscard]] Error may_pass(const Error& held, Duration waited);
 
 struct LockWaiting {
   LockPatience patience{};
-  // Each pause calls `goes_on`. If `goes_on` returns false, the wait ends: this process was ordered to leave.
+  // Each pause of the wait calls `goes_on`. If it returns false (an order to leave), the wait ends.
   std::function<bool()> goes_on = [] { return true; };
 };
 
-// `life()` returns a text that changes while the holder works, or always the same text if this cannot be
-// seen. Returns kCancelled if `goes_on` returned false.
+// `life()` returns a text that changes while the holder of the lock works, or always the same text if no
+// change can be seen. Returns kCancelled if `goes_on` returned false.
 template <class Take, class Life>
 auto take_when_free(const Take& take, const Life& life, const LockWaiting& how, const Clock& clock) {
   const Timestamp began = clock.now();
@@ -89,7 +89,7 @@ auto take_when_free(const Take& take, const Life& life, const LockWaiting& how, 
       return decltype(taken)(Error(ErrorKind::kAlreadyExists, held.message()));
     if (verdict == LockVerdict::kMayPass) return decltype(taken)(may_pass(held, waited));
     if (!how.goes_on())
-      return decltype(taken)(Error(ErrorKind::kCancelled, "told to leave, while " + held.message()));
+      return decltype(taken)(Error(ErrorKind::kCancelled, "ordered to leave, while " + held.message()));
     if (!has_said && waited >= how.patience.first_word) {
       say(held.message() + "; this process waits for that lock");
       has_said = true;

@@ -29,8 +29,8 @@ Result<std::string> read_owner(const checkpoint::Disk& home) {
   return is_identity(identity) ? identity : std::string();
 }
 
-// If no identity can be created in a folder, identities are not compared. The calls that lock, list and save
-// to the folder report its errors. A hanging folder delays this process only once.
+// If no identity can be created in a folder, identities are not compared. The later calls that lock, list and
+// save to the folder report its errors. A folder that hangs delays this process once.
 Result<std::string> or_none(const Error& why) {
   return why.kind() == ErrorKind::kTimeout ? Result<std::string>(why) : Result<std::string>(std::string());
 }
@@ -44,7 +44,7 @@ Error unknown(const Error& why) {
 Result<std::string> kept_in(checkpoint::Disk& home, const std::string& new_one, std::string_view writer) {
   auto there = read_owner(home);
   if (there) return there;
-  // The file may exist: if its identity were ignored, another job would count as this job.
+  // The file with the identity may exist: if it were ignored, another job would count as this job.
   if (there.error().kind() != ErrorKind::kNotFound) return unknown(there.error());
   const auto saved = checkpoint::save_durably(home, checkpoint::kOwner, new_one + "\n", writer);
   if (saved) return new_one;
@@ -65,7 +65,7 @@ Result<std::string> identity_in(checkpoint::Disk& home, bool is_alone,
   return identity_there(*kept, *mark);
 }
 
-// Returns the text, or an empty text if this machine has no such file.
+// Returns the text of a file, or an empty text if this machine has no such file.
 Result<std::string> there_or_none(const Result<std::string>& text) {
   if (text ||
       (text.error().kind() != ErrorKind::kNotFound && text.error().kind() != ErrorKind::kPermissionDenied))

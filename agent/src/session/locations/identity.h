@@ -25,10 +25,10 @@ namespace ratoon::session {
 // Returns the id of this boot of the machine's kernel; empty if the machine does not provide it.
 [[nodiscard]] Result<std::string> read_boot_id();
 
-// Returns an empty text if the starter of this process gave no identity, or the file is damaged, or missing
-// and impossible to create: identities are then not compared. Returns an error if the file exists but cannot
-// be read now: the identity is then unknown, and must count neither as missing nor as different.
-// `folder_mark` is called if there is a folder; `writer` names this process in temporary files.
+// Returns an empty text if identities are not to be compared: the starter of this process gave no identity,
+// or the file is damaged, or it is missing and cannot be created. Returns an error if the file exists but
+// cannot be read now, because an unknown identity must count neither as missing nor as different.
+// `folder_mark` is called only if there is a folder; `writer` names this process in temporary files.
 [[nodiscard]] Result<std::string> identity_of(const Options& options, checkpoint::Disk& home,
                                               const std::function<Result<std::uint64_t>()>& folder_mark,
                                               std::string_view writer);

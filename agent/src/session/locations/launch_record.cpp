@@ -67,7 +67,7 @@ Result<void> record_accepted_launches(Disk& home, const std::vector<LaunchName>&
     const auto saved = save_durably(home, path_of(file_name(launch)), launch.name + "\n", mark);
     if (!saved && saved.error().kind() != ErrorKind::kAlreadyExists) return saved;
   }
-  // Removes old entries last, so that a launch that is killed before the removal is still accepted again.
+  // Removes old entries last: a launch that is killed before the removal is still accepted.
   const auto there = checkpoint::list_if_there(home, kLaunches);
   if (!there) return there.error();
   for (const DiskEntry& entry : *there) {

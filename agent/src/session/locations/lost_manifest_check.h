@@ -1,5 +1,5 @@
-// Detects that the locations of a run have lost its manifests. A start that mistook the run for a new run
-// would remove its packs.
+// Detects that the locations of a run have lost its manifests. A start that took the run for a new run would
+// remove its packs.
 #pragma once
 
 #include <ratoon/options.h>

@@ -51,7 +51,7 @@ void Mirrors::begin_attempt(const Assignment& assignment) {
       note_result(i, id, result);
     };
     const auto& tier = tier_of(i);
-    // Called before the first copy, which may be that of an older attempt's checkpoint.
+    // Called before the first copy of this attempt, which may be the copy of an older attempt's checkpoint.
     const auto begins = [this, &tier, own](const std::stop_token& stop) {
       abort_abandoned_uploads(tier, own, stop);
     };
@@ -116,7 +116,7 @@ void Mirrors::await(const CheckpointId& id, const checkpoint::SavePromise& ticke
   if (is_behind_.empty()) return ticket.reach(SaveLevel::kStored);
   const std::lock_guard lock(mutex_);
   if (workers_.empty())
-    return ticket.fail({ErrorKind::kUnavailable, "only rank 0, which copies to stores, knows their content"});
+    return ticket.fail({ErrorKind::kUnavailable, "only rank 0, which copies to stores, knows what is there"});
   std::erase_if(awaited_, [](const Awaited& one) { return one.ticket.is_the_last(); });
   awaited_.push_back({.id = id, .ticket = ticket});
   notify_waiters();
@@ -161,7 +161,7 @@ std::vector<std::string> Mirrors::wait_for_newest(Duration at_most,
   const auto began = std::chrono::steady_clock::now();
   const auto until = began + waitable(at_most);
   std::vector<std::string> late;
-  // The workers exist during these calls, because only this thread removes them.
+  // The workers exist during the following calls, because only this thread removes workers.
   std::vector<Worker*> all;
   CheckpointId id;
   {
@@ -272,7 +272,7 @@ void Mirrors::abort_abandoned_uploads(const checkpoint::Tier& tier, Attempt own,
   }
 }
 
-// Returns false if no checkpoint stays at home: a link would then soon lead nowhere.
+// Returns false if no checkpoint stays at home, because a link to one would soon lead nowhere.
 bool Mirrors::has_link() const {
   return !plan_.latest_name.empty() && plan_.home_rules.last != 0;
 }
@@ -287,7 +287,7 @@ void Mirrors::remove_stale_links() {
   if (has_link()) remove_stale_names(plan_.tiers.home());
 }
 
-// A pointer with a fixed name is replaced. Links with changing names leave old links behind.
+// A pointer with a fixed name needs no removal. Links with changing names leave old links behind.
 void Mirrors::remove_stale_names(const checkpoint::Tier& tier) {
   if (tier.store && !checkpoint::changes_with_checkpoints(plan_.latest_name)) return;
   complain(tier.store ? checkpoint::remove_stale_pointers(*tier.store, plan_.latest_name, plan_.run_name)
@@ -306,7 +306,7 @@ void Mirrors::clean_up(std::size_t store) {
   if (plan_.home_rules.last != 0 || !plan_.may_clean_up(*plan_.tiers.home().disk)) return;
   checkpoint::Copies known = copies();
   for (std::size_t i = 0; i < is_behind_.size(); ++i) {
-    // Reads the stores again, since another process may have removed checkpoints there.
+    // Reads the lists of the stores again, because another process may have removed checkpoints there.
     const auto found = checkpoint::take_inventory(*tier_of(i).disk);
     if (!found) return complain(found.error(), "checkpoints that stores have are kept here for now");
     std::set<CheckpointId> there_too;

@@ -1,5 +1,5 @@
 // Mirrors does the work after a commit, in parallel with training: copies to the run's stores, retention
-// there, and names of the newest checkpoint. A failure becomes an event and a metric.
+// there, and names of the newest checkpoint. A failure becomes an event and is counted.
 //
 // Thread contract: note_committed(), go_back_to(), copies() and await() from any thread, the rest from the
 // training thread.
@@ -36,7 +36,7 @@ struct MirrorPlan {
   std::string run_folder{};   // of the home, for links; empty: the home is a store
   std::string latest_name{};  // empty: none
   std::string run_name{};
-  // Returns whether this job still owns the location; if not, nothing is removed there.
+  // Returns whether this job still owns a location; if not, Mirrors removes nothing there.
   std::function<bool(const checkpoint::Disk&)> may_clean_up = [](const auto&) { return true; };
 };
 
@@ -45,34 +45,34 @@ class Mirrors {
   // `meters` must have one StoreMeters for each store of the plan.
   Mirrors(MirrorPlan plan, std::shared_ptr<metrics::Meters> meters, std::shared_ptr<EventLog> events);
 
-  // Sets the work of this process in the attempt: rank 0 copies committed checkpoints, and each rank
-  // maintains its own link.
+  // Sets what this process does in the attempt: rank 0 copies committed checkpoints, and each rank maintains
+  // its own link.
   void begin_attempt(const Assignment& assignment);
   // Stops the copies in progress, which a later attempt completes.
   void stop();
 
-  // Takes the checkpoints that were found at the start, for the metrics.
+  // For the metrics: takes the checkpoints that were found at the start.
   void note_found(const std::vector<checkpoint::TierInventory>& tiers);
-  // Starts the work after a commit. The calling thread must be one that may wait for the disk: a name with
-  // the epoch needs the manifest.
+  // Starts the work after a commit. The caller must be allowed to wait for the disk, because a link name that
+  // contains the epoch needs the manifest.
   void note_committed(const InventoryEntry& entry);
   // Does the work after a commit for a checkpoint that was loaded from home, on the training thread. `run` is
   // the record in the checkpoint's manifest.
   void note_loaded(const InventoryEntry& entry, const std::optional<checkpoint::RunRecord>& run);
   // Removes all ranks' links at home that point to removed checkpoints.
   void remove_stale_links();
-  // Call it if the last reported checkpoint is bad. `newest` is the newest remaining checkpoint.
+  // Call it if the last reported checkpoint is damaged. `newest` is the newest remaining checkpoint.
   void go_back_to(const std::optional<InventoryEntry>& newest);
-  // Returns the checkpoints that are being copied, which must stay at home until then, for the retention at
-  // home. `in_store` stays empty: if no checkpoint is to stay at home, the copying thread removes checkpoints
+  // For the retention at home: returns the checkpoints that are being copied, which must stay at home until
+  // then. `in_store` stays empty: if no checkpoint is to stay at home, the copying thread removes checkpoints
   // at home.
   [[nodiscard]] checkpoint::Copies copies() const;
   // Completes `ticket` once each store has the committed checkpoint, or a newer checkpoint.
   void await(const checkpoint::CheckpointId& id, const checkpoint::SavePromise& ticket);
   // Finds a checkpoint in the stores. Any thread on any rank may call this function.
   [[nodiscard]] Result<std::optional<InventoryEntry>> find(const checkpoint::CheckpointId& id) const;
-  // Returns a sentence for each store that does not have the last reported checkpoint within `at_most`.
-  // `goes_on` is called regularly and may end the wait; null: the wait is not ended early.
+  // If a store does not have the last reported checkpoint within `at_most`, returns a sentence about that
+  // store. `goes_on` is called regularly and may end the wait; if it is null, the wait is not ended early.
   [[nodiscard]] std::vector<std::string> wait_for_newest(Duration at_most,
                                                          const std::function<bool()>& goes_on = {}) const;
 

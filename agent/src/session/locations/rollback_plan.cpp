@@ -12,11 +12,11 @@ namespace {
 constexpr std::uint64_t kSkipMax = 1ULL << 62;
 constexpr std::size_t kNamedMax = 20;
 
-// Names a few of the newest steps, in ascending order.
+// Names a few of the newest steps that have checkpoints, in ascending order.
 std::string known_steps(const std::vector<InventoryEntry>& complete) {
   std::set<std::uint64_t> steps;
   for (const InventoryEntry& entry : complete) steps.insert(entry.step.value());
-  if (steps.empty()) return "the run has none at all";
+  if (steps.empty()) return "the run has no checkpoint";
   std::string text = steps.size() > kNamedMax ? "the run has, among others, steps" : "there are steps";
   auto step = steps.begin();
   if (steps.size() > kNamedMax) std::advance(step, steps.size() - kNamedMax);

@@ -1,6 +1,6 @@
 // Decides what --resume-from and --skip mean for a run, given its checkpoints. Pure: every process of a world
-// has the same options and sees the same checkpoints. Each process thus makes the same decision before it
-// joins, and reports all other checkpoints as given up. Rank 0 of the attempt then records the decision.
+// has the same options and sees the same checkpoints. Each process thus makes the same decision, and reports
+// all other checkpoints as given up when it joins. When the attempt begins, rank 0 records the decision.
 #pragma once
 
 #include <cstdint>
@@ -36,20 +36,20 @@ struct RollbackPlan {
 [[nodiscard]] Result<RollbackPlan> plan_rollback(const Options& options, const checkpoint::Inventory& found);
 
 // Returns the checkpoints that may be resumed from: only the rollback's checkpoint, if a rollback is
-// requested. The other checkpoints are then reported as given up.
+// requested. All other checkpoints are then reported as given up.
 [[nodiscard]] checkpoint::Inventory narrow(checkpoint::Inventory found, const RollbackPlan& plan);
 
-// RollbackStart: where an attempt begins that loaded a checkpoint from before a rollback.
+// RollbackStart: the position at which an attempt begins that loaded a checkpoint from before a rollback.
 struct RollbackStart {
   checkpoint::Rollback rollback;
   std::uint64_t from = 0;  // slots of the stream: at the checkpoint, and where it goes on
   std::uint64_t to = 0;
   friend bool operator==(const RollbackStart&, const RollbackStart&) = default;
 };
-// Returns a rollback's row for the history.
+// Returns the row of the history that records a rollback.
 [[nodiscard]] history::Row row_of(const RollbackStart& passed, WallTime at);
 
-// Returns the rollbacks in force for an attempt that has loaded `plan.to`, including a new rollback.
+// Returns the rollbacks in force for an attempt that has loaded `plan.to`, its own rollback included.
 [[nodiscard]] std::vector<checkpoint::Rollback> with_new(const RollbackPlan& plan,
                                                          const checkpoint::Rollback& made);
 

@@ -6,7 +6,7 @@
 
 namespace ratoon::session {
 
-// Returns whether the program set the place, so that the variables of launchers are not read.
+// Returns whether the program set its place among the ranks, so that the variables of launchers are not read.
 [[nodiscard]] bool is_filled(const GroupOptions& group);
 
 // The message of kInvalid names the field of Options::group and quotes its value.

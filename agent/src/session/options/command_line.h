@@ -29,16 +29,16 @@ struct CommandLine {
   std::optional<Error> refusal{};  // the first word that is refused; flags after it are found nevertheless
 
   [[nodiscard]] bool asks_for_help() const;
-  // Returns the flag that sets `option`: the last with the prefix --ratoon-, or the last without it.
+  // Returns the flag that sets `option`: the last with the prefix --ratoon-; if none, the last without it.
   [[nodiscard]] const FoundFlag* find(std::string_view option) const;
 };
 
-// Reads words up to "--", without argv[0]. A word after a flag with a value is its value. Returns kInvalid if
-// a word is one typing error away from a flag of Ratoon, or begins with --ratoon- and is no flag.
+// Reads words up to "--", without argv[0]. The word after a flag that needs a value is the value. Returns
+// kInvalid if a word is one typing error away from a flag of Ratoon, or is no flag but begins with --ratoon-.
 [[nodiscard]] CommandLine read_command_line(std::span<const char* const> argv,
                                             const std::vector<OptionRow>& rows, const FlagRules& rules);
 
-// Returns kInvalid if a flag of the program begins with --ratoon-, or is no flag.
+// Returns kInvalid if an entry of the rules begins with --ratoon-, or is no flag.
 [[nodiscard]] Result<void> check_flag_rules(const FlagRules& rules);
 
 // Removes Ratoon's flags and their values from argv, which ends with a null pointer.

@@ -30,15 +30,15 @@ std::string digest_of(const std::string& text) {
 }
 
 // Returns the folder that torchrun creates for the logs of each launch on a machine; empty if the variable
-// does not name it. Each round of restarts has a subfolder, so the path without the subfolder identifies the
-// launch.
+// does not name it. Each round of restarts has its own subfolder, so the path without the subfolder
+// identifies the launch.
 std::string log_folder_of_launch(const Variables& variables) {
   const std::string file = variables("TORCHELASTIC_ERROR_FILE").value_or("");
   const std::size_t round = file.rfind("/attempt_");
   return round == std::string::npos ? std::string() : file.substr(0, round);
 }
 
-// Returns the variable's number; other texts count as 0.
+// Returns the number in the variable; any other text counts as 0.
 std::uint64_t count_in(const Variables& variables, const char* name) {
   const std::string text = variables(name).value_or("");
   std::uint32_t count = 0;
@@ -90,8 +90,8 @@ std::string identify_ancestor_without(const std::string& variable) {
 }
 
 // Launches on two machines may have the same variables if each has all its ranks on one machine: the run ID
-// "none" and a loopback port. A launch over several machines has the address of one machine, which identifies
-// the launch.
+// "none" and a loopback port. A launch over several machines has in its variables the address of one machine,
+// which identifies the launch.
 std::string name_of_torchrun(const Variables& variables, bool is_on_one_machine, const LaunchSite& site) {
   const std::string name =
       "torchrun" + join_variables(variables, {"TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT"});
@@ -112,8 +112,8 @@ std::string name_of_open_mpi(const Variables& variables, bool is_on_one_machine,
   return "openmpi-" + digest_of(launch + (is_on_one_machine ? "\n" + site.machine() : ""));
 }
 
-// On one machine the Hydra proxy that starts all ranks identifies the launch. The proxies of several machines
-// share only the variables with which mpiexec was started.
+// On one machine, the Hydra proxy that is the parent of all ranks identifies the launch. The proxies of
+// several machines share only the variables with which mpiexec was started.
 std::string name_of_hydra(const Variables& variables, bool is_on_one_machine, const LaunchSite& site) {
   if (is_on_one_machine)
     return "hydra-" + digest_of(site.machine() + "\n" + site.ancestor_without("PMI_RANK"));

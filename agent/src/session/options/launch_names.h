@@ -1,5 +1,5 @@
-// Makes the names of launches. Ranks form a world only with ranks of a launch with the same name. So all
-// processes of a launch need one name, and two launches that save in one folder need different names.
+// Makes the names of launches. Ranks form a world only with ranks of a launch with the same name. Therefore
+// all processes of a launch need one name, and two launches that save in one folder need different names.
 #pragma once
 
 #include <functional>
@@ -14,12 +14,12 @@ namespace ratoon::session {
 using Variables = std::function<std::optional<std::string>(const char* name)>;
 
 // Returns a text that is equal for two processes only if they run on one machine in one network namespace, so
-// that they cannot listen at the same port.
+// that they cannot both listen at one port.
 [[nodiscard]] std::string identify_machine();
 
-// Identifies the process that set `variable`: the closest ancestor that does not have it. Programs between
-// the launcher and this process, such as a shell, inherit the variable and do not count. Two ancestors on one
-// machine give different texts.
+// Identifies the process that set `variable`: the closest ancestor that does not have the variable itself.
+// Programs between the launcher and this process, such as a shell, inherit the variable and do not count. For
+// two ancestors on one machine, the texts differ.
 [[nodiscard]] std::string identify_ancestor_without(const std::string& variable);
 
 struct LaunchSite {
@@ -32,7 +32,7 @@ struct LaunchSite {
 [[nodiscard]] std::string name_of_slurm_step(const Variables& variables);
 [[nodiscard]] std::string name_of_open_mpi(const Variables& variables, bool is_on_one_machine,
                                            const LaunchSite& site);
-// Makes a name, because Hydra, the launcher of MPICH, gives its processes no name of the launch.
+// Makes a name for the launch, because Hydra, the launcher of MPICH, gives its processes none.
 [[nodiscard]] std::string name_of_hydra(const Variables& variables, bool is_on_one_machine,
                                         const LaunchSite& site);
 

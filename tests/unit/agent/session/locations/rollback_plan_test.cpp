@@ -79,7 +79,7 @@ TEST(RollbackPlan, SaysWhichStepsThereAre) {
       "--resume-from 25: the run has no checkpoint of that step that can be read; there are steps 20 30 100");
   EXPECT_EQ(
       plan_rollback(wish(25), {}).error().message(),
-      "--resume-from 25: the run has no checkpoint of that step that can be read; the run has none at all");
+      "--resume-from 25: the run has no checkpoint of that step that can be read; the run has no checkpoint");
   std::vector<CheckpointId> many;
   for (std::uint64_t step = 40; step > 0; --step) many.push_back(id(1, step * 10));
   EXPECT_THAT(
