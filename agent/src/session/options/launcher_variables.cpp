@@ -168,13 +168,13 @@ Result<GroupOptions> read_slurm_step(const Variables& variables) {
 
 Result<GroupOptions> read_group(const Variables& variables, const LaunchSite& site) {
   const bool is_from_mpirun = is_set(variables, kOpenMpi) || is_from_hydra(variables);
-  // mpirun or srun may start torchrun, once for each machine. RANK and WORLD_SIZE alone may come from a
-  // script, or be left over in a shell.
+  // mpirun or srun may start torchrun, once for each machine. RANK and WORLD_SIZE alone do not prove
+  // torchrun: they may come from a script, or be left over in a shell.
   const bool is_from_torchrun = variables("TORCHELASTIC_RUN_ID").has_value() || !is_from_mpirun;
   if (is_set(variables, kTorchrun) && is_from_torchrun) return read_torchrun(variables, site);
   if (is_from_mpirun) return read_mpirun(variables, site);  // its daemons may be ranks of a Slurm step
   if (is_slurm_step(variables)) return read_slurm_step(variables);
-  // After MPI_Init(), even a single process may have PMIX_RANK 0.
+  // After MPI_Init(), even a process that no launcher started may have PMIX_RANK 0.
   if (const auto rank = variables("PMIX_RANK"); rank && *rank != "0") {
     return contradiction("PMIX_RANK is " + *rank +
                          ", and no variable gives the number of ranks (OMPI_COMM_WORLD_SIZE)");

@@ -93,7 +93,7 @@ Result<void> check_latest(const Options& o) {
   return {};
 }
 
-// Compares paths as they are written. Links are resolved later, with the disk (run_files.h).
+// Compares paths as the user wrote them. Links are resolved later, when the disk is opened (run_files.h).
 Result<void> check_final_weights(const Options& o) {
   const std::filesystem::path file = final_weights_file(o);
   if (file.empty()) return {};
@@ -137,7 +137,7 @@ Result<void> check_places(const Options& o) {
   if (auto valid = check_kept(o); !valid) return valid;
   if (auto valid = check_latest(o); !valid) return valid;
   if (auto valid = check_final_weights(o); !valid) return valid;
-  // Each start of a rank would begin the run anew, so the first loss would discard all work so far.
+  // Each start of one of several ranks would begin the run anew, so the first loss would discard all work.
   if (o.overwrite && o.group.size > 1) {
     return refusal(
         "--overwrite begins anew at every start, and ranks of a launch are started again after each "

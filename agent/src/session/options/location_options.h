@@ -18,7 +18,7 @@ namespace ratoon::session {
 
 // Returns whether checkpoints are saved only in a bucket, as with --save-folder s3://bucket/runs.
 [[nodiscard]] bool is_home_in_store(const Options& options);
-// Returns the run's folder. Call run_folder() only if --save-folder is a folder, not a bucket.
+// Returns the run's folder. run_folder() may be called only if --save-folder is a folder, not a bucket.
 [[nodiscard]] std::filesystem::path run_folder(const Options& options);
 // Returns the run's own location, such as "/data/runs/digits" or "s3://bucket/runs/digits".
 [[nodiscard]] std::string home_of(const Options& options);

@@ -8,10 +8,10 @@
 
 namespace ratoon::session {
 
-// Pure. Returns whether `word`, up to a '=', differs from `flag` by one added, missing, replaced or
-// swapped letter, or only in '_', capitals or the number of leading dashes. For a short flag, such as
-// --seed, one letter is not enough: too many words differ by one letter. Returns false for equal
-// words.
+// Pure. Returns whether `word`, up to a '=', differs from `flag` by one added, missing, replaced or swapped
+// letter, or only in '_', capitals or the number of leading dashes. For a short flag, such as --seed, a
+// difference of one letter is not enough, because too many words differ from it by one letter. Returns false
+// if the words are equal.
 [[nodiscard]] bool is_nearly(std::string_view word, std::string_view flag);
 
 // Pure. Returns the name in a flag, without its dashes and value, in small letters, with '-' for '_':

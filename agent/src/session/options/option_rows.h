@@ -1,7 +1,7 @@
 // session/options/: the options of a session: their table, the sources of their values, and the check whether
 // they fit together.
 //
-// A table of a session's options, from which options are read and the help text is made.
+// The table of a session's options, from which options are read and the help text is made.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace ratoon::session {
 
-// The target of an option whose value is a number or "all".
+// The target of an option that takes a number or "all".
 struct CountOrAll {
   std::uint64_t* count;
 };
@@ -34,7 +34,7 @@ struct OptionRow {
 [[nodiscard]] std::vector<OptionRow> option_rows(Options& options);
 
 // Sets an option by its name, for programs in other languages: "save_every" is --save-every. Returns kInvalid
-// if there is no such option, or `text` is no valid value.
+// if no option has that name, or `text` is no valid value for it.
 [[nodiscard]] Result<void> assign_option(Options& options, const std::string& name, const std::string& text);
 
 inline constexpr const char* kHelpFlag = "--ratoon-help";

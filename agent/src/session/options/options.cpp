@@ -42,7 +42,7 @@ Result<void> assign_parsed(T* target, const Result<T>& parsed, const std::string
   return {};
 }
 
-// The unsigned number type that an option's value has.
+// Finds the unsigned number type that the value of an option has.
 template <class T>
 T number_in(const T&);
 template <class T>
@@ -104,7 +104,7 @@ Result<void> assign(const session::OptionRow& row, const std::string& text, cons
   return std::visit([&](const auto& target) { return assign_to(target, text, source); }, row.target);
 }
 
-// Reads each option from its flag or, without a flag, from its variable.
+// Reads each option from its flag or, if the flag is not given, from its environment variable.
 Result<void> read_values(Options& options, const session::CommandLine& line) {
   for (const auto& row : session::option_rows(options)) {
     const session::FoundFlag* const flag = row.flag == nullptr ? nullptr : line.find(row.flag);

@@ -8,8 +8,8 @@
 namespace ratoon::session {
 namespace {
 
-// Turns a timeout into kIo, because callers of join() retry after kTimeout, as for a coordinator that may
-// come back.
+// Turns a timeout into kIo, because callers of join() would retry after kTimeout, as for a coordinator that
+// may come back.
 template <class T>
 Result<T> timeout_as_io(Result<T> answered) {
   if (answered || answered.error().kind() != ErrorKind::kTimeout) return answered;
@@ -21,7 +21,7 @@ GroupRendezvous::Fault find_fault_of(const RendezvousFolder& folder, std::uint32
   const auto now = folder.find_call(rank);
   if (!now) return {.why = "", .unknown = now.error()};
   if (*now && (*now)->process.start == call) return {};
-  // is_done() is read last: all that the rank did before it ended is visible by then.
+  // is_done() is read last, because all that the rank did before its end is visible by then.
   const auto is_done = folder.is_done(call);
   if (!is_done) return {.why = "", .unknown = is_done.error()};
   if (*is_done) return {};
@@ -29,7 +29,7 @@ GroupRendezvous::Fault find_fault_of(const RendezvousFolder& folder, std::uint32
           .unknown = {}};
 }
 
-// Returns a rank that is known to be lost rather than a rank whose state is unknown.
+// Returns a rank that is known to be lost, if there is one, rather than a rank whose state is unknown.
 GroupRendezvous::Fault find_lost_rank(const RendezvousFolder& folder, const std::vector<std::string>& calls) {
   GroupRendezvous::Fault found;
   for (std::uint32_t rank = 1; rank < calls.size(); ++rank) {
@@ -134,10 +134,10 @@ Result<bool> GroupRendezvous::end_before_call(const std::string& why, const std:
       if (rank == own) continue;
       const auto call = find_name_of_call(folder, rank);
       if (!call) return call.error();
-      // A rank in a world of an earlier rank 0 does not count: it leaves that world and calls again.
+      // A rank that still is in the world of an earlier rank 0 leaves that world and calls again.
       const auto is_in_world = own == 0 && *call ? folder.is_answered(**call) : Result<bool>(false);
       if (!is_in_world) return is_in_world.error();
-      // A rank of this rank 0's previous attempt still watches rank 0's earlier call.
+      // A rank that was in the previous attempt of this rank 0 still watches rank 0's earlier call.
       const bool is_waited_for =
           *call ? *is_in_world && former.empty() : !has_ended(folder, rank, own_call, former);
       are_all_told = are_all_told && !is_waited_for;
@@ -154,7 +154,7 @@ Result<std::optional<std::string>> GroupRendezvous::find_end_before_call(
   return patiently([own_call, ranks](const RendezvousFolder& folder) -> Result<std::optional<std::string>> {
     for (const std::uint32_t rank : ranks) {
       const auto why = folder.find_end_before_call(own_call, rank);
-      // If the reason cannot be read now, the next check reads it.
+      // If the reason cannot be read now, the next check reads it again.
       if (why && *why) return std::optional("rank " + std::to_string(rank) + " ended for good: " + **why);
     }
     return std::optional<std::string>();

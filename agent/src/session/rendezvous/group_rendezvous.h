@@ -1,5 +1,5 @@
 // GroupRendezvous makes a rank's calls to the folder where the ranks of a launch meet. Each call has a
-// timeout, because the folder and its lock may hang with the disk. A call that hangs returns kIo, and the
+// timeout, because the folder and its lock may hang with the disk. If a call hangs, it returns kIo, and the
 // rank ends, because it could not save either.
 //
 // Thread contract: any thread.
@@ -31,10 +31,10 @@ struct GroupTimeouts {
 class GroupRendezvous {
  public:
   using Answer = RendezvousFolder::Answer;
-  // The ranks' calls, by rank. nullopt: the rank has made no call, or its call has an answer.
+  // The calls by rank. nullopt: the rank has made no call, or its call has an answer.
   using Calls = std::vector<std::optional<JoinRequest>>;
-  // `unknown` says why this machine could not check all ranks just now. A failed check says nothing about the
-  // ranks.
+  // `unknown` says why this machine could not check all ranks just now. A check that failed on this machine
+  // says nothing about the ranks.
   struct FoundCalls {
     Calls calls;
     std::optional<Error> unknown;
@@ -57,11 +57,11 @@ class GroupRendezvous {
                                                     std::shared_ptr<checkpoint::CallsWithTimeout> calls,
                                                     Sweep sweep = Sweep::kFormerLaunches);
 
-  // Opens the folder only for end_before_call(): another process may hold the rank's lock.
+  // Opens the folder without the rank's lock, which another process may hold; only for end_before_call().
   [[nodiscard]] static GroupRendezvous beside_holder(const Options& options,
                                                      std::shared_ptr<checkpoint::CallsWithTimeout> calls);
 
-  // Returns whether the process with this rank's lock is of another launch; nullopt if not known yet.
+  // Returns whether the holder of this rank's lock is of another launch; nullopt if not known yet.
   [[nodiscard]] std::optional<bool> is_rank_of_another_launch() const;
 
   [[nodiscard]] Result<void> call(const JoinRequest& request) const;
@@ -70,21 +70,21 @@ class GroupRendezvous {
   [[nodiscard]] Result<std::optional<std::string>> find_refusal(const std::string& call) const;
   // Reports that the process that made `call` ends for good. find_refusal() of that call returns the reason.
   [[nodiscard]] Result<void> note_end(const std::string& call, const std::string& why) const;
-  // Reports that this rank ends for good before it has called. Writes the reason for rank 0; rank 0 writes it
-  // for each other rank as soon as that rank has called. Returns true once all waiting ranks have the reason.
-  // If another process of the same launch has this rank, there is nothing to report. Ranks that are known to
-  // have ended need no reason. `own_call` is rank 0's call, and `former` has the calls of the previous
-  // attempt, by rank.
+  // Reports that this rank ends for good before it has called. The function writes the reason for rank 0,
+  // which writes it for each other rank as soon as that rank has called. Returns true once all waiting ranks
+  // have the reason. If another process of the same launch has this rank, end_before_call() reports nothing.
+  // A rank that is known to have ended needs no reason. `own_call` is rank 0's call, and `former` has the
+  // calls of the previous attempt, by rank.
   [[nodiscard]] Result<bool> end_before_call(const std::string& why, const std::string& own_call = {},
                                              const std::vector<std::string>& former = {}) const;
-  // For rank 0 and its own call: returns why a rank has ended before it called, if one has.
+  // For rank 0 and its own call: if a rank has ended before it called, returns why.
   [[nodiscard]] Result<std::optional<std::string>> find_end_before_call(
       const std::string& own_call, const std::vector<std::uint32_t>& ranks) const;
   [[nodiscard]] Result<FoundAnswer> find_answer(const std::string& call) const;
   [[nodiscard]] Result<void> forget(const std::vector<std::string>& calls) const;
   [[nodiscard]] Result<void> note_done(const std::string& call) const;
-  // Returns why the attempt of `calls` is over. Rank 0 passes the calls of all ranks, and reports the reason
-  // to them. The other ranks pass only rank 0's call.
+  // Returns why the attempt of `calls` is over. Rank 0 passes the calls of all ranks, and gives the reason to
+  // all ranks. Each other rank passes only the call of rank 0.
   [[nodiscard]] Result<Fault> find_fault(Attempt attempt, const std::vector<std::string>& calls) const;
 
  private:

@@ -23,7 +23,7 @@ constexpr Duration kLookPatience = std::chrono::minutes(5);  // of all pauses to
 // Lists the checkpoints that can be loaded, and after them the others, which are reported so that the
 // coordinator does not choose them.
 std::vector<InventoryEntry> report(checkpoint::Inventory inventory, const Unreadable& unreadable) {
-  // Only the newest checkpoints are listed: so many suffice to find one that all ranks can read.
+  // Only the 16 newest checkpoints are listed, which suffices to find one that all ranks can read.
   constexpr std::ptrdiff_t kReportedMax = 16;
   for (auto& entry : inventory.complete) {
     if (unreadable.contains({.attempt = entry.attempt, .step = entry.step})) entry.is_complete = false;
@@ -57,8 +57,8 @@ std::string folder_of(const CheckpointLocations& places) {
   fail(why.kind() == ErrorKind::kCorrupted ? ExitCode::kCheckpointsBad : exit_code_of(why), why.message());
 }
 
-// If locations that were available before do not answer now, the process does not end while it waits for a
-// world. Instead the process lists the checkpoints again, with longer and longer pauses.
+// If locations that were available before do not answer now, a process that waits for a world does not end.
+// Instead the process lists the checkpoints again, with longer and longer pauses.
 checkpoint::Inventory look_again(Link& link, const InventoryPolling& looking) {
   Duration pause = kLookPauseMin;
   Duration paused{0};
@@ -114,7 +114,7 @@ Result<Assignment> ask_for_world(Link& link, CheckpointLocations& places, const 
   return link.join(entries, inventory.newest_attempt);
 }
 
-// Refuses an attempt number above the maximum: its checkpoints would have invalid file names.
+// Refuses an attempt number above the maximum, with which file names would be invalid.
 void check_that_it_counts(const Assignment& assignment, const CheckpointLocations& places) {
   if (assignment.attempt.value() <= checkpoint::kAttemptMax) return;
   fail(ExitCode::kConfiguration, "this would be attempt " + std::to_string(assignment.attempt.value()) +
@@ -125,8 +125,8 @@ void check_that_it_counts(const Assignment& assignment, const CheckpointLocation
                                      "of this run has made, or give the run another name (--run-name)");
 }
 
-// If a process planned a rollback and then waited, another attempt may have made that rollback meanwhile.
-// This function therefore reads the rollback records again.
+// After a process has planned a rollback, another attempt may make that rollback while the process waits.
+// Therefore this function reads the records of rollbacks again.
 void look_for_rollback(CheckpointLocations& places) {
   if (!places.rollback().to) return;
   const auto found = places.look();
@@ -154,9 +154,9 @@ Assignment join_world(Link& link, CheckpointLocations& places, const Unreadable&
   const auto first = looking.look();
   if (!first) fail_to_look(first.error());
   auto assignment = ask_for_world(link, places, unreadable, *first);
-  // A coordinator that comes back knows only the checkpoints that are reported to it, so each call reports
-  // them anew. The number of calls has no limit, because forming a world may take any time. The link pauses
-  // between calls of join().
+  // A coordinator that comes back knows only the checkpoints that are reported to it, so each call of join()
+  // reports all of them. The number of calls has no limit, because forming a world may take any time. The
+  // link pauses between calls of join().
   while (!assignment && assignment.error().is_retryable())
     assignment = ask_for_world(link, places, unreadable, look_again(link, looking));
   if (assignment) {

@@ -18,7 +18,7 @@ struct InventoryPolling {
   std::function<void(Duration)> pause;
 };
 
-// Waits for a world without a limit. Throws Failure if there will be no world.
+// A process waits for a world without a limit. Throws Failure if there will be no world.
 [[nodiscard]] Assignment join_world(Link& link, CheckpointLocations& places, const Unreadable& unreadable);
 [[nodiscard]] Assignment join_world(Link& link, CheckpointLocations& places, const Unreadable& unreadable,
                                     const InventoryPolling& looking);

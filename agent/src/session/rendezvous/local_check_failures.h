@@ -1,5 +1,5 @@
 // LocalCheckFailures counts checks of other ranks that failed because of this machine, for example because no
-// descriptors are left. These failures say nothing about the other ranks, so checks are repeated until the
+// descriptors are left. Such failures say nothing about the other ranks, so checks are repeated until the
 // patience is over.
 //
 // Thread contract: one thread at a time.
@@ -18,9 +18,9 @@ class LocalCheckFailures {
  public:
   explicit LocalCheckFailures(Duration patience) : patience_(patience) {}
 
-  // Call note() for each check, with the reason why it failed, or nullopt if it worked. Only the first of
-  // several consecutive failures is logged. Returns the reason to end once checks have failed for the whole
-  // patience.
+  // Call note() after each check, with the reason why the check failed, or nullopt if it worked. Only the
+  // first of several consecutive failures is logged. Returns the reason to end this rank once checks have
+  // failed for as long as `patience_`.
   [[nodiscard]] std::optional<std::string> note(const std::optional<Error>& unknown, const Clock& clock);
 
  private:

@@ -24,7 +24,7 @@ struct Try {
   bool has_failed = false;
 };
 
-// Returns whether an error of connect() is one of the network or the peer, not of this process.
+// Returns whether an error of connect() comes from the network or the peer, and not from this process.
 bool is_of_the_way(int problem) {
   switch (problem) {
     case ECONNREFUSED:  // also the answer of a firewall that rejects
@@ -66,7 +66,7 @@ Try begin(const PeerAddress& peer) {
   return each;
 }
 
-// Closes all tries whose result is known.
+// Closes all connection attempts whose result is known.
 void look(std::vector<Try>& tries, std::chrono::milliseconds at_most) {
   std::vector<pollfd> open;
   for (const Try& each : tries)

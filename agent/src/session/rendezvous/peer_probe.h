@@ -11,10 +11,10 @@
 namespace ratoon::session {
 
 // Returns the UIDs of the peers that refused the connection, have no route, or did not answer within
-// `patience`. All peers are tried at once. The peer's kernel answers; its program need not accept the
-// connection, and does not see it (rendezvous_socket.h). A peer with a name as its address, or one that was
-// not tried because this machine lacks descriptors or ports, is not returned. After a stop request the result
-// is empty.
+// `patience`. All peers are tried at once. The kernel of the peer answers; the peer's program need not
+// accept the connection, and does not see it (rendezvous_socket.h). A peer is not returned if its address
+// is a name, or if this machine lacks descriptors or ports to try it. After a stop request no peer is
+// returned.
 [[nodiscard]] std::vector<std::string> probe_peers(const std::vector<PeerAddress>& peers, Duration patience,
                                                    const std::stop_token& stop);
 

@@ -12,11 +12,11 @@
 namespace ratoon::session {
 namespace {
 
-// If rank 0 is lost, so is the board, and the coordinator reports a changed world within this time.
+// The board is lost with rank 0; the coordinator reports a changed world within this time.
 constexpr auto kPatience = std::chrono::seconds(60);
 constexpr auto kPause = std::chrono::milliseconds(2);
 
-// 2 MiB of numbers per rank. The board keeps up to 256 MiB for all ranks together.
+// Each rank may give 2 MiB of numbers. The board keeps up to 256 MiB for all ranks together.
 constexpr std::size_t kNumbersMax = 1U << 18;
 
 // Returns a message: the label of the call, then the numbers.

@@ -31,17 +31,17 @@ class RankSums {
 
   // Replaces each number by its sum over all ranks. All ranks make the same calls in the same order, with
   // equally many numbers. `what` names the call in messages, and is the same on all ranks. Throws Failure,
-  // and exceptions of `look`.
+  // and the exceptions of `look`.
   void add_up(const std::string& what, std::span<double> numbers);
 
  private:
   // On rank 0, adds the numbers of the other ranks. Returns why the calls of the ranks do not fit together,
-  // or "".
+  // or an empty text.
   [[nodiscard]] std::string gather(const std::string& what, std::span<double> numbers);
   [[nodiscard]] std::string take(const std::string& key, std::uint32_t from);
   void put(const std::string& key, std::string value);
   std::vector<std::string> ask(board::Op op, std::vector<std::string> words);
-  // If the board failed, a rank is lost: waits for the report of the loss, and throws.
+  // If the board failed, a rank is lost: waits until the loss is reported, and throws.
   [[noreturn]] void wait_for_news(const std::string& why);
   [[nodiscard]] std::string part_key(std::uint32_t rank) const;
 

@@ -28,8 +28,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The mode of answers, which have the attempt's secret, and of locks: another user who held a lock could keep
-// a rank from starting.
+// The file mode of answers, which have the attempt's secret, and of locks, because another user who held a
+// lock could keep a rank from starting.
 constexpr unsigned kPrivateMode = 0600;
 
 std::string rank_name(std::uint32_t rank) {
@@ -50,7 +50,7 @@ std::optional<std::uint32_t> rank_of_call(std::string_view name) {
 }
 
 // Makes a folder's name from a launch's name. Launches with different names must not share a folder, or their
-// ranks would form one world. So if characters of the name are lost, a digest of the whole name is added.
+// ranks would form one world. If the name loses characters, a digest of the whole name is added.
 std::string folder_name(const GroupOptions& group) {
   constexpr std::size_t kBytesMax = 128;
   std::string name;
@@ -62,8 +62,8 @@ std::string folder_name(const GroupOptions& group) {
   return name + "-of-" + std::to_string(group.size);
 }
 
-// A rank's lock file has one lock for each of these states. The locks end with the process, but its call file
-// stays: its successor may hold the first lock beside this older call.
+// The lock file of a rank has one lock for each state below. The locks end with the process, but its call
+// file stays: the next process of the rank may hold the first lock beside the old call file.
 constexpr off_t kIsHeld = 0;
 constexpr off_t kHasCalled = 1;
 
@@ -114,7 +114,7 @@ Result<std::optional<std::string>> read_reason(const fs::path& path) {
   return *orders ? std::optional((*orders)->reason) : std::nullopt;
 }
 
-// Cuts the reason, since readers refuse longer reasons. No UTF-8 character is cut in its middle.
+// Cuts the reason, because readers refuse longer reasons. The cut splits no UTF-8 character.
 Orders because(std::string why) {
   if (why.size() > contract::kSentenceBytesMax) {
     std::size_t end = contract::kSentenceBytesMax;
@@ -150,8 +150,8 @@ RendezvousFolder RendezvousFolder::beside_holder(const fs::path& run_folder, con
   return {root, root / folder_name(group), group, UnforkedFd()};
 }
 
-// Keeps calls and their answers: the processes that made them may live, and may be in a world that an earlier
-// rank 0 formed.
+// Keeps calls and their answers, because the processes that made the calls may still run in a world that an
+// earlier rank 0 formed.
 void RendezvousFolder::sweep() const {
   std::error_code code;
   for (fs::directory_iterator at(root_, code), end; !code && at != end; at.increment(code)) {
@@ -173,8 +173,8 @@ void RendezvousFolder::sweep() const {
   }
 }
 
-// A living rank that has no call in this folder may have called in another launch's folder. If that call were
-// removed, rank 0 of that launch could not tell the rank that the launch is refused.
+// A living rank that has no call in this folder may have called in another launch's folder. If the file of
+// that call were removed, rank 0 of that launch could not tell the rank that the launch is refused.
 bool RendezvousFolder::may_hold_living_call(const fs::path& group) const {
   std::error_code code;
   for (fs::directory_iterator at(group, code), end; !code && at != end; at.increment(code)) {

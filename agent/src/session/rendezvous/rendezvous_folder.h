@@ -3,7 +3,7 @@
 //
 // RendezvousFolder: in this folder, beside the run's checkpoints, processes that a launcher numbered find
 // each other. Each rank holds a lock in the folder while it lives. Each message is a file that replaces the
-// rank's previous message. A reader therefore never sees half of a message, nor a message of an earlier
+// rank's previous message. A reader therefore never sees a part of a message, nor a message of an earlier
 // launch.
 //
 //   meeting/r0003.lock             held by the living rank 3
@@ -16,8 +16,8 @@
 //   meeting/<group>/over.json      the oldest attempt that may still run, and why the earlier ones are over
 //   meeting/<group>/a<call>.done   that rank has completed
 //
-// An error of a check (no descriptors are left, the server no longer knows the file) says something about
-// this machine and nothing about another rank: it never means that the rank is missing.
+// If a check fails (no descriptors are left, the server no longer knows the file), the error says something
+// about this machine and nothing about another rank: it never means that the rank is missing.
 #pragma once
 
 #include <filesystem>
@@ -37,21 +37,21 @@ namespace ratoon::session {
 class RendezvousFolder {
  public:
   // `run_folder` must exist. kAlreadyExists: another process of this machine has this rank. kConflict: a
-  // process on another machine, which may have failed, has this rank.
+  // process of another machine, which may have failed, has this rank.
   [[nodiscard]] static Result<RendezvousFolder> open(const std::filesystem::path& run_folder,
                                                      const GroupOptions& group);
-  // Opens the folder for a rank that ends, without its lock, which another process may hold: the rank only
-  // writes why it ends.
+  // Opens the folder for a rank that ends, without the rank's lock, which another process may hold: the rank
+  // only writes why it ends.
   [[nodiscard]] static RendezvousFolder beside_holder(const std::filesystem::path& run_folder,
                                                       const GroupOptions& group);
 
-  // Removes the files of earlier launches. Only rank 0 calls sweep(), if it holds the run's folder for
-  // itself. The folder of a launch stays while one of its ranks may live.
+  // Removes the files of earlier launches. Only a rank 0 that holds the run's folder for itself calls
+  // sweep(). The folder of a launch is kept while one of its ranks may be running.
   void sweep() const;
 
   // Writes this rank's call, whose name is `request.process.start`.
   [[nodiscard]] Result<void> call(const JoinRequest& request) const;
-  // Returns the call of a living rank; calls of earlier processes with that rank do not count.
+  // Returns the call of a rank whose process runs; calls of earlier processes with that rank do not count.
   [[nodiscard]] Result<std::optional<JoinRequest>> find_call(std::uint32_t rank) const;
 
   // An answer, and the call of the rank 0 that wrote the answer.
@@ -60,7 +60,7 @@ class RendezvousFolder {
     std::string first_call;
   };
   [[nodiscard]] Result<void> answer(const std::string& call, const Answer& answer) const;
-  // Returns kInvalid if the answer exists, but only another user may read it.
+  // Returns kInvalid if the answer exists, but this user may not read it.
   [[nodiscard]] Result<std::optional<Answer>> find_answer(const std::string& call) const;
   [[nodiscard]] Result<bool> is_answered(const std::string& call) const;
 
@@ -76,10 +76,10 @@ class RendezvousFolder {
   // Returns why the attempt has ended; nullopt if the attempt goes on.
   [[nodiscard]] Result<std::optional<std::string>> find_end(Attempt attempt) const;
 
-  // Removes the files of a call that no rank will ask about again.
+  // Removes the files of a call for which no rank will look again.
   void forget(const std::string& call) const;
 
-  // Returns whether the living process with this rank has called in the folder of another launch; nullopt if
+  // Returns whether the running process with this rank has called in the folder of another launch; nullopt if
   // it has not called yet.
   [[nodiscard]] Result<std::optional<bool>> is_rank_of_another_launch() const;
 
@@ -95,7 +95,7 @@ class RendezvousFolder {
         size_(group.size),
         lock_(std::move(lock)) {}
 
-  // Returns whether a living process holds the lock of `rank` that stands for `fact`.
+  // Returns whether a running process holds the lock of `rank` that stands for `fact`.
   [[nodiscard]] Result<bool> holds(std::uint32_t rank, off_t fact) const;
   [[nodiscard]] bool may_hold_living_call(const std::filesystem::path& group) const;
 

@@ -1,6 +1,6 @@
 // Opens the socket at which the ranks of an attempt meet if this process becomes rank 0. The socket is bound
-// and listens before its address is published. No other process can thus take the port, and no connection is
-// refused.
+// and listens before its address is published. Therefore no other process can take the port, and no
+// connection is refused.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct HostPort {
   friend bool operator==(const HostPort&, const HostPort&) = default;
 };
 
-// Splits "host:port" or "[v6]:port", the two forms that messages allow.
+// Splits an address "host:port" or "[v6]:port", the two forms that messages allow.
 [[nodiscard]] HostPort split_address(std::string_view address);
 [[nodiscard]] std::string join_address(const HostPort& address);
 
@@ -31,7 +31,7 @@ struct RendezvousSocket {
   HostPort at;
 };
 
-// Binds to `pod_ip`. If `pod_ip` is empty, binds to loopback, for processes of one machine.
+// Binds to `pod_ip`. If `pod_ip` is empty, the socket binds to loopback, for processes of one machine.
 [[nodiscard]] Result<RendezvousSocket> open_meeting_socket(const std::string& pod_ip);
 
 }  // namespace ratoon::session

@@ -1,5 +1,5 @@
 // WorldWait decides how a process waits for a world: with longer and longer pauses between tries, and with
-// reports. The wait has no limit, because forming a world may take any time. Pure: the time is passed in.
+// reports. The wait has no limit, because forming a world may take any time. Pure: the time is an argument.
 //
 //   WorldWait wait(10s);
 //   wait.begin(now);                               // with each call to join
@@ -24,8 +24,8 @@ class WorldWait {
   // Returns true after the wait has lasted for `first_word`, and then every minute.
   [[nodiscard]] bool is_report_due(Timestamp now);
   [[nodiscard]] Duration waited(Timestamp now) const;
-  // Returns a pause that is longer each time. Each try reads the run's locations; without longer pauses a
-  // thousand processes would do so five times a second.
+  // Returns the pause before the next try; each pause is longer than the last. Each try reads the run's
+  // locations, and without longer pauses a thousand processes would read them five times a second.
   [[nodiscard]] Duration pause_after_failure();
   void note_answer() { failures_ = 0; }
   void end() { began_.reset(); }

@@ -13,8 +13,8 @@ using preemption::Notice;
 
 constexpr std::string_view kOrder = "order";
 constexpr std::string_view kCall = "call";
-// A notice that is repeated with every heartbeat has a slightly different deadline each time. If the
-// difference is below kNearer, the notice does not count as new.
+// If a notice is repeated with every heartbeat, its deadline is slightly different each time. If the
+// difference of two deadlines is below kNearer, the notice does not count as new.
 constexpr Duration kNearer = std::chrono::seconds(1);
 constexpr Duration kCommitPatience = std::chrono::seconds(60);
 constexpr Duration kCommitMargin = std::chrono::seconds(10);
@@ -127,12 +127,12 @@ std::optional<Failure> Drain::must_exit(Timestamp now, bool agrees) {
         "due within --grace-seconds; call average_gradients() or agree() in every step, or save "
         "more often");
   }
-  // If ranks do not agree once a step, this rank does not try a save within the margin.
+  // If ranks do not agree once a step, this rank tries no save within the margin before the deadline.
   const Notice* const first = notices_.first();
   const bool is_alone_in_margin = !agrees && first != nullptr && first->deadline - now <= first->margin;
   if (next(now) != DrainStep::kLeave && !is_alone_in_margin) return std::nullopt;
-  // Ranks that stay would wait for this rank without end. Until half of the margin is over, this rank
-  // therefore tries to leave together with the other ranks.
+  // Ranks that stay in the world would wait for this rank without end. Until half of the margin is over, this
+  // rank therefore waits to leave together with the other ranks.
   const bool may_leave_together = agrees && !can_be_replaced();
   if (may_leave_together && *notices_.left(now) > preemption::kMargin / 2) return std::nullopt;
   return leaving(ExitCode::kPreempted, "left because of " + why() + ": no other save can end in time");

@@ -56,14 +56,14 @@ class Drain {
   void notify(Timestamp now, Duration left, const std::string& why);
   void take_back_notice();
   // Takes the operator's order about the end of this process, or its withdrawal. Call hear() before each
-  // function below except requests(), which takes the order itself. Without hear(), an order would stay valid
-  // forever, or never become valid.
+  // function below except requests(), which takes the order itself. Without calls of hear(), an order would
+  // stay valid forever, or never become valid.
   void hear(const OutsideRequests& wanted, Timestamp now);
 
-  // Returns why this process must join no further world; nullopt if it may join.
+  // Returns why this process must join no further world; nullopt if it may join another world.
   [[nodiscard]] std::optional<Failure> forbids_joining(Timestamp now);
-  // Returns the exit code if the program left its loop early because the process was asked to leave, which
-  // the program may know. Returns nullopt if the process was not asked to leave.
+  // If the program left its loop early because this process was asked to leave, returns the exit code.
+  // Returns nullopt if the process was not asked to leave.
   [[nodiscard]] std::optional<ExitCode> explains_return(Timestamp now);
   void begin_attempt(std::uint64_t state_bytes) { speeds_.set_state_bytes(state_bytes); }
   // Call keep_hearing() when a step begins.
@@ -71,19 +71,19 @@ class Drain {
     if (setup_.retake_signals) setup_.retake_signals();
   }
   [[nodiscard]] std::uint32_t requests(const OutsideRequests& wanted, Timestamp now);
-  // Call must_exit() after a step. `agrees` says whether the ranks of this attempt agree once a step; if not,
-  // each rank leaves by itself.
+  // Call must_exit() after a step. `agrees` says whether the ranks of this attempt agree once a step; if they
+  // do not, each rank leaves by itself.
   [[nodiscard]] std::optional<Failure> must_exit(Timestamp now, bool agrees);
   // If ranks do not agree once a step, Ctrl-C takes effect at the next save that is due by counts, which all
-  // ranks make at the same step, but after the grace period at the latest.
+  // ranks make at the same step, or else at the end of the grace period.
   [[nodiscard]] bool leaves_with_next_save();
-  // Returns a message about the consequences of a notice, once for each notice that was not known from the
-  // start.
+  // Returns a message about the consequences of a notice; each notice that was not known from the start is
+  // reported once.
   [[nodiscard]] std::string take_news(Timestamp now);
-  // Returns how long the agreed last save may take to become durable and still allow leaving in time.
+  // Returns how long the agreed last save may take, so that this process still leaves in time.
   [[nodiscard]] Duration time_to_commit(Timestamp now);
-  // Returns the same as time_to_commit(); but if no end is near, enough time for a save in progress, and at
-  // least a minute.
+  // If an end is near, returns time_to_commit(); if not, enough time for a save in progress, and at least a
+  // minute.
   [[nodiscard]] Duration patience_with_commit();
   // Returns the error with which the process ends after the agreed last save, or without a save.
   [[nodiscard]] Failure exit_for_drain(std::uint32_t agreed, Step step, bool is_committed);

@@ -35,13 +35,13 @@ bool is_success_code(int exit_code) {
 
 using Explain = std::function<std::optional<ErrorMeaning>(const std::exception&)>;
 
-// Linked libraries set this function before main().
+// Linked libraries set this function before main() begins.
 Explain& explain_errors() {
   static const NeverDestroyed<Explain> explain;
   return *explain;
 }
 
-// Returns whether std::thread could not start a thread. Starting again later may succeed.
+// Returns whether std::thread could not start a thread. If so, starting again later may succeed.
 bool is_refused_thread(const std::exception& error) {
   const auto* const refused = dynamic_cast<const std::system_error*>(&error);
   return refused != nullptr && refused->code() == std::errc::resource_unavailable_try_again;

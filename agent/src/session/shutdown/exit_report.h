@@ -12,12 +12,12 @@
 
 namespace ratoon::session {
 
-// Prints the help and returns true if the user asked only for the help. Throws Failure if there are no valid
-// options.
+// Prints the help and returns true if the user asked only for the help. Throws Failure if the options are not
+// valid.
 [[nodiscard]] bool is_help_request(const Result<Options>& options);
 
-// Says what a library's exception means for the process: for example, that an accelerator failed, which is no
-// error of the program.
+// Says what the exception of a library means for the process: for example, that an accelerator failed, which
+// is no error of the program.
 struct ErrorMeaning {
   int exit_code = 1;
   std::string sentence{};

@@ -13,8 +13,8 @@ namespace ratoon::session {
 
 // `find_code` prints the reason, and returns the exit code that replaces 0. `find_code` is called at exit, on
 // the thread that called refuse_exit_as_done(). If another thread calls exit(), a message says so and the
-// exit code is 82. After several calls, the last `find_code` counts. A forked child is not
-// watched.
+// exit code is 82. If refuse_exit_as_done() is called several times, the last `find_code` counts. In a forked
+// child nothing is watched.
 void refuse_exit_as_done(std::function<int()> find_code);
 void allow_exit_as_done();
 
@@ -23,7 +23,7 @@ void allow_exit_as_done();
 // parent's.
 void leave_if_forked();
 
-// Watches while the ExitWatch exists.
+// The watch lasts while the ExitWatch exists.
 class ExitWatch {
  public:
   explicit ExitWatch(std::function<int()> find_code) { refuse_exit_as_done(std::move(find_code)); }
@@ -33,12 +33,12 @@ class ExitWatch {
 };
 
 // TerminateWatch: handles std::terminate() on the training thread while an exception of the session leaves
-// the training function. The destructor of a std::thread that was not joined calls std::terminate(), and so
-// does an exception that leaves a noexcept function. SIGABRT would count as an error of the program, although
-// the world has changed, or this process was told to leave.
+// the training function. std::terminate() is called by the destructor of a std::thread that was not joined,
+// and for an exception that leaves a noexcept function. The end by SIGABRT would count as an error of the
+// program, although the world has changed, or this process was told to leave.
 //
-// `find_code` does what has to be done before the process ends, prints the reason, and returns the exit code;
-// nothing: no exception of the session is on its way, and std::terminate() does what it did before.
+// `find_code` prepares the process's end, prints the reason, and returns the exit code; or nothing, if no
+// exception of the session is on its way: std::terminate() then does what it did before.
 class TerminateWatch {
  public:
   explicit TerminateWatch(std::function<std::optional<int>()> find_code);

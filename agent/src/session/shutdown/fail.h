@@ -1,4 +1,4 @@
-// A session ends a process with a sentence and an exit code that says whether to start it again.
+// A session ends a process with a sentence and an exit code that says whether to start the process again.
 #pragma once
 
 #include <string>

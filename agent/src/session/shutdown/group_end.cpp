@@ -10,7 +10,7 @@
 namespace ratoon::session {
 namespace {
 
-// Waits, because another rank may be about to create the folder.
+// Waits for the folder, because another rank may be about to create it.
 bool wait_for_folder(const Options& options, checkpoint::CallsWithTimeout& calls, Timestamp give_up,
                      Duration look, const Clock& clock) {
   for (;;) {
@@ -24,7 +24,7 @@ bool wait_for_folder(const Options& options, checkpoint::CallsWithTimeout& calls
   }
 }
 
-// A process of another launch may hold this rank's lock. That process's call shows its launch.
+// The lock of this rank may be held by a process of another launch. That process's call shows its launch.
 Result<GroupRendezvous> open_to_tell(const Options& options,
                                      const std::shared_ptr<checkpoint::CallsWithTimeout>& calls,
                                      Timestamp give_up, Duration look, const Clock& clock) {
@@ -36,10 +36,10 @@ Result<GroupRendezvous> open_to_tell(const Options& options,
     if (!is_held) return folder;
     auto beside = GroupRendezvous::beside_holder(options, calls);
     const auto is_of_another_launch = beside.is_rank_of_another_launch();
-    // If the lock's holder is of this launch, it trains on or informs the other ranks itself.
+    // If the holder of the lock is of this launch, it trains on or informs the other ranks itself.
     if (is_of_another_launch) return *is_of_another_launch ? std::move(beside) : std::move(folder);
-    // A process that has not called for so long hangs, or belongs to another launch. Rank 0 waits for this
-    // rank.
+    // If that process has not called for so long, it hangs, or it belongs to another launch. Rank 0 waits for
+    // this rank.
     if (clock.now() >= give_up) return options.group.rank == 0 ? std::move(folder) : std::move(beside);
     std::this_thread::sleep_for(look);
   }

@@ -15,14 +15,14 @@
 
 namespace ratoon::session {
 
-// Calls `tell` until the reason has reached all ranks, or until `give_up`, because some ranks may not have
-// called yet.
+// Calls `tell` until the reason has reached all ranks, or until the time `give_up`, because some ranks may
+// not have called yet.
 void call_until_all_informed(const std::function<Result<bool>()>& tell, Timestamp give_up, Duration look,
                              const Clock& clock);
 
 // A rank that ends for good before it has a link calls this function. Gives the reason to the ranks that wait
-// for this rank, for up to `patience.telling`. Does nothing if the processes of the launch do not meet in a
-// folder.
+// for this rank, for up to `patience.telling`. If the processes of the launch do not meet in a folder, does
+// nothing.
 void tell_group_of_end(const Options& options, const std::shared_ptr<checkpoint::CallsWithTimeout>& calls,
                        const std::string& why, const GroupTimeouts& patience = {});
 

@@ -21,8 +21,8 @@ std::optional<std::string_view> given(const std::string& text) {
   return text.empty() ? std::nullopt : std::optional<std::string_view>(text);
 }
 
-// Slurm's --signal can send any signal, so there is a default under Slurm. Elsewhere no signal is a notice
-// unless an option names it.
+// Slurm's --signal can send any signal, so under Slurm a signal is a notice by default. Without Slurm, no
+// signal is a notice unless an option names it.
 Result<int> notice_signal(const NoticeOptions& options) {
   const bool is_batch_job = !options.slurm_job_id.empty();
   const std::string name = options.signal.empty() ? (is_batch_job ? "USR1" : "none") : options.signal;
@@ -32,7 +32,7 @@ Result<int> notice_signal(const NoticeOptions& options) {
   return Error(ErrorKind::kInvalid, "--notice-signal must be USR1, USR2 or none, found '" + name + "'");
 }
 
-// `ends_run`: a runner on this machine started all processes of this run, and ends with them.
+// `ends_run`: the run ends with this process, because a runner on this machine started all its processes.
 Result<preemption::Notices> known_ends(const NoticeOptions& options, const Clock& clock, Timestamp began,
                                        bool ends_run) {
   return preemption::read_known_ends({.slurm_job_end_time = given(options.slurm_job_end_time),

@@ -21,20 +21,20 @@ namespace ratoon::session {
 // NoticeWatch passes a training's signals to its Drain. Notices also end a wait for a world.
 class NoticeWatch {
  public:
-  // Throws Failure with ExitCode::kConfiguration.
+  // If the options are not valid, throws Failure with ExitCode::kConfiguration.
   NoticeWatch(const Options& options, const Clock& clock, Timestamp process_began);
 
   [[nodiscard]] const std::shared_ptr<Drain>& drain() const { return drain_; }
-  // Calls `wait`, and calls link.give_up() once waiting is no longer useful. Throws Failure if waiting was
-  // useless from the start.
+  // Calls `wait`, and calls link.give_up() once waiting is of no use any longer. Throws Failure if waiting is
+  // of no use from the start.
   void while_waiting(Link& link, const std::function<void()>& wait);
   // Calls `tell`, and requests its stop about a second after this process was asked to leave.
   [[nodiscard]] Result<void> while_telling(
       const Link& link, const std::function<Result<void>(const std::stop_token&)>& tell) const;
-  // Returns whether starting still makes sense. Ask before long work that precedes join().
+  // Returns whether starting still makes sense. Ask this before long work that precedes join().
   [[nodiscard]] bool is_starting_of_use(const Link& link) const;
   void leave_if_starting_is_of_no_use(const Link& link) const;
-  // Returns whether starting still makes sense, before the process has a link.
+  // Returns whether starting still makes sense, for a process that has no link yet.
   [[nodiscard]] bool is_starting_of_use() const;
   void leave_if_starting_is_of_no_use() const;
 

@@ -7,9 +7,9 @@
 
 namespace ratoon::session {
 
-// Parses words as in /proc/<pid>/cmdline, each ended by a zero byte.
+// Parses words in the form of /proc/<pid>/cmdline, where each word ends with a zero byte.
 [[nodiscard]] std::string shell_command_of(std::string_view words);
-// Returns this process's command; empty if the system does not provide it.
+// Returns the command of this process; empty if the system does not provide it.
 [[nodiscard]] std::string own_command();
 
 }  // namespace ratoon::session

@@ -23,7 +23,7 @@
 namespace ratoon::session {
 namespace {
 
-// The size of the handlers' tables. Real-time signals have larger numbers, and are not handled.
+// The number of entries in the handlers' tables. Real-time signals have larger numbers, and are not handled.
 constexpr std::size_t kNumbersMax = 32;
 
 struct Heard {
@@ -39,10 +39,10 @@ std::atomic<int> news_fd{-1};    // stays open once it is open: a handler may st
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free &&
               std::atomic<std::int64_t>::is_always_lock_free &&
               std::atomic<const struct sigaction*>::is_always_lock_free);
-// A program's handler may call the handler that it replaced, which may be on_signal() again.
+// The handler of a program may call the handler that it replaced, which may be on_signal() again.
 thread_local std::array<bool, kNumbersMax> is_being_handled{};
 
-// A handler may be about to call any of these actions, so no action is ever freed.
+// A signal handler may be about to call one of these actions, so no action is ever freed.
 const struct sigaction* never_freed(const struct sigaction& action) {
   static const NeverDestroyed<std::list<struct sigaction>> kept;
   const auto is_it = [&](const struct sigaction& one) {
@@ -123,7 +123,7 @@ void give_back(int number) {
   if (is_ours(action_of(number))) ::sigaction(number, before[static_cast<std::size_t>(number)], nullptr);
 }
 
-// Runs in a forked child, where a signal may interrupt it at any point.
+// Runs in a forked child, where a signal may interrupt this function at any point.
 void give_back_all() {
   for (std::size_t at = 0; at < kNumbersMax; ++at) {
     if (!is_taken[at]) continue;
@@ -132,7 +132,7 @@ void give_back_all() {
   }
 }
 
-// A forked child without exec() gets its old handlers: a signal ends it like other processes.
+// A forked child without exec() gets the handlers from before, so a signal ends it like any other process.
 void give_back_in_children() {
   static const int registered = ::pthread_atfork(nullptr, nullptr, [] {
     give_back_all();

@@ -7,9 +7,9 @@
 //   if (signals.heard(SIGTERM).count > 0) ...   // any thread
 //   signals.wait(stop, 1s);                     // until the next one
 //
-// If a process has several Signals objects at a time, each counts every signal, and the last object removes
-// the handlers. A forked child that does not exec gets the earlier handlers back. A signal that was ignored
-// when the object was made (nohup, a shell's background) stays ignored.
+// If a process has several Signals objects at a time, each object counts every signal, and the last object
+// removes the handlers. A forked child without exec() gets the earlier handlers back. A signal that was
+// ignored when the object was made (nohup, a shell's background) stays ignored.
 #pragma once
 
 #include <chrono>
@@ -37,8 +37,8 @@ class Signals {
   Signals& operator=(const Signals&) = delete;
 
   // Installs this object's handler again where the program has since installed its own, which would hide the
-  // signal from this object. This object's handler calls the program's handler. A signal that the program now
-  // ignores, or has reset to the default, is not handled.
+  // signal from this object. The handler of this object calls the program's handler. A signal that the
+  // program now ignores, or has reset to the default, is no longer handled.
   void retake();
   [[nodiscard]] HeardSignal heard(int number) const;
   // Waits until a signal, a stop request or the end of `at_most`. Only one thread may call this function.

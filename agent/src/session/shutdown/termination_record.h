@@ -1,5 +1,5 @@
-// Writes the completion record of a container. Kubernetes keeps it in the pod's status, where the operator
-// finds it even if the operator was away when the process reported completion.
+// Writes the completion record of a container. Kubernetes keeps the record in the pod's status, where the
+// operator finds it even if the operator was away when the process reported completion.
 #pragma once
 
 #include <ratoon/options.h>
@@ -9,8 +9,8 @@
 
 namespace ratoon::session {
 
-// Does nothing if no file is named. In a pod with several processes only the first process writes the record.
-// The launcher of these processes exits with 0 only if all of them have completed.
+// If the pod names no file for the record, does nothing. In a pod with several processes only the first
+// process writes the record. The launcher of these processes exits with 0 only if all of them have completed.
 [[nodiscard]] Result<void> write_termination_record(const MemberOptions& member,
                                                     const CompletionRecord& record);
 

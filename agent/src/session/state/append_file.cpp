@@ -48,7 +48,7 @@ Result<void> write_all(const UniqueFd& file, std::string_view text) {
   return {};
 }
 
-// Moves an earlier run's file to NAME.old. If NAME.old exists, the file is of a start without saves.
+// Moves the file of an earlier run to NAME.old. If NAME.old exists, the file is of a start without saves.
 Result<void> begin_anew(const std::filesystem::path& path) {
   const std::filesystem::path old = path.string() + ".old";
   std::error_code code;
@@ -76,7 +76,7 @@ Result<std::shared_ptr<UniqueFd>> open_in(const std::filesystem::path& path, boo
 
 }  // namespace
 
-// A file whose disk calls have the timeout of --disk-timeout.
+// A file whose disk calls have a timeout, set by --disk-timeout.
 class AppendFile::File {
  public:
   File(std::filesystem::path path, bool is_anew, std::shared_ptr<checkpoint::CallsWithTimeout> calls)
@@ -88,7 +88,7 @@ class AppendFile::File {
     expect(call([file = file_, text = std::string(text)] { return write_all(*file, text); }));
   }
 
-  // If syncing fails, training goes on, as it does if a checkpoint cannot be saved.
+  // If syncing the file fails, training goes on, as it does if a checkpoint cannot be saved.
   std::uint64_t sync() const {
     const auto synced = call([file = file_]() -> Result<std::uint64_t> {
       if (::fdatasync(file->get()) != 0 && errno != EINVAL) return system_error(errno, "syncing");
@@ -153,8 +153,8 @@ void AppendFile::write(std::string_view text) {
   if (file_) session_.answer([&] { file_->write(text); });
 }
 
-// Before a run's first step the length of the file is not saved: each start writes the rows before steps()
-// again.
+// Before the first step of a run, the length of the file is not saved, because each start writes the rows
+// before steps() again.
 std::string AppendFile::save_state() const {
   const bool is_begun = session_.steps_done() > 0;
   return std::to_string(file_ && is_begun ? file_->sync() : 0);
@@ -165,7 +165,7 @@ void AppendFile::load_state(std::string_view state) {
   const auto read = std::from_chars(state.data(), state.data() + state.size(), bytes);
   if (read.ec != std::errc() || read.ptr != state.data() + state.size())
     throw std::invalid_argument("it is not the length of a file");
-  // A state from --load-from is the length of another run's file, which does not apply here.
+  // A state from --load-from holds the length of another run's file, which does not apply to this file.
   if (file_ && session_.resumes_at() > 0) file_->cut_back(bytes);
 }
 

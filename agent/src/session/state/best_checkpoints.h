@@ -1,5 +1,5 @@
 // BestCheckpoints lists the checkpoints that save_best() keeps, and its values of the current step. Rank 0
-// decides for all ranks. Each manifest has the lists, so a later rank 0 makes the same decisions.
+// decides for all ranks. Each manifest has these lists, so a later rank 0 makes the same decisions.
 //
 //   best.resume(manifest.run->best);
 //   if (best.note("loss", 0.25, {.keep = 3}, is_missing)) ...;         // in a step; all ranks save at its
@@ -26,11 +26,11 @@ class BestCheckpoints {
  public:
   void resume(std::vector<checkpoint::BestOf> lists) { lists_ = std::move(lists); }
 
-  // Notes a call of save_best() in the current step, on each rank. Returns why the call is a configuration
-  // error, or an empty text.
+  // Each rank notes a call of save_best() in the current step. Returns why the call is a configuration error,
+  // or an empty text.
   [[nodiscard]] std::string note_call(std::string_view name, const KeepBest& how);
   // Notes a value of the current step. Returns whether the value is among the best values. A value that is
-  // not finite is never among the best values. Missing checkpoints are first removed from the lists.
+  // not a finite number is never among the best values. Missing checkpoints are first removed from the lists.
   using IsMissing = std::function<bool(const checkpoint::CheckpointId&)>;
   [[nodiscard]] bool note(std::string_view name, double value, const KeepBest& how,
                           const IsMissing& is_missing);
@@ -56,7 +56,7 @@ class BestCheckpoints {
   std::set<std::string, std::less<>> called_;        // in the current step
 };
 
-// Returns a text such as "loss 0.25 at step 40", for each list.
+// Returns a text for each list, such as "loss 0.25 at step 40".
 [[nodiscard]] std::string describe_best(const std::vector<checkpoint::BestOf>& lists);
 
 }  // namespace ratoon::session

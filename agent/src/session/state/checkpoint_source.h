@@ -19,7 +19,7 @@ namespace ratoon::session {
 
 class CheckpointSource final : public StateSource {
  public:
-  // If `world_size` is 0, the size is not known, and no rank counts as gone.
+  // If `world_size` is 0, the size of the world is not known, and no rank counts as gone.
   explicit CheckpointSource(checkpoint::CheckpointReader& reader, std::uint32_t world_size = 0)
       : reader_(reader), world_size_(world_size) {}
 

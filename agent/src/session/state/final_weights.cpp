@@ -18,8 +18,8 @@ using checkpoint::TensorSource;
 
 constexpr std::uint64_t kPieceBytesMax = 16ULL << 20;
 
-// Writes in pieces: as many rows of the first dimension as fit into a buffer. The buffer is small compared
-// with the memory of the training.
+// Writes a tensor in pieces: as many rows of the first dimension as fit into a buffer. The buffer is small
+// compared with the memory that training needs.
 Result<void> write_tensor(CheckpointReader& reader, const std::string& name,
                           const CheckpointReader::Form& form, checkpoint::ByteSink& sink) {
   const std::uint64_t bytes = checkpoint::count_bytes(form.type, form.shape).value_or(0);

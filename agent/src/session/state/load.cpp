@@ -39,8 +39,8 @@ ExitCode code_of(const Error& error) {
   fail(code_of(error), "weights cannot be loaded from " + from.place + ": " + error.message());
 }
 
-// Reads one checkpoint. Errors of the program are thrown as a Failure; errors of a disk or of damaged data
-// are returned.
+// Reads one checkpoint. Throws errors of the program as a Failure, and returns errors of a disk or of damaged
+// data.
 class Attempted {
  public:
   Attempted(const LoadFrom& from, const std::vector<LoadTarget>& targets,
@@ -84,7 +84,7 @@ bool is_bad(const Error& error) {
          error.kind() == ErrorKind::kIo;
 }
 
-// Returns the newest checkpoint, or the newest checkpoint of the requested step.
+// Returns the newest checkpoint or, if a step is requested, the newest checkpoint of that step.
 Result<CheckpointId> choose(const ObjectStoreDisk& disk, const LoadFrom& from,
                             const std::set<CheckpointId>& passed_over) {
   const auto found = checkpoint::take_inventory(disk);

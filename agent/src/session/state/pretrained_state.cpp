@@ -53,7 +53,7 @@ PretrainedState load_initial_state(const Options& options, const Assignment& ass
   auto reader = checkpoint::CheckpointReader::open(source->disk, std::move(packs), assignment.rank,
                                                    {.bytes_at_once = checkpoint::kExtentBytesMax});
   if (!reader) fail_of(reader.error(), where);
-  // A rank that the other run did not have gets seeds as if the other run had continued in this
+  // If the other run did not have a rank, the rank gets seeds as if the other run had continued in this
   // world.
   const Step begins = parts == LoadParts::kAll ? source->id.step : Step(0);
   const auto new_seed = [&](std::string_view name) {

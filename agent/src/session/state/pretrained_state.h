@@ -21,15 +21,15 @@ namespace ratoon::session {
 struct PretrainedState {
   LoadParts parts = LoadParts::kWeights;
   std::string from;
-  // The step of the other run if all of its state was loaded, else 0. This run does not take over the history
-  // and the end of the other run.
+  // If all state of the other run was loaded, the step of that run; if not, 0. This run does not take over
+  // the history or the end of the other run.
   Step step{0};
   std::optional<checkpoint::RunRecord> run{};
 };
 
-// Fills the parts of the tracked objects that --load-parts selects, and no other parts. Throws a Failure if
-// parts cannot be filled, because a run with --load-from must not begin without that state. Reads from a
-// folder have the timeout of `calls`.
+// Fills the parts of the tracked objects that --load-parts selects, and no other parts. Throws a Failure if a
+// part cannot be filled, because a run with --load-from must not begin without the state that the user named.
+// A read from a folder has the timeout of `calls`.
 PretrainedState load_initial_state(const Options& options, const Assignment& assignment,
                                    const TrackedObjects& tracked,
                                    const std::shared_ptr<checkpoint::CallsWithTimeout>& calls);

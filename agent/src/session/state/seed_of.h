@@ -1,4 +1,4 @@
-// Returns the seed of a random generator without saved state: in a new run, or on a rank that is new. The
+// Returns the seed of a random generator that has no saved state: in a new run, or on a rank that is new. The
 // golden values in tests/unit/agent/session/state/seed_of_test.cpp never change.
 #pragma once
 

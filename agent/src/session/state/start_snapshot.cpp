@@ -8,8 +8,8 @@
 namespace ratoon::session {
 namespace {
 
-// Returns whether `name` is a generator's state. The snapshot has no generators: each attempt seeds them by
-// name and rank, and code outside the program draws from some of them.
+// Returns whether `name` is a generator's state. The snapshot has no generators, because each attempt seeds
+// generators by name and rank, and code outside the program draws from some of them.
 bool is_generator(const CollectedState& state, const std::string& name) {
   return state.seeded.contains(name) || name.find(kGeneratorPrefix) != std::string::npos;
 }
@@ -72,7 +72,7 @@ void StartSnapshot::begin(const TrackedObjects& tracked, const Assignment& assig
     const auto restored = tracked.restore(source, "the state at the run's beginning", [](auto) { return 0; });
     if (restored) return;
   } catch (const Failure&) {
-    // The tracked objects are not those of the snapshot: fails below.
+    // The tracked objects are not those of the snapshot, so the code below fails.
   }
   fail(ExitCode::kStartAgain, sentence);
 }

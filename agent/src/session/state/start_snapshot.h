@@ -1,7 +1,7 @@
-// StartSnapshot keeps the tracked objects as they were when this process's loop began for the first time,
+// StartSnapshot keeps the tracked objects as they were when this process first began its loop over steps,
 // before the run's first save. Objects that outlive the training function are already trained when the
-// function is called again, so an attempt without a checkpoint resets them. A digest of each tensor shows
-// whether it must be reset. The tensors' bytes are kept, too, if they fit into memory.
+// function is called again, so an attempt without a checkpoint resets these objects. A digest of each tensor
+// shows whether the tensor must be reset. The tensors' bytes are kept, too, if they fit into memory.
 //
 //   StartSnapshot first;
 //   first.begin(tracked, assignment);  // in each attempt that begins without a checkpoint
@@ -23,12 +23,12 @@ namespace ratoon::session {
 
 class StartSnapshot {
  public:
-  // If the state has more than `bytes_max` bytes, only the digests are kept.
+  // If the state has more than `bytes_max` bytes, only its digests are kept.
   explicit StartSnapshot(std::uint64_t bytes_max = std::uint64_t{1} << 30) : bytes_max_(bytes_max) {}
 
-  // The first call keeps the state. A later call resets the objects that have changed since. If a reset is
-  // impossible (the bytes were not kept, or this process now has another rank, whose state may differ), the
-  // call throws the Failure that asks for a new process.
+  // The first call of begin() keeps the state. A later call resets the objects that have changed since the
+  // first call. If a reset is impossible (the bytes were not kept, or this process now has another rank,
+  // whose state may differ), the call throws the Failure that asks for a new process.
   void begin(const TrackedObjects& tracked, const Assignment& assignment);
   void forget() { kept_.reset(); }
 

@@ -88,7 +88,7 @@ struct WantedTensors {
 };
 
 // Two requested tensors may have the same memory, as tied weights do. Each of the two is then filled in a
-// round of its own, so that no two writes overlap.
+// round of its own, so that no two reads write to the same memory at once.
 std::vector<WantedTensors> in_rounds(std::vector<checkpoint::TensorSpec> wanted,
                                      std::vector<std::span<std::byte>> into) {
   std::vector<std::size_t> order(into.size());
@@ -110,7 +110,7 @@ std::vector<WantedTensors> in_rounds(std::vector<checkpoint::TensorSpec> wanted,
   return rounds;
 }
 
-// Thrown by an object's load() if the object cannot handle the state.
+// Thrown if the load() of an object cannot handle the state.
 struct UnreadableState {
   Error error;
 };
@@ -121,7 +121,7 @@ std::string described(ElementType type, const TensorShape& shape) {
 
 class Reader final : public StateReader {
  public:
-  // `seed_of` is null if only weights are loaded.
+  // `seed_of` is null if only weights are loaded, which need no seeds.
   Reader(StateSource& source, const std::string& checkpoint, const TrackedObjects::SeedOf* seed_of,
          WantedTensors& all)
       : source_(source), checkpoint_(checkpoint), seed_of_(seed_of), all_(all) {}
@@ -200,7 +200,7 @@ class Reader final : public StateReader {
   }
 
  private:
-  // If the object refuses its state in a later call, the error still contains the object's name.
+  // If the object refuses its state in a later call, the error still names the object.
   std::function<void()> named(std::function<void()> act) {
     return [this, object = object_, act = std::move(act)] {
       object_ = object;
@@ -277,7 +277,7 @@ std::string TrackedObjects::base_of(const std::string& name) const {
   return name;
 }
 
-// A saved state that no object requests would begin anew, while all other states continue.
+// If no object requests a saved state, that state would begin anew, while all other states continue.
 void TrackedObjects::refuse_untracked(const StateSource& source, const std::string& checkpoint) const {
   std::set<std::string, std::less<>> bases;
   for (const auto& [name, object] : objects_) bases.insert(base_of(name));
@@ -322,7 +322,7 @@ CollectedState TrackedObjects::collect() const {
 }
 
 void TrackedObjects::check_all_tracked(const CollectedState& state) {
-  // Ranges of memory, from begin to end. The ranges are sorted and do not overlap.
+  // The ranges of memory that are saved, each from begin to end. The ranges are sorted and do not overlap.
   std::map<const std::byte*, const std::byte*, std::less<>> written;
   for (const StateWriter::Memory& memory : state.written) {
     const auto* begin = static_cast<const std::byte*>(memory.begin);

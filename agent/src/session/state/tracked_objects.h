@@ -4,9 +4,9 @@
 // TrackedObjects saves the objects that a training function tracks in a checkpoint, and restores
 // them.
 //
-// The name of a tensor consists of the object's name and the tensor's own name, as in "net.fc1.weight". If an
-// object's name begins like another's tensor names, as 'net.fc1' does beside 'net', "tracked:" is put before
-// its name, so that the two never collide.
+// The name of a tensor consists of the object's name and the tensor's own name, as in "net.fc1.weight". If
+// the name of an object begins like the tensor names of another object, as 'net.fc1' does beside 'net',
+// "tracked:" is put before it, so that the two never collide.
 #pragma once
 
 #include <cstdint>
@@ -51,13 +51,13 @@ class StateSource {
   virtual ~StateSource() = default;
   // Returns the names of the tensors that this rank has.
   [[nodiscard]] virtual std::vector<std::string> names() const = 0;
-  // Returns whether the tensors are this rank's own, and not those of another rank.
+  // Returns whether the source has the tensors of this rank, and not of another rank.
   [[nodiscard]] virtual bool is_own() const = 0;
   [[nodiscard]] virtual Result<std::optional<Form>> find(std::string_view name) = 0;
   [[nodiscard]] virtual Result<void> load(std::span<const checkpoint::TensorSpec> wanted,
                                           std::span<const std::span<std::byte>> into) = 0;
-  // Returns, in the order of ranks, the texts with this name from ranks that left and whose state this rank
-  // takes over.
+  // Returns the texts with this name from ranks that left the world and whose state this rank takes over, in
+  // the order of ranks.
   [[nodiscard]] virtual Result<std::vector<std::string>> texts_of_gone(std::string_view /*name*/) {
     return std::vector<std::string>();
   }
@@ -66,13 +66,13 @@ class StateSource {
 void save_stateful(const Stateful& object, StateWriter& out);
 void load_stateful(Stateful& object, StateReader& in);
 
-// kPosition: the next samples. kSeeded: a generator that track() seeds anew in each attempt.
+// kPosition: the position of the next samples. kSeeded: a generator that track() seeds anew in each attempt.
 enum class ObjectKind { kState, kWeights, kPosition, kSeeded };
 
-// Stands before the name of an object that lies within another's.
+// The prefix of an object's name that lies within the name of another object.
 inline constexpr const char* kNestedPrefix = "tracked:";
 
-// Parts of a checkpoint. kState: all except positions in the data.
+// Parts of a checkpoint. kState: all parts except the positions in the data.
 enum class LoadParts { kWeights, kState, kAll };
 
 class TrackedObjects {
@@ -86,32 +86,32 @@ class TrackedObjects {
   // Collects all state. Throws a Failure if two tensors have the same name.
   [[nodiscard]] CollectedState collect() const;
 
-  // Throws a Failure if an object changes memory that no object contains: that memory would be in no
+  // Throws a Failure if an object changes memory that no object contains, because that memory would be in no
   // checkpoint.
   static void check_all_tracked(const CollectedState& state);
 
-  // Collects the requests of all objects, checks that all requested tensors exist, reads them, and lets the
-  // objects finish. Throws a Failure, before any object is changed, if the checkpoint is another program's. A
-  // returned error is an error of a disk or of damaged data. `checkpoint` names the checkpoint in messages:
-  // "the checkpoint of step 20". On a rank that is new to the world, random number generators are seeded
-  // instead, with the result of `seed_of` for their names. If only parts of a checkpoint are loaded, the rest
-  // is ignored. If the world's size is given, objects that are summed over ranks also get the states of ranks
-  // that left.
+  // Collects the requests of all objects, checks that all requested tensors exist, reads the tensors, and
+  // lets the objects finish. If the checkpoint is another program's, throws a Failure before any object is
+  // changed. A returned error comes from a disk or from damaged data. `checkpoint` names the checkpoint in
+  // messages: "the checkpoint of step 20". On a rank that is new to the world, random number generators are
+  // seeded with the result of `seed_of` for their names. If only parts of a checkpoint are loaded, its other
+  // parts are ignored. If the world's size is given, objects that are summed over ranks also get the states
+  // of ranks that left the world.
   using SeedOf = std::function<std::uint64_t(std::string_view name)>;
   [[nodiscard]] Result<void> restore(checkpoint::CheckpointReader& reader, const std::string& checkpoint,
                                      const SeedOf& seed_of, LoadParts parts = LoadParts::kAll,
                                      std::uint32_t world_size = 0) const;
-  // Restores all parts of the checkpoint. A Failure is thrown before any object is changed.
+  // Restores all parts of the checkpoint. Throws a Failure, if at all, before any object is changed.
   [[nodiscard]] Result<void> restore(StateSource& source, const std::string& checkpoint,
                                      const SeedOf& seed_of) const;
 
   // Returns whether a checkpoint's tensor belongs to a tracked object of weights and is a weight itself. A
-  // random number generator, whose name begins with kGeneratorPrefix, is no weight: its state continues only
-  // in its own run.
+  // random number generator, whose name begins with kGeneratorPrefix, is no weight, because its state
+  // continues only in its own run.
   [[nodiscard]] bool is_weight(std::string_view tensor) const;
   [[nodiscard]] bool has_weights() const;
 
-  // Restores only objects of weights; the rest of the checkpoint is ignored. Throws a Failure if no tracked
+  // Restores only objects of weights, and ignores the rest of the checkpoint. Throws a Failure if no tracked
   // object has weights.
   [[nodiscard]] Result<void> restore_weights(checkpoint::CheckpointReader& reader,
                                              const std::string& checkpoint) const;
@@ -122,7 +122,7 @@ class TrackedObjects {
     Load load;
     ObjectKind kind = ObjectKind::kState;
   };
-  // Restores objects. `seed_of` is null if only weights are loaded.
+  // Restores objects. `seed_of` is null if only weights are loaded, which need no seeds.
   [[nodiscard]] Result<void> restore(StateSource& source, const std::string& checkpoint,
                                      const SeedOf* seed_of, LoadParts parts) const;
   // Returns the prefix of the names of an object's tensors.

@@ -1,4 +1,4 @@
-// EventLog collects messages of threads other than the training thread. The training thread prints these
+// EventLog collects messages of threads other than the training thread. The training thread prints the
 // messages when the progress bar is not on the line.
 //
 // Thread contract: any thread.
