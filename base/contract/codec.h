@@ -18,7 +18,7 @@
 
 namespace ratoon {
 
-// Enough for a message whose texts all have their greatest length and consist of 6-byte escapes (\u0001).
+// Enough bytes for a message whose texts all have the greatest length and only 6-byte escapes (\u0001).
 inline constexpr std::size_t kMessageBytesMax = 128 * 1024;
 
 // T is a message type of messages.h. Returns the message as compact JSON with keys in alphabetical order.

@@ -19,8 +19,8 @@ std::uint32_t read_threads(Fields& f) {
   return static_cast<std::uint32_t>(f.optional_whole("threads", kThreadsMax));
 }
 
-// A path may have any bytes and any length. A location that a message cannot hold as it is, is left out: a
-// part of it would name another place.
+// A path may have any bytes and any length. If a message cannot hold a location unchanged, the message leaves
+// it out, because a part of a location would name another place.
 bool can_be_told(const std::string& location) {
   return !location.empty() && location.size() <= kLocationBytesMax &&
          is_utf8(std::as_bytes(std::span(location)));

@@ -29,7 +29,7 @@ struct JobKey {
   friend auto operator<=>(const JobKey&, const JobKey&) = default;
 };
 
-// Identifies one start of a trainer process. Each start draws a random `start`; its pod gives the rest.
+// Identifies one start of a trainer process, by its pod and a random number (`start`) that each start draws.
 struct ProcessIdentity {
   JobKey job;
   std::string role;
@@ -72,12 +72,12 @@ struct JoinRequest {
   std::uint32_t processes_per_node = 1;
   Attempt left_attempt{0};  // newest attempt of this start; only a newer one is of use to it
   Step left_step{0};        // steps that it knows of that attempt; 0: it does not know any
-  // Whether this start was in a world. If false, left_attempt and left_step may come from the run's folder.
+  // Whether this start was in a world. If false, the run's folder may give left_attempt and left_step.
   bool has_met = false;
   std::string address;  // host:port, already bound, on which rank 0's store would listen
   std::vector<InventoryEntry> inventory;
-  // How long before sending this message the process began to list its checkpoints (the inventory). If this
-  // is absent, only a process's first list of checkpoints, or a requested one, counts as new.
+  // How long before sending this message the process began to list its checkpoints (the inventory). Without
+  // this age, only a process's first list of checkpoints, or a requested list, counts as new.
   std::optional<double> inventory_age_seconds{};
   std::optional<RollbackRequest> rollback{};  // the same for all processes of a world, or for none
   std::uint32_t threads = 0;                  // threads per operation if numerics are pinned; 0: not pinned
@@ -116,7 +116,7 @@ struct PeerAddress {
   friend bool operator==(const PeerAddress&, const PeerAddress&) = default;
 };
 
-// The most peers in an assignment or in a beat: in a larger world a process probes only some other members.
+// The greatest number of peers in an assignment or a beat: in a larger world a process probes only some.
 inline constexpr std::size_t kPeersMax = 64;
 
 struct Assignment {
@@ -170,14 +170,14 @@ struct Beat {
   std::optional<double> allowed_seconds{};  // longer in the phase than this is a hang; absent: no limit
   std::optional<InventoryEntry> committed;  // newest checkpoint that this process knows to be complete
   // Checkpoints of this attempt that were reported as committed and later failed verification: they are not
-  // durable, even if other processes saw them committed. The list holds the newest kDamagedMax at most.
+  // durable, even if other processes saw them committed. At most the kDamagedMax newest are listed.
   std::vector<InventoryEntry> damaged{};
   // The UIDs of those members in the assignment's `peers` to which several attempts to connect failed while
   // the process waited. The list has at most kPeersMax UIDs.
   std::vector<std::string> unreachable_peers{};
   std::optional<Outlook> outlook{};  // only rank 0 has one
   // How long the last save took until its commit, or how long the current save has taken if that is longer.
-  // The value is absent if the process has not saved yet.
+  // The duration is absent if the process has not saved yet.
   std::optional<double> save_seconds{};
 
   friend bool operator==(const Beat&, const Beat&) = default;
@@ -202,7 +202,7 @@ struct Orders {
   // Counts the requests that all ranks save a checkpoint now. A request is met once all ranks of the attempt
   // have saved after it.
   std::uint64_t save_request = 0;
-  // A replacement is ready: all ranks of `attempt` save, leave and join again; other ranks ignore this.
+  // A replacement member is ready: all ranks of `attempt` save and join again; other ranks ignore the order.
   bool hand_over = false;
   bool hung = false;  // the attempt before this one ended because a process hung in it
   std::string reason;
@@ -225,7 +225,7 @@ struct Completed {
 // Completed and CompletionRecord: a longer path is left out.
 inline constexpr const char* kWeightsResult = "weights";
 inline constexpr std::size_t kWeightsBytesMax = 253;
-// The key, and the length limit, for the reason why the program ended the run early. A longer reason is cut.
+// The key in Completed.result, and the greatest length, of the reason why the program ended the run early.
 inline constexpr const char* kFinishReasonResult = "finish_reason";
 inline constexpr std::size_t kFinishReasonBytesMax = 253;
 

@@ -45,12 +45,12 @@ inline constexpr const char* kRole = "RATOON_ROLE";
 inline constexpr const char* kIndex = "RATOON_INDEX";
 inline constexpr const char* kIncarnation = "RATOON_INCARNATION";
 inline constexpr const char* kMemberUid = "RATOON_MEMBER_UID";
-// The IP address of the pod itself. If the variable is not set, trainer processes listen on loopback only.
+// The IP address of the pod itself. Without RATOON_POD_IP trainer processes listen on loopback only.
 inline constexpr const char* kPodIp = "RATOON_POD_IP";
 inline constexpr const char* kProcessesPerNode = "RATOON_PROCESSES_PER_NODE";
 inline constexpr const char* kCoordinatorUrl = "RATOON_COORDINATOR_URL";
 // For a coordinator over TLS: the CA that signs the coordinator's certificate, as PEM text, and the name in
-// that certificate if it differs from the URL's host. Neither CA nor name is a secret.
+// that certificate if it differs from the URL's host. Neither the CA nor the name is a secret.
 inline constexpr const char* kCoordinatorCa = "RATOON_COORDINATOR_CA";
 inline constexpr const char* kCoordinatorName = "RATOON_COORDINATOR_NAME";
 inline constexpr const char* kTokenFile = "RATOON_TOKEN_FILE";
@@ -92,7 +92,7 @@ inline constexpr const char* kTerminationFile = "RATOON_TERMINATION_FILE";
 inline constexpr const char* kMetricsPort = "RATOON_METRICS_PORT";
 inline constexpr const char* kTimeLimit = "RATOON_TIME_LIMIT";
 // When the run's time limit began to count, in seconds since 1970, so that processes which a launch starts
-// later share its deadline. If the variable is not set, the limit counts from the process's start.
+// later share its deadline. Without RATOON_TIME_LIMIT_SINCE the limit counts from the process's start.
 inline constexpr const char* kTimeLimitSince = "RATOON_TIME_LIMIT_SINCE";
 inline constexpr const char* kGraceSeconds = "RATOON_GRACE_SECONDS";  // from SIGTERM to the end
 inline constexpr const char* kNoticeSignal = "RATOON_NOTICE_SIGNAL";

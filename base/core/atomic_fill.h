@@ -17,7 +17,7 @@ namespace ratoon {
                                                 AtomicFileOptions options = {});
 
 // Returns the name of the file for which a killed writer left this temporary file: "shard.mds" for
-// ".shard.mds.tmp-0123456789abcdef". Returns an empty text if the name is not of a temporary file.
+// ".shard.mds.tmp-0123456789abcdef". Returns an empty text if the name is not the name of a temporary file.
 [[nodiscard]] std::string_view name_behind_temporary(std::string_view file_name);
 
 }  // namespace ratoon

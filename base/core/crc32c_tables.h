@@ -52,7 +52,7 @@ class Multiplier {
       auto& row = rows_[position];
       for (std::uint32_t bit = 0; bit < 8; ++bit)
         row[1u << bit] = multiply(1u << (8 * position + bit), factor);
-      // The other entries follow by linearity: each byte is the sum of its lowest set bit and its other bits.
+      // Linearity gives the other entries: each byte is the sum of its lowest set bit and its other bits.
       for (std::uint32_t byte = 1; byte < 256; ++byte) row[byte] = row[byte & (byte - 1)] ^ row[byte & -byte];
     }
   }

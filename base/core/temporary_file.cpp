@@ -30,8 +30,8 @@ fs::path temporary_name(const fs::path& path) {
   return path.parent_path() / name;
 }
 
-// Locks the temporary file. Returns false if a sweep removed the file between its creation and this lock. On
-// file systems without locks returns true, as sweeps remove no file there.
+// Locks the temporary file. Returns false if another process swept (removed) the file before this lock. Where
+// the file system has no locks, returns true, because sweeps remove no file there.
 bool is_held(int fd) {
   if (::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
   struct stat facts{};
@@ -39,8 +39,8 @@ bool is_held(int fd) {
 }
 
 // Removes the temporary file if no living process holds its lock, and holds the lock until the name is
-// removed. A writer that has created the file but not yet locked it then finds either that the lock is taken
-// or that the file has no name; in both cases it creates another file.
+// removed. A writer that has created the file but has not locked it yet finds either that the lock is taken
+// or that the file has no name; in both cases the writer creates another file.
 void unlink_where_abandoned(const fs::path& file) {
   const UniqueFd fd(::open(file.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (fd.is_open() && ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) ::unlink(file.c_str());

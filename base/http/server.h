@@ -91,8 +91,8 @@ struct ServerOptions {
   Duration body_deadline{std::chrono::seconds(30)};
   Duration idle_deadline{std::chrono::seconds(75)};   // between two requests on one connection
   Duration write_deadline{std::chrono::seconds(30)};  // the client reads nothing
-  // The time limit for a whole reply, from its first piece to its last, even if the client reads steadily. If
-  // absent, there is no time limit.
+  // The time limit for a whole reply, from its first piece to its last, even if the client reads steadily.
+  // Without a value there is no time limit.
   std::optional<Duration> reply_deadline{};
   // The greatest number of unauthenticated connections; if absent, only connections_max limits them. Beyond
   // the limit, each new connection closes one connection of a client address that has many, or one chosen as

@@ -99,7 +99,7 @@ Result<bool> remove_uncommitted(Disk& disk, const CheckpointId& id) {
   const auto is_wanted = is_wanted_now(disk, id);
   if (!is_wanted) return is_wanted.error();
   if (*is_wanted) return false;
-  // A run removes such late commits too: no run chooses an older attempt's checkpoint over a newer one's.
+  // A run removes late commits too, because no run prefers an older attempt's checkpoint to a newer one's.
   const auto removed = *is_late ? checkpoint::remove_checkpoint(disk, id)
                                 : remove_files(disk, checkpoint::packs_folder(id), left->packs);
   if (!removed) return removed.error();

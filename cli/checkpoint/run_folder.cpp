@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// How deep to search: the run "ratoon-runs/counter" has its checkpoints in "checkpoints/counter".
+// How many levels of folders to search for a run, such as "checkpoints/counter" in "ratoon-runs/counter".
 constexpr int kDepthMax = 3;
 constexpr std::size_t kRunsNamedMax = 5;
 constexpr const char* kStatusFile = "status.json";  // written by `ratoon run`

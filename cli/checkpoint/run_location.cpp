@@ -85,8 +85,8 @@ Result<RunLocation> RunLocation::open(const std::string& address) {
     if (!store) return store.error();
     return open_in_store(*store);
   }
-  // Disk opens files relative to the folder's descriptor and follows no symbolic links. The files of a run
-  // are plain files, also in a copy.
+  // Disk opens files relative to the folder's descriptor and follows no symbolic links, because a run and its
+  // copies consist of plain files.
   const auto place = path_of_run(uri->path);
   if (!place) return place.error();
   if (const std::string saves = saves_of_run(*place); saves.find("://") != std::string::npos)

@@ -1,5 +1,5 @@
 // Opens the place of a run's checkpoints for reading: a folder, or a prefix in an object store. A store needs
-// the same credentials as the run itself. A run may be writing there at the same time.
+// the same credentials as the run itself. A run may be writing to the place at the same time.
 //
 //   const auto place = RunLocation::open("s3://bucket/runs/digits");
 //   const auto survey = take_survey(place->disk());

@@ -18,8 +18,8 @@ namespace ratoon::cli {
 
 inline constexpr std::uint64_t kSlabBytesMax = 16 * 1024 * 1024;
 
-// Divides the tensor into boxes, in row order, and calls `take` for each. A box has at most `bytes_max`
-// bytes, or a single element.
+// Divides the tensor into boxes, in row order, and calls `take` for each. A box (a part of the tensor) has at
+// most `bytes_max` bytes, or a single element.
 Result<void> for_each_slab(
     const TensorShape& shape, std::uint64_t element_bytes, std::uint64_t bytes_max,
     const std::function<Result<void>(const TensorShape& begin, const TensorShape& shape)>& take);
@@ -28,9 +28,9 @@ Result<void> for_each_slab(
 class TensorStream {
  public:
   // Takes the tensors whose name matches a pattern. With `parts_as_they_are` each rank's part counts as
-  // a tensor of its own. Else make() joins the parts and returns an error if a tensor's parts do not
-  // cover it or ranks disagree; states of random generators are left out, because they differ on each
-  // rank.
+  // a tensor of its own. Without `parts_as_they_are` make() joins the parts and returns an error if a
+  // tensor's parts do not cover it or ranks disagree; states of random generators are left out, because they
+  // differ on each rank.
   [[nodiscard]] static Result<TensorStream> make(const std::vector<OpenPack>& packs,
                                                  const std::vector<std::string>& patterns,
                                                  bool parts_as_they_are);

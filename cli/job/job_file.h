@@ -14,7 +14,7 @@ namespace ratoon::cli {
 // Reads a file. Appends `more_arguments` to the command of the first role.
 [[nodiscard]] Result<api::TrainingJob> read_job_file(const std::filesystem::path& path,
                                                      const std::vector<std::string>& more_arguments);
-// Parses `text`, the content of the file at `path`, in the same way.
+// Parses `text`, the content of the file at `path`, as read_job_file() does.
 [[nodiscard]] Result<api::TrainingJob> parse_job(const std::string& text, const std::filesystem::path& path,
                                                  const std::vector<std::string>& more_arguments);
 

@@ -84,7 +84,7 @@ class Search {
   std::string kind_;
 };
 
-// Returns whether the field has the value. A missing field counts as equal: its name may be misspelled.
+// Returns whether the field has the value, or is missing: the user may have misspelled the field's name.
 bool says(const YAML::Node& document, const char* field, const std::string& value) {
   const YAML::Node found = document[field];
   return !found || (found.IsScalar() && found.Scalar() == value);

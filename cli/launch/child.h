@@ -28,8 +28,8 @@ struct EndedChild {
 };
 
 // Reaps a child process that has ended, and kills the other processes of its group. The process may be an
-// orphan: a container's first process adopts processes that an ended child leaves. Returns the default value
-// if no child has ended.
+// orphan: a container's first process adopts processes that an ended child leaves. Returns an EndedChild with
+// default values if no child has ended.
 [[nodiscard]] EndedChild reap_child();
 
 }  // namespace ratoon::cli

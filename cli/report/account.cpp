@@ -38,8 +38,8 @@ void split_useful(const RunFacts& facts, PartSeconds& parts) {
   take_from_useful("save_stall", stall, parts);
 }
 
-// For a run without an operator's time ledger. The ranks' ledger begins with the start of the first rank, so
-// the time before and after comes from the timeline.
+// Divides the time of a run without an operator's time ledger. The ranks' ledger begins with the start of the
+// first rank, so the time before and after comes from the timeline.
 PartSeconds of_ranks(const PartSeconds& ledger, const PartSeconds& drawn, double length) {
   PartSeconds parts;
   double rest = length;

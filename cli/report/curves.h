@@ -10,8 +10,8 @@ namespace ratoon::cli {
 
 inline constexpr std::size_t kColumns = 600;  // points of a curve that a screen can show
 
-// Makes up to two lines for each attempt: steps that are in the weights, and repeated steps. Times count from
-// `began` and end with `length`; steps end with `steps`.
+// Makes up to two lines for each attempt: steps that are in the weights, and repeated steps. Times are
+// seconds after `began`, up to `length`; steps go up to `steps`.
 [[nodiscard]] Curve make_curve(const std::string& name, const std::vector<HistoryRow>& rows, double began,
                                double length, std::uint64_t steps);
 

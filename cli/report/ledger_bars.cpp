@@ -31,7 +31,7 @@ TimelineBar bar_of(LedgerPart part, const api::JobLedger& ledger, double begin, 
 }
 
 // Adds bars for the time between two ledger events: first the part that the earlier event names, then other
-// parts. After a loss that was found late, other parts follow: its part began before the next event.
+// parts, because a loss that was found late began another part before the next event.
 void add_between(const api::JobLedger& ledger, const api::JobLedger& next, std::vector<TimelineBar>& bars) {
   double at = seconds(ledger.since->since_epoch);
   const auto add = [&](LedgerPart part) {

@@ -44,7 +44,7 @@ std::size_t colour_length(std::string_view text) {
 }
 
 // Keeps colours and tabs, and replaces other control characters by '?': they could spoil the picture below.
-// Of text before a carriage return, which a terminal overwrites, nothing is shown.
+// Text before a carriage return is not shown, because a terminal overwrites it.
 std::string for_terminal(std::string_view line) {
   if (const std::size_t last = line.rfind('\r'); last != line.npos) line.remove_prefix(last + 1);
   std::string text;

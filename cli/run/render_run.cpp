@@ -244,7 +244,7 @@ std::vector<std::string> render_run(const RunView& view, WallTime now, std::size
   std::vector<std::string> lines;
   append_lines(lines, table_text(head_rows(view)));
   for (auto& line : condition_lines(view.job.status)) lines.push_back(std::move(line));
-  // Of a stopped run no message is shown, because its status still has the message from before the stop.
+  // A stopped run's message is not shown, because its status still has the message from before the stop.
   if (!is_going(view) && phase_text(view) != kStopped && !view.job.status.message.empty())
     lines.push_back(view.job.status.message);
   append_lines(lines, table_text(node_rows(view, now)));

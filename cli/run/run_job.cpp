@@ -38,7 +38,7 @@ Result<void> ask_to_start_over(const fs::path& folder) {
                                           " holds a run, and there is no terminal to ask whether " +
                                           "to start over: pass --yes with --fresh");
   }
-  std::printf("%s holds a run. Start over? It is moved to %s/before/. [y/N] ", folder.c_str(),
+  std::printf("%s holds a run. Start over? The old run is moved to %s/before/. [y/N] ", folder.c_str(),
               folder.c_str());
   std::fflush(stdout);
   std::array<char, 16> answer{};

@@ -26,7 +26,7 @@ struct ObjectMeta {
   std::string name_space = "default";
   std::string name;
   std::string uid;
-  // The API server refuses writes with an outdated version. In a local run this is empty.
+  // The API server refuses writes with an outdated version. In a local run the version is empty.
   std::string resource_version;
   std::uint64_t generation = 0;  // grows with each change of the spec; 0 in a local run
 };
@@ -89,7 +89,7 @@ struct CheckpointPolicy {
   std::string volume_claim_name;     // empty: the template mounts what it needs
   std::string run_name;              // empty: the job's name
   std::uint32_t interval_steps = 0;  // 0: the program decides
-  // A number or "all", as for --keep-last; 0: only what a store still lacks; empty: the trainer decides.
+  // As --keep-last: a number or "all"; 0 keeps only what a store still lacks; empty: the trainer decides.
   std::string keep_last{};
   // Places that receive copies of all checkpoints: folders, s3://bucket/prefix.
   std::vector<std::string> stores;
@@ -167,7 +167,7 @@ struct MemberStatus {
   std::optional<WallTime> node_ends_at;  // if the notice has a time
   bool is_absent = false;                // the last world was formed without it
   std::optional<WallTime> not_before;    // its program failed: the next pod is not created before this time
-  // Since when the current pod runs without a message from some of its processes; absent if all have sent.
+  // Since when the current pod runs without a message from some of its processes; absent if each sent one.
   std::optional<WallTime> awaited_since;
   std::uint64_t done = 0;  // bits of local ranks that reported completion while others have not
 
@@ -233,7 +233,7 @@ struct OpenRecovery {
 
 constexpr std::size_t kSuspectNodesMax = 64;  // limit of the status
 
-// A node on which a member was lost. The operator places no member on it before the time `until`.
+// A node on which a member was lost. The operator places no member on the node before the time `until`.
 struct SuspectNode {
   std::string name;
   std::string reason;
@@ -294,8 +294,8 @@ inline constexpr std::string_view kTemplateRefused = "TemplateRefused";  // a re
 inline constexpr std::string_view kUnreadable = "Unreadable";            // a reason of InvalidSpec
 }  // namespace condition
 
-// The parts into which the operator divides a job's time. Time in which training waits for a save counts as
-// useful here.
+// The parts into which the operator divides a job's time. The time in which training waits for a save belongs
+// to kUseful.
 enum class LedgerPart { kUseful, kRecomputed, kWaitingForCapacity, kRestarting, kHung, kSuspended };
 constexpr std::size_t kLedgerParts = 6;
 
@@ -341,7 +341,7 @@ struct TrainingJobStatus {
   // The storage tier of the last checkpoint (such as "volume"); empty: an older operator wrote none.
   std::string last_checkpoint_tier;
   // For a job with `overwrite`: the attempt of its first world, or 0 before that world is formed. Checkpoints
-  // of earlier attempts belong to another run.
+  // of attempts before the first world belong to another run.
   std::optional<Attempt> lineage_start;
   std::optional<Disruption> last_disruption;  // the last one after which all members were back
   std::optional<OpenRecovery> open_recovery;

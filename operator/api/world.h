@@ -64,7 +64,7 @@ struct Announcement {
   Attempt attempt{0};
   std::vector<Seat> world;
   // The current incarnation of each member, and its successor if it has one: the coordinator accepts messages
-  // only from their pods. The fields `local_rank` and `start` are unused.
+  // only from their pods. The fields `local_rank` and `start` of each entry are unused.
   std::vector<ProcessIdentity> current;
   std::vector<Departure> departures{};  // each is sent only to the processes of that member
   std::vector<RecordedCompletion> done{};
@@ -75,7 +75,7 @@ struct Announcement {
   // A waiting process that listed its checkpoints before this time must list them again.
   std::optional<Timestamp> lists_from{};
   std::string reason{};
-  // The coordinator refuses local ranks from this number on. If the job is over, the limit is the maximum.
+  // The coordinator refuses local ranks from this number on. After the job's end the number is the maximum.
   std::uint32_t processes_per_node = kProcessesPerNodeMax;
 };
 

@@ -36,7 +36,7 @@
 namespace ratoon::coordinator {
 
 // Checks that the bearer token belongs to the process. Returns kPermissionDenied if the token belongs to
-// another process. Another error means that the check is not possible now.
+// another process. Any error but kPermissionDenied means that the check is not possible now.
 using Authenticate = std::function<Result<void>(std::string_view token, const ProcessIdentity& process)>;
 
 struct CoordinatorOptions {
@@ -118,7 +118,7 @@ class Coordinator final : public JobRegistry {
   bool answer_or_park(JobEntry& entry, const Beat& message, http::Responder& responder);
   bool answer_or_park(JobEntry& entry, const OrdersRequest& message, http::Responder& responder);
   bool answer_or_park(JobEntry& entry, const Completed& message, http::Responder& responder);
-  // Returns whether the member may send one more message. If it may not, delays the answer to the member.
+  // Returns whether the member may send one more message. Delays the answer to a member that calls too often.
   [[nodiscard]] bool is_within_rate(JobEntry& entry, const ProcessIdentity& process,
                                     http::Responder& responder);
   void park(JobEntry& entry, const ProcessIdentity& process, AwaitedAnswer awaited,

@@ -22,8 +22,8 @@ class JobRegistry {
 
   [[nodiscard]] virtual std::vector<api::ProcessFacts> processes(const JobKey& job) const = 0;
   [[nodiscard]] virtual std::vector<api::Seat> world(const JobKey& job) const = 0;
-  // Returns since when the coordinator has received this job's beats without a stall of this process. Returns
-  // no time before the coordinator began to serve the job.
+  // Returns since when the coordinator has received this job's beats without a stall of this process. The
+  // result is never before the time when the coordinator began to serve the job.
   [[nodiscard]] virtual Timestamp listening_since(const JobKey& job) const = 0;
 };
 

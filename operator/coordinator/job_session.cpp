@@ -102,8 +102,8 @@ bool JobSession::record_join(const JoinRequest& request, Timestamp now) {
   auto& facts = facts_of(request.process, now);
   const auto old = stale_lists_.find(process_key_of(request.process));
   const bool has_looked_again = old != stale_lists_.end() && old->second == StaleList::kReported;
-  // A process repeats its list of checkpoints in each call. If this operator sees a list for the first time,
-  // only the message can tell the list's age.
+  // A process repeats its list of checkpoints in each call. When this operator sees a list of checkpoints for
+  // the first time, only the message can tell the list's age.
   if (request.inventory_age_seconds)
     facts.listed = now - from_seconds(*request.inventory_age_seconds);
   else if (!facts.waiting || has_looked_again)
@@ -142,7 +142,7 @@ bool JobSession::record_unauthenticated(const ProcessIdentity& process, Timestam
 }
 
 // Returns the facts of the start that is in the current world, if `process` is another start of the same
-// process. Only a join replaces that start: a beat may be a delayed message of an earlier start.
+// process. Only a join replaces the start in the world: a beat may be a delayed message of an earlier start.
 api::ProcessFacts* JobSession::find_other_seated(const ProcessIdentity& process) {
   const auto at = facts_at_.find(process_key_of(process));
   if (at == facts_at_.end()) return nullptr;
@@ -158,7 +158,7 @@ bool JobSession::record_beat(const Beat& beat, Timestamp now) {
   auto& facts = facts_of(beat.process, now);
   if (facts.beat && beat.sequence <= facts.beat->sequence) return false;  // arrived out of order
   facts.has_met = facts.has_met || beat.attempt > Attempt(0);
-  // Compare only with a beat of the same attempt: after a new attempt the process waits for other peers.
+  // Compare peers only with a beat of the same attempt: in a new attempt the process waits for other peers.
   const bool is_same_world = facts.beat && facts.beat->attempt == beat.attempt;
   if (!is_same_world || names_another(beat.unreachable_peers, facts.beat->unreachable_peers))
     facts.peer_added_at = now;

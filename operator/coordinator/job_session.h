@@ -37,18 +37,18 @@ class JobSession {
   // Returns true, once for each list, if the process waits with a list of checkpoints that is too old for
   // forming a world: then ask the process for a new list.
   [[nodiscard]] bool take_list_request(const ProcessIdentity& process);
-  // Records a beat. Returns whether it reports a commit, another recovery phase or other unreachable peers.
+  // Records a beat. Returns whether the beat has a commit, another recovery phase or other unreachable peers.
   bool record_beat(const Beat& beat, Timestamp now);
   void record_completed(const Completed& completed, Timestamp now);
   // Returns whether a new leader would know that the process has completed, from the job's status or from the
   // pod's completion record.
   [[nodiscard]] bool is_recorded_as_completed(const ProcessIdentity& process) const;
-  // Records a message whose token cannot be checked now. If its pod is known, the message counts as a sign of
-  // life of that pod, and the function returns true.
+  // Records a message whose token cannot be checked now. If the process's pod is known, the message counts as
+  // a sign of life of that pod, and the function returns true.
   bool record_unauthenticated(const ProcessIdentity& process, Timestamp now);
 
-  // Returns the process's assignment if a world newer than the one that it left includes it. After that the
-  // process does not count as waiting.
+  // Returns the process's assignment if a world newer than the one that it left includes it. After its
+  // assignment the process does not count as waiting.
   [[nodiscard]] std::optional<Assignment> take_seat(const ProcessIdentity& process);
   [[nodiscard]] Orders orders(const ProcessIdentity& process, WallTime now) const;
 
@@ -70,7 +70,7 @@ class JobSession {
   [[nodiscard]] const api::Seat* find_seat(const ProcessIdentity& process) const;
   api::ProcessFacts* find_other_seated(const ProcessIdentity& process);
   bool note_stale_lists(Timestamp from);
-  // Returns the addresses that this seat's process probes: rank 0's member, and the members after its own.
+  // Returns the addresses that this seat's process (rank) probes: rank 0's member, and members after its own.
   [[nodiscard]] std::vector<PeerAddress> peers_of(const api::Seat& seat) const;
   void index_announcement();
   void index_processes();

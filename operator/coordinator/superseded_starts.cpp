@@ -5,7 +5,7 @@
 namespace ratoon::coordinator {
 namespace {
 
-// The most starts that are remembered: enough if all processes of a large job were started again.
+// The greatest number of remembered starts: enough if all processes of a large job were started again.
 constexpr std::size_t kOthersMax = 65536;
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace ratoon::coordinator {
 
 class SupersededStarts {
  public:
-  // Adds a start. Drops the oldest one if there are too many: late messages arrive within seconds.
+  // Adds a start. Drops the oldest start if there are too many: late messages arrive within seconds.
   void add(const ProcessIdentity& process);
   // Records that the start joined: it is current, and all other starts of its process are superseded. Returns
   // whether another start was superseded.

@@ -1,5 +1,5 @@
-// Observation: the complete input of a decision about one job. A decision depends on nothing else: it reads
-// no clock, makes no call and keeps no state.
+// Observation: the complete input of a decision about one job, which depends on nothing else: a decision
+// reads no clock, makes no call and keeps no state.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +50,7 @@ struct Observation {
   std::vector<api::Seat> world;              // the world of status.attempt, if it is formed
   std::vector<api::Node> nodes;              // the nodes of these pods, if the backend knows them
   WallTime wall_now;                         // for texts, and for times that outlive this process
-  // Kept from the last decision; absent if another operator made that decision.
+  // The last decision left this value; it is absent if another operator made that decision.
   std::optional<RecoveryWatch> recovery;
   std::optional<Timestamp> lists_from{};  // announced by the last decision
   Timestamp listening_since;              // since when the coordinator has received beats without a stall

@@ -31,7 +31,7 @@ inline constexpr std::string_view kLeftOutList = "managedFields";
 
 class WatchDecoder {
  public:
-  // More than any object can need: the server stores at most 1.5 MiB, and JSON may write a byte as six.
+  // No object needs a longer line: the server stores at most 1.5 MiB, and JSON may write a byte as six.
   static constexpr std::size_t kLineBytesMax = 16 * 1024 * 1024;
 
   explicit WatchDecoder(std::size_t line_bytes_max = kLineBytesMax) : line_bytes_max_(line_bytes_max) {}

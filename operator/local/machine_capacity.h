@@ -23,7 +23,7 @@ struct MachineCapacity {
 [[nodiscard]] Result<void> check_capacity(const api::TrainingJob& job, const MachineCapacity& capacity);
 
 // Returns how many unauthenticated connections the coordinator may have at once. Other users of the machine
-// can open connections, which must leave enough open files for the run.
+// can open connections too, so the limit leaves enough open files for the run.
 [[nodiscard]] std::size_t unauthenticated_connections_max(const api::TrainingJobSpec& spec);
 
 // Returns the largest number of nodes that exist at the same time in a trace.

@@ -56,7 +56,7 @@ MetricsPorts::MetricsPorts(std::optional<std::string> named, Range ephemeral) : 
   const std::uint32_t above = ephemeral.last < kEndOfPorts ? kEndOfPorts - 1 - ephemeral.last : 0;
   begin_ = below >= above ? kFirstPort : ephemeral.last + 1;
   end_ = below >= above ? kFirstPort + below : kEndOfPorts;
-  // Begin at a place that depends on the process id: runs that begin at once try different ports first.
+  // Begin at a port that depends on the process id: runs that begin together try different ports first.
   const auto place = static_cast<std::uint32_t>(::getpid()) % kPlacesOfRuns;
   next_ = begin_ + (end_ - begin_) / kPlacesOfRuns * place;
 }

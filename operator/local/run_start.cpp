@@ -8,8 +8,8 @@
 namespace ratoon::local {
 namespace {
 
-// Takes the next attempt number, because checkpoints of the last one may be on the disk. The last world ended
-// with its `ratoon run`, so resets the fields about it: its members would count as silent.
+// Takes the next attempt number, because checkpoints of the last attempt may be on the disk. The last world
+// ended with its `ratoon run`: without a reset of its fields, its members would count as silent.
 void begin_next_attempt(api::TrainingJobStatus& status) {
   status.attempt = status.attempt.next();
   status.is_formed = false;

@@ -43,9 +43,9 @@ struct RunOptions {
   // Whether the members' output is shown all the time. If true, the last lines of a failed member are not
   // printed again.
   bool shows_lines_of_members = false;
-  // Called ten times a second while the run waits; must not block. May be empty.
+  // The runner calls this ten times a second while it waits, so it must not block. May be empty.
   std::function<void()> while_waiting{};
-  // Called with the content of status.json after each change and every second. May be empty.
+  // The runner calls this with the content of status.json after each change and every second. May be empty.
   std::function<void(const nlohmann::json& document)> show{};
 };
 

@@ -27,13 +27,13 @@ Duration pause_after(int times, int doublings_max) {
   return kRetryPauseMin * (1 << std::min(times, doublings_max));
 }
 
-// Returns whether the next call of this kind would wait just as long, because a webhook hangs or the server
-// is unreachable.
+// Returns whether another call would wait as long as the failed one, because a webhook hangs or the server is
+// unreachable.
 bool is_trouble(const Error& error) {
   return error.kind() == ErrorKind::kUnavailable || error.kind() == ErrorKind::kTimeout;
 }
 
-// Returns whether the server refused the call. No answer, or a conflict with another writer, does not count.
+// Returns whether the server refused the call. No answer or a conflict with another writer is no refusal.
 bool is_refusal(const Error& error) {
   return !error.is_retryable() || error.kind() == ErrorKind::kNoSpace;
 }
@@ -136,7 +136,7 @@ void Controller::reconcile_job(const JobKey& key) {
 }
 
 // If a pod of the job is gone, the quota that refused a pod may have room now. The server updates quotas a
-// moment later, so retry with pauses from the shortest one on.
+// moment later, so retry after the shortest pause first.
 void Controller::note_gone_pods(const JobView& view, JobMemory& memory) {
   if (!std::ranges::includes(uids_of_pods(view), std::exchange(memory.pods_seen, {}))) {
     memory.refusals_in_a_row = 0;
@@ -169,7 +169,7 @@ Timestamp Controller::next_look(const core::Decision& decision, const Result<voi
   return decision.wake_at && *decision.wake_at > now ? std::min(again, *decision.wake_at) : again;
 }
 
-// Reads a claim that cannot be shared again and again, with growing pauses, because no event reports its
+// If a claim cannot be shared, reads it again and again, with growing pauses, because no event reports its
 // replacement. If the server does not let the operator read the claim, assumes that it can be shared.
 Result<void> Controller::read_volume_claim(const api::TrainingJob& job, JobMemory& memory) {
   if (memory.claim_generation != job.meta.generation) memory.claims_read = 0;

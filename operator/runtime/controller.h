@@ -35,8 +35,8 @@ class Controller {
   bool step();
 
  private:
-  // The controller's memory of a job between two decisions. A new leader lacks this memory: some seconds of
-  // the job's time ledger are lost, and processes list their checkpoints again.
+  // The controller's memory of a job between two decisions. A new leader has no JobMemory yet: some seconds
+  // of the job's time ledger are lost, and processes list their checkpoints again.
   struct JobMemory {
     std::string uid;  // of the job that had this name at that time
     std::optional<core::RecoveryWatch> recovery;

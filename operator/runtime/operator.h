@@ -35,8 +35,8 @@ struct OperatorOptions {
   [[nodiscard]] bool is_tls() const { return !tls_folder.empty() || !tls_secret.empty(); }
 };
 
-// Runs until SIGTERM or SIGINT. Blocks both signals in the calling thread, which must be the process's first
-// thread. An error explains why the operator cannot start, or that another operator leads now.
+// Runs until SIGTERM or SIGINT. Blocks SIGTERM and SIGINT in the calling thread, which must be the process's
+// first thread. An error explains why the operator cannot start, or that another operator leads now.
 [[nodiscard]] Result<void> run_operator(const OperatorOptions& options);
 
 }  // namespace ratoon::runtime

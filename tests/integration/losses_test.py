@@ -188,7 +188,7 @@ class Fresh(unittest.TestCase):
         run = self.completed()
         for answer, word in (("n\n", "nothing was changed"), ("y\n", "the files of earlier runs are in ")):
             output = self.on_a_terminal([BIN / "ratoon", "run", run.job_file, "--folder", run.folder, "--fresh"], answer)
-            self.assertIn("Start over? It is moved to ", output)
+            self.assertIn("Start over? The old run is moved to ", output)
             self.assertIn(word, output)
 
     def on_a_terminal(self, command, typed):

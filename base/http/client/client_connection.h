@@ -35,7 +35,7 @@ class ClientConnection {
  public:
   virtual ~ClientConnection() = default;
 
-  // Makes one HTTP call. Returns only when no object refers to the plan any longer.
+  // Makes one HTTP call. Returns only when no object refers to `plan` any longer.
   [[nodiscard]] virtual CallOutcome run(const CallPlan& plan) = 0;
   [[nodiscard]] virtual int socket() const = 0;
 };
@@ -55,7 +55,7 @@ class ClientConnection {
 [[nodiscard]] Error cancelled_error(const CallPlan& plan);
 [[nodiscard]] Error late_error(const CallPlan& plan);
 [[nodiscard]] Error silence_error(const CallPlan& plan);
-// The error if `part` of the reply (its head or a chunk) is longer than `allowed_bytes`.
+// Returns the error for a reply whose `part` (head or chunk) is longer than `allowed_bytes`.
 [[nodiscard]] Error flood_error(const CallPlan& plan, const char* part, std::size_t allowed_bytes);
 [[nodiscard]] Error short_source_error(const CallPlan& plan, std::size_t sent_bytes);
 

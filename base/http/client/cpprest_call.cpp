@@ -109,7 +109,7 @@ class RunningCall {
 
 void RunningCall::on(HeadArrived& arrived) {
   has_head_ = true;
-  // The library may have read beyond this piece, so all bytes received so far count as read.
+  // The library may have read beyond this event's bytes, so all bytes received so far count as read.
   if (const auto reading = read_meter(connection_.socket())) taken_at_last_piece_ = reading->received_bytes;
   if (auto flaw = find_flaw(arrived.head, arrived.is_http_1, plan_.limits.head_bytes_max))
     return fail(call_error(ErrorKind::kInvalid, plan_.request, plan_.url, *flaw));
@@ -149,7 +149,7 @@ void RunningCall::check_silence() {
   if (silence_check_ && now < *silence_check_) return;
   const auto reading = read_meter(connection_.socket());
   if (!reading) return;
-  // Bytes that the server acknowledges count as well: a long upload is not silence.
+  // Acknowledged bytes count as activity too, because a long upload is not silence.
   if (reading->acked_bytes != acked_bytes_) {
     acked_bytes_ = reading->acked_bytes;
     last_event_ = now;
@@ -168,7 +168,7 @@ void RunningCall::check_flood() {
   const std::size_t allowed = has_head_ ? plan_.limits.body_bytes_max : plan_.limits.head_bytes_max;
   const auto reading = read_meter(connection_.socket());
   if (!reading || reading->taken_at_least_bytes <= since + allowed + kCallReadAheadBytes) return;
-  // This check comes after the measurement: if an event is still unhandled, the bytes that were counted may
+  // Check for an unhandled event only after the bytes were counted: with such an event, the counted bytes may
   // belong to the next part of the reply.
   if (channel_->has_event()) return;
   fail(flood_error(plan_, has_head_ ? "chunk" : "head", allowed));
@@ -180,8 +180,8 @@ void RunningCall::sleep() {
   Duration left = until ? std::max<Duration>(*until - SteadyClock::now(), Duration::zero()) : Duration(-1);
   if (is_flood_possible_ && (left > kFloodTick || left < Duration::zero())) left = kFloodTick;
 
-  // A waiting call uses no CPU time until the first byte arrives. From then on we check the size of the reply
-  // every millisecond while bytes arrive.
+  // A waiting call uses no CPU time until the first byte arrives. While bytes arrive, we check the size of
+  // the reply every millisecond.
   pollfd entries[] = {{channel_->wakeup().fd(), POLLIN, 0}, {connection_.socket(), POLLIN, 0}};
   const timespec timeout{.tv_sec = left.count() / 1'000'000'000, .tv_nsec = left.count() % 1'000'000'000};
   const nfds_t watched = is_flood_possible_ ? 1 : 2;

@@ -25,8 +25,8 @@ namespace {
 namespace rest = web::http;
 using boost::asio::ip::tcp;
 
-// cpprestsdk's own timeout is not usable, because it restarts with each read of up to 64 KiB. RunningCall
-// limits the time of a call instead.
+// RunningCall limits the time of a call, because cpprestsdk's own timeout restarts with each read of up to 64
+// KiB.
 constexpr std::chrono::hours kNever{24 * 365};
 
 // We make the connection and hand it to cpprestsdk, so the library never connects to the address in its base
@@ -34,7 +34,7 @@ constexpr std::chrono::hours kNever{24 * 365};
 constexpr const char* kPlaceholderHttp = "http://127.0.0.1:1";
 constexpr const char* kPlaceholderHttps = "https://127.0.0.1:1";
 
-// Shared with the library's callbacks, which may outlive the connection by a moment.
+// The connection and the library's callbacks share this state; a callback may end after the connection.
 struct CpprestCallState {
   bool is_tls = false;
   std::shared_ptr<const TlsClient> tls;
@@ -60,7 +60,7 @@ struct CpprestCallState {
     if (!unused.is_open()) throw std::runtime_error("the open connection is lost");
     if (tls_stream != nullptr) announce_name(tls_stream->native_handle(), peer);
     // The protocol (v4) only matters for options, and the library sets none. The library's connect() on this
-    // connected socket succeeds at once: Linux reports a finished non-blocking connect() to the next caller.
+    // socket succeeds at once, because Linux reports a finished non-blocking connect() to the next call.
     socket_of_library.assign(tcp::v4(), unused.get());
     [[maybe_unused]] const int now_of_library = unused.release();
     has_begun = true;
@@ -266,8 +266,8 @@ void prepare_library() {
     } catch (const std::exception&) {
       // Other code in this process has started the library's thread pool already: use that pool.
     }
-    // Makes cpprestsdk's scheduler here, in one thread. Without this, two threads that make the first HTTP
-    // calls at the same time could each make a scheduler.
+    // Makes cpprestsdk's scheduler here, in one thread: otherwise two threads that make the first HTTP calls
+    // at the same time could each make a scheduler.
     static_cast<void>(pplx::get_ambient_scheduler());
   });
 }

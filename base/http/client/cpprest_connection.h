@@ -35,10 +35,10 @@ class CpprestConnection : public ClientConnection {
   [[nodiscard]] virtual std::optional<std::uint64_t> taken_before_reply() const = 0;
 
   // Returns whether the server had closed the kept-alive connection before the library sent a byte on it.
-  // Valid only after the HTTP call has ended.
+  // The result is valid only after the HTTP call has ended.
   [[nodiscard]] virtual bool was_never_sent() const = 0;
 
-  // Returns why TLS refused the server's certificate, or an empty text. Valid after the HTTP call.
+  // Returns why TLS refused the server's certificate, or an empty text. The result is valid after the call.
   [[nodiscard]] virtual const std::string& certificate_problem() const = 0;
   [[nodiscard]] virtual const std::string& expected_name() const = 0;
 };

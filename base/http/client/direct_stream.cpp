@@ -111,7 +111,7 @@ void DirectStream::restart_silence_timer() {
   last_byte_ = SteadyClock::now();
 }
 
-// Bytes that the server acknowledges count as well: a long upload is not silence.
+// Acknowledged bytes count as activity too, because a long upload is not silence.
 bool DirectStream::is_silent(TimePoint now) {
   if (now >= next_look_) {
     next_look_ = now + bounds_.silence / 8;

@@ -75,7 +75,7 @@ class DirectStream {
 
   [[nodiscard]] std::optional<Interruption> wait(short events);
   [[nodiscard]] bool is_silent(TimePoint now);
-  // Waits until the socket is ready for the OpenSSL call that returned `result`, then repeat that call.
+  // Waits until the socket is ready for a repetition of the OpenSSL call that returned `result`.
   [[nodiscard]] std::optional<Interruption> wait_for_tls(int result);
 
   UniqueFd socket_;

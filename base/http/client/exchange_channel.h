@@ -1,6 +1,6 @@
 // Passes the events of one HTTP call from cpprestsdk's threads to the calling thread, one at a time. Bytes
-// are lent, not copied: the library does not read on until the thread gives them back, so a slow reader slows
-// down the sender.
+// are lent, not copied: the library does not read on until the calling thread gives the bytes back, so a slow
+// reader slows down the sender.
 #pragma once
 
 #include <cstddef>

@@ -22,8 +22,8 @@ void add_line(std::string& text, std::string_view name, std::string_view value) 
   text.append(name).append(": ").append(value).append("\r\n");
 }
 
-// Only the server sets Content-Length and Transfer-Encoding. Exception: a handler that answers HEAD may set
-// the length that the body would have.
+// Only the server sets Content-Length and Transfer-Encoding. Only a handler that answers HEAD may set a
+// length: the length that the body would have.
 std::string write_head(int status, const Headers& headers, ReplyForm form) {
   const auto reason = boost::beast::http::obsolete_reason(static_cast<boost::beast::http::status>(status));
   std::string text = "HTTP/1.1 " + std::to_string(status) + " ";

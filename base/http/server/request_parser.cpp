@@ -121,8 +121,8 @@ struct RequestParser::Parts {
   beast_http::request_parser<beast_http::string_body> parser;
   Refusal refusal{};
   bool is_head_checked = false;
-  // Copied when the head is complete, so that headers after the body (trailers) cannot change the
-  // request.
+  // The request is copied when its head is complete, so that headers after the body (trailers) cannot change
+  // it.
   ServerRequest request{};
   bool keeps_alive = false;
   bool wants_continue = false;
@@ -142,8 +142,8 @@ RequestParser::~RequestParser() = default;
 RequestParser::State RequestParser::feed(std::string& bytes) {
   auto& parser = parts_->parser;
   while (!bytes.empty() && !parser.is_done()) {
-    // Beast 1.74 fails an assertion if the last line of a chunked body is incomplete. Wait for 5 bytes: an
-    // incomplete body always has at least 5 bytes to come ("0\r\n\r\n").
+    // Beast 1.74 fails an assertion if the last line of a chunked body is incomplete. Wait for 5 bytes,
+    // because an incomplete chunked body always has at least 5 bytes to come ("0\r\n\r\n").
     if (parser.is_header_done() && parser.chunked() && bytes.size() < kLastLinesBytesMin) break;
     boost::system::error_code error;
     parts_->has_read_line = false;

@@ -34,7 +34,7 @@ class RequestParser {
   };
   [[nodiscard]] const Refusal& refusal() const;
 
-  // The following functions are valid after the end of the head.
+  // Call the following functions only after the end of the request's head.
   [[nodiscard]] bool wants_continue() const;  // the client waits for "100 Continue" before it sends the body
   [[nodiscard]] bool keeps_alive() const;
   [[nodiscard]] bool is_http_1_1() const;

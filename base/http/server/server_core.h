@@ -46,7 +46,7 @@ class ServerCore {
   [[nodiscard]] std::shared_ptr<boost::asio::ssl::context> tls() const;
   void renew(std::shared_ptr<boost::asio::ssl::context> tls);
 
-  // Runs `work` on that strand (Asio's serial executor); drops `work` if the server stops.
+  // Runs `work` on `strand` (Asio's serial executor); drops `work` if the server stops.
   void post(const Strand& strand, std::function<void()> work);
 
   // A handler that waits until the client reads its reply blocks one of the server's threads. When all

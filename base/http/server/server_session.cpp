@@ -301,7 +301,7 @@ void ServerSession::wait_until(SteadyClock::time_point deadline) {
   deadline_ = deadline;
   timer_.expires_at(*deadline_);
   timer_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
-    // The timer also calls this if it expired before the deadline was moved, so check the deadline.
+    // The timer may call this function before a deadline that was moved, so check the deadline.
     if (!error && self->deadline_ && SteadyClock::now() >= *self->deadline_) self->on_deadline();
   });
 }

@@ -32,7 +32,7 @@ class ServerSocket {
   [[nodiscard]] virtual ServerTcp& tcp() = 0;
 };
 
-// `context` null: plain TCP.
+// If `context` is null, the socket uses plain TCP without TLS.
 [[nodiscard]] std::unique_ptr<ServerSocket> make_server_socket(
     ServerTcp socket, std::shared_ptr<boost::asio::ssl::context> context);
 

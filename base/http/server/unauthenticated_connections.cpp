@@ -9,7 +9,7 @@ namespace ratoon::http {
 namespace {
 
 constexpr std::size_t kCrowdShare = 16;  // an address with over 1/16 of the limit crowds out others
-// An honest client sends its first request sooner than this, even while the server makes many handshakes.
+// An honest client sends its first request within this time, even while the server makes many handshakes.
 constexpr std::chrono::seconds kHonestTime{2};
 
 }  // namespace

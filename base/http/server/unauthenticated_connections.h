@@ -1,8 +1,8 @@
 // The connections of a server that are not authenticated yet (Responder::mark_authenticated), oldest first,
-// up to a limit. A connection beyond the limit closes one connection. If one address has many connections,
-// the server closes that address's oldest connection without a running request, or its oldest connection if
-// all have a request. If no address has many connections, the server closes the oldest connection that has
-// sent no request for longer than an honest client needs. If all are young, the server closes the newest:
+// up to a limit. Beyond the limit, the server closes one connection. If one address has many connections, the
+// server closes that address's oldest connection without a running request, or its oldest connection if all
+// have a request. If no address has many connections, the server closes the oldest connection that has sent
+// no request for longer than an honest client needs. If all of them are young, the server closes the newest:
 // when 1000 clients reconnect at once, handshakes in progress can finish.
 #pragma once
 

@@ -46,7 +46,7 @@ using PhiloxBlock = std::array<std::uint32_t, 4>;
   return x ^ (x >> 31);
 }
 
-// Mixes one more word into a hash. Adding words instead would make the pairs (1, 2) and (2, 1) collide.
+// Mixes one more word into a hash. (With a plain sum, the pairs (1, 2) and (2, 1) would collide.)
 [[nodiscard]] constexpr std::uint64_t mix_into(std::uint64_t hash, std::uint64_t word) {
   return splitmix64(hash ^ word);
 }
@@ -102,7 +102,7 @@ class CounterRandom {
     return low | (std::uint64_t{next_u32()} << 32);
   }
 
-  // Returns a uniform number in [0, n), without bias (Lemire 2019). n must not be 0. Uses 2 words or more.
+  // Returns a uniform number in [0, n), without bias (Lemire 2019). n must not be 0. Takes 2 or more words.
   constexpr std::uint64_t below(std::uint64_t n) {
     if (n == 0) std::abort();
     Wide product = Wide{next_u64()} * n;

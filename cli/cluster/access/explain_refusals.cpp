@@ -39,7 +39,7 @@ Error explain_failure(const ClusterQuery& query, const std::string& verb, const 
   const bool is_expired = query.certificate_end && *query.certificate_end <= now;
   const int status = refusal ? refusal->status : 0;
   if (status == kForbidden) return refuse_verb(query, verb, error);
-  // The server returns 404 for an unknown kind; a cluster without TrainingJobs gets an empty list.
+  // 404 means an unknown kind: a server that knows the kind, but has no TrainingJob, returns an empty list.
   if (status == kNotFound)
     return {ErrorKind::kInvalid, query.server +
                                      " does not know TrainingJobs: install Ratoon's chart there, or the "
@@ -73,7 +73,7 @@ Error explain_missing(const ClusterQuery& query, const std::string& job,
   if (!meant.empty()) {
     sentence += "; did you mean " + meant + "?";
   } else if (names.empty()) {
-    sentence += ", nor any other";
+    sentence += ", nor any other TrainingJob";
   } else {
     const std::vector<std::string> first(
         names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), kNamedMax)));

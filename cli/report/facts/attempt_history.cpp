@@ -17,7 +17,7 @@ std::string_view take_line(std::string_view& rest) {
   return line;
 }
 
-// Returns how many bytes of each attempt's file describe steps that the newest attempt continued.
+// Returns how many bytes of each attempt's file describe steps on which the newest attempt builds.
 std::map<std::uint64_t, std::uint64_t> kept_bytes(const std::vector<AttemptFile>& files) {
   std::map<std::uint64_t, const AttemptFile*> by_attempt;
   for (const auto& file : files) by_attempt[file.attempt] = &file;

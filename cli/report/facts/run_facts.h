@@ -1,4 +1,4 @@
-// cli/report/facts/: reads a run's files. RunFacts: all facts that these files tell about the run.
+// cli/report/facts/: reads a run's files. RunFacts: all facts that a run's files tell about the run.
 #pragma once
 
 #include <optional>

@@ -210,7 +210,7 @@ std::string samples_of(const Report& report) {
             escaped(one.digest) + "</code></td></tr>";
   return section(
       "Samples",
-      "The samples that the newest checkpoint consumed, in order. A run without a loss has the same digest.",
+      "The samples that the newest checkpoint consumed, in order. The digest does not depend on losses.",
       rows + "</table>");
 }
 

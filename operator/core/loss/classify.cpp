@@ -56,7 +56,7 @@ MemberEnd classify_exit_code(int code, bool is_ours) {
   const std::string text = "exit code " + std::to_string(code);
   if (const auto meaning = is_ours ? find_meaning(code, text) : std::nullopt) return *meaning;
   const int signal = code - kSignalBase;
-  // Programs do not send these three signals to themselves, so the cause is outside of the program.
+  // Programs do not send SIGKILL, SIGTERM or SIGINT to themselves, so the cause is outside of the program.
   if (signal == kSigKill || signal == kSigTerm || signal == kSigInt) {
     return {EndCause::kDisruption, "ended by signal " + std::to_string(signal)};
   }

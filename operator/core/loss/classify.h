@@ -13,7 +13,7 @@ enum class EndCause {
   kCompleted,    // all its processes reported their completion
   kDisruption,   // an outside cause; not counted
   kApplication,  // the program failed; counts against maxRestarts
-  // The member was alive but made no progress (hung). This counts against maxRestarts, and the next pod is
+  // The member was alive but made no progress (hung). A hang counts against maxRestarts, and the next pod is
   // created without a pause.
   kHung,
   kFatal,  // the same start would fail again; the job fails

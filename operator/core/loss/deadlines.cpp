@@ -27,8 +27,8 @@ WallTime hears_all_from(const Observation& seen, Timestamp now) {
 }
 
 // Returns when a member that has been awaited since `awaited_since` counts as late. A member that started
-// before this operator began to listen may have called the last leader and not have found this one yet. Such
-// a member gets at least as much time as a silence of many members may last (silence.h).
+// before this operator began to listen gets at least as much time as a silence of many members may last
+// (silence.h), because it may have called the last leader and not have found this one yet.
 WallTime late_at(const Observation& seen, WallTime awaited_since, Timestamp now) {
   const WallTime late = after(awaited_since, seen.job.spec.start_deadline_seconds);
   if (awaited_since > on_the_wall(seen, seen.listening_since, now)) return late;

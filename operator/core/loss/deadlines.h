@@ -22,8 +22,8 @@ namespace ratoon::core {
 // Returns members whose pods run but which sent no message within the start deadline.
 [[nodiscard]] std::vector<CondemnedMember> find_late_members(const Observation& seen, Timestamp now);
 
-// Returns the members that hold up a world which makes no steps. If some members are in a collective (such as
-// all-reduce), returns the other members, else all. Together the returned members count as one failure.
+// Returns the members that hold up a world which makes no steps: if some members are in a collective (such as
+// all-reduce), the other members, else all members. Together the returned members count as one failure.
 [[nodiscard]] std::vector<CondemnedMember> find_stalled_members(const Observation& seen, Timestamp now);
 
 // Returns when the current world will count as stalled unless it makes a step before.

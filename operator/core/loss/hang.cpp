@@ -81,7 +81,7 @@ std::vector<const Stander*> to_blame(const World& world) {
 // Returns whether all processes are in a collective (such as all-reduce) for longer than allowed. Ranks make
 // steps together: if a beat is of an older step, its process has moved on and later beats are missing. If a
 // process stopped after its newest beat, the others wait for it, and silence.h judges it. Therefore returns
-// true only if every process's newest beat is from a time when all were overdue.
+// true only if every process's newest beat is from a time when all processes were overdue.
 bool is_stuck(const World& world, Step reached) {
   if (!world.is_all_heard || world.standers.empty()) return false;
   Timestamp oldest_beat = world.standers.front().heard;
@@ -117,7 +117,7 @@ std::vector<CondemnedMember> condemn(const std::vector<const Stander*>& culprits
   return verdicts;
 }
 
-// Returns when to check next: the first beat after a limit comes up to one heartbeat after the limit.
+// Returns when to check next: a process's first beat after a limit may come one heartbeat after the limit.
 std::optional<Timestamp> next_check(const Observation& seen, const World& world, Timestamp now) {
   const Duration beat = std::chrono::seconds(seen.job.spec.disruption_policy.heartbeat_seconds);
   std::optional<Timestamp> next;

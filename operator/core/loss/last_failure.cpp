@@ -63,8 +63,8 @@ std::string find_python_exception(std::string_view text) {
   return "";
 }
 
-// Returns whether another member than the recorded one failed in the same way while it started. If so, the
-// recorded failure stays: the recorded member will fail again too.
+// Returns whether another member than the recorded one failed in the same way while it started. If another
+// member did, the recorded failure stays, because the recorded member will fail again too.
 bool fails_like_first(const api::MemberFailure& failure, const api::MemberFailure& first) {
   const auto place_of = [](const std::string& name) { return name.substr(0, name.rfind("-i")); };
   if (place_of(failure.member) == place_of(first.member)) return false;

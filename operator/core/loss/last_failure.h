@@ -1,5 +1,5 @@
 // Records for users which failure broke the world: the first member that failed, with its exit code and
-// last output. Members that fail because of that failure, or leave because the world has ended, are not
+// last output. Members that fail because of the first failure, or leave because the world has ended, are not
 // recorded.
 #pragma once
 

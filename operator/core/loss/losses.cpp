@@ -18,8 +18,8 @@
 namespace ratoon::core {
 namespace {
 
-// Returns members that are lost although their pods run: hung, late, unreachable or stalled. A hang or broken
-// links explain missing steps: then no member is stalled. Late members count even if the world makes steps.
+// Returns lost members whose pods run: hung, late, unreachable or stalled. A hang or broken links explain
+// missing steps: then no member is stalled. Late members are lost even if the world makes steps.
 std::vector<CondemnedMember> find_condemned(const Observation& seen, const Hang& hang,
                                             const Unreachable& unreachable, bool has_stepped, Timestamp now) {
   auto condemned = hang.culprits;

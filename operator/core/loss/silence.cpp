@@ -117,7 +117,7 @@ Members find_members(const Observation& seen, Timestamp now) {
     if (pod == nullptr || pod->has_ended()) continue;
     if (pod->is_deleting && !has_time_left(seen, *pod)) continue;
     const MessageTimes voices = message_times_of(seen, member, *pod, sits(member));
-    // The member may have completed, and the last leader may have ended before it stored that.
+    // The member may have completed, and the last leader may have ended before it stored the completion.
     const bool may_be_done = is_ending && voices.newest;
     const bool is_missed = sits(member) && voices.count < seen.job.spec.processes_per_node && !may_be_done;
     const auto lost_since = voices.quietest ? std::nullopt : find_lost_node(seen, member, *pod, voices, now);
@@ -183,7 +183,7 @@ struct MassSilence {
   }
 };
 
-// Finds silences of most nodes or whole zones. At least `everywhere_from` nodes must be silent.
+// Finds silences of whole zones, or of most nodes if these are at least `everywhere_from` nodes.
 MassSilence find_mass_silence(Places silent, std::size_t everywhere_from, const NodesByActivity& sounds) {
   silent.insert(sounds.fading.begin(), sounds.fading.end());
   MassSilence mass;
@@ -204,9 +204,9 @@ Places places_of(const std::vector<MemberSilence>& members) {
   return places;
 }
 
-// Returns whether the platform reports a node of these members as lost. If none is reported, the members may
-// only not have found this operator yet, on one node as well as on many: the address of a new leader may
-// reach them seconds late.
+// Returns whether the platform reports a node of these members as lost. If no node is reported as lost,
+// perhaps the members have only not found this operator yet, on one node as well as on many: the address of a
+// new leader may reach them seconds late.
 bool is_any_node_reported_lost(const Observation& seen, const std::vector<MemberSilence>& unheard) {
   return std::ranges::any_of(unheard, [&](const MemberSilence& member) {
     return std::ranges::any_of(seen.nodes, [&](const api::Node& node) {
@@ -216,7 +216,7 @@ bool is_any_node_reported_lost(const Observation& seen, const std::vector<Member
 }
 
 // Moves members that were silent for too long from `silent` to `result.lost`. If most nodes are silent, the
-// limit is ten times as long.
+// limit is ten times as long as otherwise.
 void apply_failure_policy(std::vector<MemberSilence>& silent, const Places& silent_beside,
                           std::size_t everywhere_from, const NodesByActivity& sounds, Duration limit,
                           Timestamp now, SilentMembers& result) {
@@ -296,7 +296,7 @@ SilentMembers find_silent(const Observation& seen, Timestamp now) {
   wait_for_starting(seen, members.starting, limit, now, result);
   Places quiet = places_of(members.starting);  // judged later; they send no beats
   std::erase_if(quiet, [&](const auto& place) { return sounds.talking.contains(place.first); });
-  // 2: one silent node, with all its members, is an ordinary loss and no mass silence.
+  // From 2 nodes on: one silent node, with all its members, is an ordinary loss and no mass silence.
   apply_failure_policy(members.heard, quiet, 2, sounds, limit, now, result);
   // Members that have sent no message to this operator are judged last, so that they do not delay the
   // judgement of other members.

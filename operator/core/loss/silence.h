@@ -8,8 +8,8 @@
 //
 // A process that was in no world yet is still starting, perhaps on a machine that other starts overload. A
 // starting process counts as silent only after it has sent no message for the job's start deadline. After the
-// normal limit it counts as quiet, and no world is formed with it. A lost node ends a starting process like
-// any other.
+// normal limit a starting process counts as quiet, and no world is formed with it. A lost node ends a
+// starting process like any other process.
 #pragma once
 
 #include <optional>

@@ -17,7 +17,7 @@
 namespace ratoon::core {
 namespace {
 
-// Members notice a network cut at different times: after the first complaint, wait so long for others.
+// Members notice a network cut at different times: wait this long for more complaints after the first one.
 constexpr Duration kAllComplain = std::chrono::seconds(5);
 // The status stores this sentence with the node's name as `rejection`, which has a size limit.
 constexpr std::size_t kSentenceMax = 700;
@@ -88,7 +88,7 @@ std::map<std::string_view, Witness> find_witnesses(const Observation& seen, Time
 
 class BrokenLinks {
  public:
-  // `since`: when the accuser first named an unreachable peer. `named`: when it last named a further peer.
+  // `since`: when the accuser first named an unreachable peer. `named`: when the accuser last named another.
   void add(const Witness& accuser, const Witness& accused, Timestamp since, Timestamp named) {
     add_end(*accuser.member, *accused.member);
     add_end(*accused.member, *accuser.member).is_accused = true;

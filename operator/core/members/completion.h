@@ -19,7 +19,7 @@ namespace ratoon::core {
 [[nodiscard]] bool has_made_last_step(const Observation& seen);
 
 // Stores the step at which members completed, from the completion records of their pods. A member that lost
-// its connection did not report that step, and its pod may be gone when the next world forms.
+// its connection did not report its last step, and its pod may be gone when the next world forms.
 void note_completed_step(const Observation& seen, api::TrainingJobStatus& status);
 
 // A completion is valid only while the checkpoint of the last step can be loaded. If the run resumes from an

@@ -27,7 +27,7 @@ inline constexpr std::string_view kReclaimTaint = "ratoon.dev/reclaim";
 [[nodiscard]] std::optional<WallTime> find_node_end(const api::Node& node, WallTime wall_now);
 
 // Stores when each member's node will end. A taint without a time counts from when the operator first saw it,
-// so a stored time is never postponed. If a notice is withdrawn, removes the time.
+// so a stored time is never postponed. If a notice is withdrawn, removes the stored time.
 void note_node_ends(const Observation& seen, std::vector<api::MemberStatus>& members);
 // Returns when the member's node or pod will end, whichever is earlier, or nothing if no time is known.
 [[nodiscard]] std::optional<WallTime> end_of_member(const Observation& seen, const api::MemberStatus& member);

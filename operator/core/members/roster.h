@@ -21,8 +21,8 @@ namespace ratoon::core {
 // Returns the name of this incarnation's pod.
 [[nodiscard]] std::string display_name(const Observation& seen, const api::MemberStatus& member);
 
-// Returns whether the process runs in the pod of exactly this incarnation. Returns false until that pod was
-// observed: an earlier pod may have had the same name, and its processes may still send messages.
+// Returns whether the process runs in the pod of exactly this incarnation. Returns false until this
+// incarnation's pod was seen, because processes of an earlier pod with its name may still send messages.
 [[nodiscard]] bool is_process_of(const ProcessIdentity& process, const api::MemberStatus& member);
 
 // Returns the pod of exactly this incarnation of the member, or null.
@@ -89,8 +89,8 @@ struct RosterChange {
   [[nodiscard]] bool keeps_world() const { return losses.empty() && gives_up_world.empty(); }
 };
 
-// Replaces each member that ended, vanished, fell silent or is condemned by its next incarnation, and counts
-// the loss once.
+// Replaces each member that ended, vanished, fell silent or is condemned (hung, late, unreachable or stalled)
+// by its next incarnation, and counts each loss once.
 [[nodiscard]] RosterChange replace_lost(const Observation& seen, const std::vector<api::MemberStatus>& silent,
                                         const std::vector<CondemnedMember>& condemned = {});
 

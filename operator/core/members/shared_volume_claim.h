@@ -14,8 +14,8 @@ namespace ratoon::core {
 // several members, names a claim, has no pod and has not trained yet.
 [[nodiscard]] bool needs_volume_claim(const Observation& seen);
 
-// Returns, for people, why several nodes cannot mount the claim. Returns an empty text if several nodes can,
-// or if the claim does not exist: then the scheduler reports that.
+// Returns, for people, why several nodes cannot mount the claim. Returns an empty text if several nodes can
+// mount the claim, or if the claim does not exist, which the scheduler reports.
 [[nodiscard]] std::string find_volume_claim_fault(const Observation& seen);
 
 // Removes the creation of pods from the decision, and explains the reason in the status.

@@ -10,9 +10,9 @@
 
 namespace ratoon::core {
 
-// If the status has a new last failure, counts it against its node; failures that follow from it do not
-// count. A pod that kubelet did not start also counts against its node. A member that reports an unusable GPU
-// (accelerator) makes its node sick at once.
+// If the status has a new last failure, counts it against the node of the member that failed; failures that
+// follow from that failure do not count. A pod that kubelet did not start also counts against its node. A
+// member that reports an unusable GPU (accelerator) makes its node sick at once.
 void note_failed_nodes(const Observation& seen, const RosterChange& change, api::TrainingJobStatus& status);
 
 // Returns an event for each node whose accelerator a lost member reported as unusable.

@@ -10,7 +10,7 @@ namespace ratoon::core {
 namespace {
 
 // Returns whether the node has sent a heartbeat since it became a suspect. The margin allows for a heartbeat
-// that it sent before its end, and for a clock that is a little ahead.
+// that the node sent before its end, and for a clock that is a little ahead.
 bool is_alive_again(const Observation& seen, const api::SuspectNode& suspect) {
   if (suspect.is_unreachable) return false;  // it was alive: other nodes could not connect to it
   const Duration since = suspected_since(seen, suspect).since_epoch;
@@ -86,7 +86,7 @@ std::vector<api::NodeToAvoid> nodes_to_avoid(const Observation& seen,
   for (const auto& node : seen.nodes)
     if (!find_notice(node, seen.job.spec.disruption_policy).empty())
       found[node.name] = {.name = node.name, .closed_by = closing_taints(node)};
-  // Avoid all suspects, because Kubernetes taints a dead node late, and an unreachable one never.
+  // Avoid all suspect nodes, because Kubernetes taints a dead node late, and an unreachable node never.
   for (const auto& suspect : suspects) found[suspect.name] = {.name = suspect.name};
   std::vector<api::NodeToAvoid> nodes;
   for (auto& [name, node] : found) {

@@ -31,7 +31,7 @@ namespace ratoon::core {
 
 // A pod that waits for a node excludes, by its affinity, the nodes to avoid at the time of its creation. If
 // an excluded node may be used again, this function replaces the pod by a new incarnation without that
-// exclusion. Such a replacement counts as no loss.
+// exclusion. The replacement of the pod counts as no loss.
 void recreate_unplaced(const Observation& seen, const std::vector<api::NodeToAvoid>& avoid_nodes,
                        std::vector<api::MemberStatus>& members);
 

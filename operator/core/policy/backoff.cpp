@@ -64,7 +64,7 @@ void delay_crashed_members(const Observation& seen, bool has_stepped, RosterChan
   if (is_any_to_wait(change.losses) || (!stands && is_any_to_wait(change.outside_losses)))
     ++change.restarts.crashes_in_a_row;
   const std::uint32_t crashes = change.restarts.crashes_in_a_row;
-  // After lost connections only the second replacement waits: the first may work on another node.
+  // After lost connections the first replacement does not wait, because it may work on another node.
   const auto as_in_a_row = [&](const Loss& loss, const api::MemberStatus&) {
     return pause_after(policy, loss.is_unreachable ? crashes - 1 : crashes);
   };

@@ -10,7 +10,7 @@
 
 namespace ratoon::core {
 
-// Returns the pause after so many crashes in a row without a training step between them.
+// Returns the pause after this number of crashes in a row without a training step between them.
 [[nodiscard]] Duration pause_after(const api::RestartPolicy& policy, std::uint32_t crashes_in_a_row);
 
 // If there were crashes or rejected pods, counts them as one crash and delays these members' next pods.

@@ -9,7 +9,7 @@
 namespace ratoon::core {
 namespace {
 
-// Wait so long for sidecar containers after the trainer, because many sidecars end by themselves.
+// Wait this long for sidecar containers to end after the trainer, because many sidecars end by themselves.
 constexpr auto kSidecarTimeout = std::chrono::seconds(30);
 
 WallTime sidecar_deadline(const Observation& seen, const api::Pod& pod) {
@@ -41,8 +41,8 @@ std::vector<Action> clean_pods(const Observation& seen, const api::TrainingJobSt
   const api::CleanPodPolicy policy = seen.job.spec.clean_pod_policy;
   std::vector<Action> actions;
   if (policy == api::CleanPodPolicy::kNone) {
-    // The coordinator tells current members that the job is over. A superseded pod is not told, and would
-    // keep its node forever, so delete it.
+    // The coordinator tells only current members that the job is over. A superseded pod would keep its node
+    // forever, so delete it.
     for (const auto& pod : seen.pods) {
       const bool is_still_there = !pod.has_ended() || holds_on(seen, pod);
       if (!pod.is_deleting && is_still_there && !is_in_roster(pod, status.members))

@@ -11,9 +11,9 @@
 namespace ratoon::core {
 
 // cleanPodPolicy None: deletes no pod of a current member; the coordinator asks running members to leave.
-// Running: deletes pods that run and do not end by themselves, and pods whose other containers outlive the
-// trainer for long. All: also deletes pods that have ended, with their logs; pods of completed members may
-// end by themselves first.
+// cleanPodPolicy Running: deletes pods that run and do not end by themselves, and pods whose other containers
+// outlive the trainer for long. cleanPodPolicy All: also deletes pods that have ended, with their logs; pods
+// of completed members may end by themselves first.
 [[nodiscard]] std::vector<Action> clean_pods(const Observation& seen, const api::TrainingJobStatus& status,
                                              const std::string& reason);
 

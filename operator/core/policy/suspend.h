@@ -17,7 +17,7 @@ namespace ratoon::core {
                                                      const api::TrainingJobStatus& status);
 
 // Gives each member that has not completed (in a group: each member) a new incarnation without a pod, which
-// supersedes the existing pods. This release counts as no loss of a member.
+// supersedes the existing pods. A member that is released counts as no loss.
 void release_members(const Observation& seen, std::vector<api::MemberStatus>& members);
 
 // Asks the world to save before it ends: returns a decision that waits for the save until drain_deadline(),

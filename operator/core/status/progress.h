@@ -20,8 +20,8 @@ void note_progress(const std::vector<api::ProcessFacts>& processes, api::Trainin
 // process may be lost before the next world forms. The process made the step or read it in the run's history.
 void note_left_steps(const Observation& seen, api::TrainingJobStatus& status);
 
-// Returns whether a process that read the checkpoint again reports it as damaged. Such a report outweighs
-// processes that only saw the commit and may long report the checkpoint as durable.
+// Returns whether a process that read the checkpoint again reports it as damaged. A report of damage
+// outweighs processes that only saw the commit and may long report the checkpoint as durable.
 [[nodiscard]] bool is_reported_damaged(const std::vector<api::ProcessFacts>& processes, Attempt attempt,
                                        Step step);
 
@@ -29,8 +29,8 @@ void note_left_steps(const Observation& seen, api::TrainingJobStatus& status);
 [[nodiscard]] std::vector<Action> report_damaged_checkpoint(const std::optional<ResumePoint>& before,
                                                             const std::optional<ResumePoint>& after);
 
-// Records the last checkpoint that a world saved before it ended. No later beat reports it, but processes
-// that wait for the next world do.
+// Records the last checkpoint that a world saved before it ended. No later beat reports the checkpoint, but
+// processes that wait for the next world report it.
 void note_saves_before_leaving(const std::vector<api::ProcessFacts>& processes,
                                api::TrainingJobStatus& status);
 

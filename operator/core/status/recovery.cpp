@@ -20,7 +20,7 @@ bool speaks(const Observation& seen, const api::MemberStatus& member) {
                      [&](const auto& process) { return is_process_of(process.identity, member); });
 }
 
-// Returns whether the beats of all processes of the attempt fulfil `says`. Completed processes count as yes.
+// Returns whether the beats of all processes of the attempt fulfil `says`, or the processes have completed.
 bool all_seated(const Observation& seen, const std::function<bool(const Beat&)>& says) {
   return std::all_of(seen.world.begin(), seen.world.end(), [&](const auto& seat) {
     const auto* process = find_process(seen, seat.process);

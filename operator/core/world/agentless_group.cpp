@@ -11,7 +11,7 @@
 namespace ratoon::core {
 namespace {
 
-// Wait so long for other reports of ends: kubelets report an end within a second or two.
+// Wait this long for reports of other ends, because kubelets report an end within a second or two.
 constexpr auto kSettle = std::chrono::seconds(3);
 constexpr auto kProof = std::chrono::seconds(60);
 // How long after its grace period a deleted pod may still run, because kubelet is busy.

@@ -1,6 +1,6 @@
-// The members of a job without the agent library form one group. Such members send no messages, so the
-// operator knows only their pods and nodes. Each member received its rank and the world's size at its start,
-// so no member can be replaced alone: if one is lost, the operator replaces all.
+// The members of a job without the agent library form one group. Members without the library send no
+// messages, so the operator knows only their pods and nodes. Each member received its rank and the world's
+// size at its start, so no member can be replaced alone: if one is lost, the operator replaces all.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ namespace ratoon::core {
 
 // Returns what the member's pod gets in its environment. Returns nothing while the first member's pod has no
 // IP address, which all others need, or while programs of the last group may run. An IP address, unlike a DNS
-// name, needs no resolver, and no cache can lead to the last group.
+// name, needs no resolver, and no DNS cache can lead to the last group.
 [[nodiscard]] std::optional<api::GroupSeat> find_group_seat(const Observation& seen,
                                                             const std::vector<api::MemberStatus>& members,
                                                             const api::MemberStatus& member);
@@ -24,7 +24,7 @@ namespace ratoon::core {
 // exist long after their grace period, do not count.
 [[nodiscard]] const api::Pod* find_previous_group_pod(const Observation& seen,
                                                       const std::vector<api::MemberStatus>& members);
-// Returns when find_previous_group_pod() will ignore such a pod, or nothing if the new group already runs.
+// Returns when find_previous_group_pod() will ignore the last group's pods, or nothing if the new group runs.
 [[nodiscard]] std::optional<WallTime> previous_group_deadline(const Observation& seen,
                                                               const api::TrainingJobStatus& status);
 

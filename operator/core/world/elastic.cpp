@@ -116,7 +116,7 @@ bool is_pod_needed(const Observation& seen, const std::vector<api::MemberStatus>
   const bool is_member = std::ranges::any_of(members, [&](const auto& m) {
     return m.index == pod.index && m.role == pod.role && m.incarnation == pod.incarnation;
   });
-  // A pod that is not a current member's is a successor, which its member needs.
+  // A pod of no current member is a successor's pod, which the member needs.
   if (!is_member || !is_elastic(seen.job, pod.role)) return true;
   const auto others = count_of(members, pod.role, [&](const auto& member) {
     return member.index != pod.index && !member.node.empty();

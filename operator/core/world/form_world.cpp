@@ -27,7 +27,7 @@ using Processes = std::vector<const api::ProcessFacts*>;
 
 // Returns the processes whose commits and lists of checkpoints count: processes of current members, completed
 // processes, and processes of older incarnations (a successor may have begun to wait before their last save).
-// A pod's UID may be known only since this decision, so both lists of members are used.
+// A pod's UID may be known only since this decision, so both the stored and the new members are used.
 Processes processes_until_now(const Observation& seen, const std::vector<api::MemberStatus>& members) {
   auto named = named_incarnations(seen.job.status.members);
   std::ranges::copy(named_incarnations(members), std::back_inserter(named));
@@ -60,7 +60,7 @@ std::vector<InventoryEntry> committed_until_now(const Observation& seen, const P
 
 // Returns the last durable checkpoint of the status, if all members can reach its tier: processes that saw it
 // may be gone, and processes that wait may have made their lists before its commit. Returns nothing if a
-// process that was in a newer world does not list the checkpoint: then it no longer exists.
+// process that was in a newer world does not list the checkpoint, which then no longer exists.
 std::vector<InventoryEntry> noted(const api::TrainingJobStatus& status,
                                   const std::vector<JoinRequest>& joiners) {
   if (!status.last_checkpoint) return {};
@@ -89,14 +89,14 @@ Timestamp newest_list(const Processes& processes) {
   return newest;
 }
 
-// Whether a process listed checkpoints because the last decision asked: a slow listing gives no newer list.
+// Whether a list was made on the last decision's request. Another slow listing would not give a newer list.
 bool is_any_list_requested(const Observation& seen, const Processes& processes) {
   return seen.lists_from && newest_list(processes) > *seen.lists_from;
 }
 
 // Returns whether all lists of checkpoints are from before the end of the last world, or so old that an
-// unreachable process may have committed since then. A list from a member of that world is not from before
-// its end, because a member lists checkpoints after it has left.
+// unreachable process may have committed since then. A member of the last world lists checkpoints after it
+// has left, so its list is not from before the world's end.
 bool are_lists_old(const Observation& seen, const Processes& processes, Timestamp now) {
   constexpr auto kHolds = std::chrono::seconds(2);
   if (is_any_list_requested(seen, processes)) return false;
@@ -124,8 +124,8 @@ bool is_any_completion_new(const Observation& seen, const std::vector<api::Membe
   });
 }
 
-// Returns the time after which new lists of checkpoints must be made. It stays the same until a new list
-// arrives, or slow listings would begin anew with each decision. A later completion moves the time.
+// Returns the time after which new lists of checkpoints must be made. The time stays the same until a new
+// list arrives: else slow listings would begin anew with each decision. A later completion sets a later time.
 Timestamp ask_for_lists(const Observation& seen, const Processes& processes,
                         const std::vector<api::MemberStatus>& members, std::optional<Timestamp> completed,
                         Timestamp now) {
@@ -149,7 +149,7 @@ bool has_unheard_completion(const Observation& seen, const api::MemberStatus& me
 
 // Returns whether a process may have completed after all lists of checkpoints were made, so that its last
 // commit is in none of them. A completion that was not reported to this operator happened at an unknown time,
-// but before new lists were requested if the stored status already had it then.
+// but before new lists were requested if the stored status had the completion at that request.
 bool may_any_completion_be_newer(const Observation& seen, const Processes& processes,
                                  const std::vector<api::MemberStatus>& members,
                                  std::optional<Timestamp> completed, Timestamp now) {

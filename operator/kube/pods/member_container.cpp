@@ -82,8 +82,8 @@ json default_variables(const api::TrainingJob& job, const api::Pod& member, cons
   if (member.group_seat)
     variables = json::array({variable(env::kMasterPort, std::to_string(names::port::kMaster))});
   auto of_policies = api::trainer_environment(job);
-  // Uses the pod's actual grace period, which may be longer than the checkpoint policy's. Both grace periods
-  // default to 30 seconds.
+  // Uses the pod's actual grace period, which may be longer than the checkpoint policy's. Without a period,
+  // Kubernetes and the agent both use 30 seconds.
   if (const auto grace = whole_in(pod_spec, "terminationGracePeriodSeconds"))
     of_policies[env::kGraceSeconds] = std::to_string(*grace);
   for (const auto& [name, value] : of_policies) variables.push_back(variable(name.c_str(), value));

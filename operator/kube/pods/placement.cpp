@@ -25,7 +25,7 @@ json& list_below(json& parent, const char* name) {
   return value;
 }
 
-// Returns whether a toleration has the taint's key. The value is ignored: excluding a node twice is harmless.
+// Whether a toleration has the taint's key. Values do not matter: to exclude a node twice is harmless.
 bool is_tolerated(const json& tolerations, const api::Taint& taint) {
   for (const auto& item : tolerations) {
     const std::string effect = text_in(item, "effect");
@@ -58,8 +58,8 @@ void stay_apart(json& pod_spec, const std::vector<api::MemberPodKey>& pods, cons
   for (const auto& pod : pods) terms.push_back(apart_from(pod, job_uid));
 }
 
-// The API server accepts only one name in a requirement on metadata.name. Karpenter refuses such a
-// requirement if it is required, and ignores it if it is preferred.
+// The API server accepts only one name in a requirement on metadata.name. Karpenter refuses a requirement on
+// metadata.name in a required affinity, and ignores it in a preferred one.
 json not_on(const std::string& node) {
   return {{"key", "metadata.name"}, {"operator", "NotIn"}, {"values", json::array({node})}};
 }
@@ -98,7 +98,7 @@ std::vector<std::string> place_away(json& pod_spec, const NodesToAvoid& nodes, c
       excluded.push_back(&node);
   }
   // Set only one preference: a pod that prefers to be apart from the job's other pods would go to a disliked
-  // node, because none of them is there any longer.
+  // node, which has none of the job's pods any longer.
   if (disliked.empty())
     prefer_apart(pod_spec, job_uid);
   else

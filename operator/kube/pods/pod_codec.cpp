@@ -117,8 +117,8 @@ std::optional<WallTime> pending_since(const json& document) {
 }
 
 // Returns why kubelet refused a pod before any of its containers started: it disagrees with the scheduler, or
-// devices, topology or pressure on the node forbid the pod. An eviction of a running pod can look the same,
-// if kubelet does not keep the status of its containers.
+// devices, topology or pressure on the node forbid the pod. An eviction of a running pod can look like a
+// refusal, if kubelet does not keep the status of the pod's containers.
 std::string find_rejection(const json& status) {
   constexpr std::array<std::string_view, 7> kEndsOfWhatRan = {
       "DeadlineExceeded",       "Preempting", "Terminated", "Shutdown", "NodeLost",
@@ -191,7 +191,7 @@ void note_last_words(const json& terminated, api::Pod& pod) {
 }
 
 // Reads the completion record, if the termination message is one. With exit code 80 to 99 the agent reports
-// that the run is not at its end. Other exit codes may come from cleanup after the program wrote the record.
+// that the run is not at its end; any other code may come from cleanup after the program wrote the record.
 void note_completion(const std::string& message, api::Pod& pod) {
   constexpr int kOwnCodesFrom = 80;
   constexpr int kOwnCodesTo = 99;

@@ -83,7 +83,7 @@ std::vector<LossSchedule::Due> LossSchedule::take(Timestamp now, const std::vect
   // If `ratoon run` stalled for a while, it skips the losses that were due in that time.
   const auto ticks = static_cast<std::uint64_t>((now - began_) / *plan_.every);
   if (ticks > ticks_ && !occupied.empty()) {
-    // The n-th loss draws with number n, not with its tick: a busy machine skips some ticks.
+    // The n-th loss draws its node with the number n, not with a tick: a busy machine skips some ticks.
     CounterRandom random(plan_.seed, "reclaim", ++taken_);
     due.push_back({.node = occupied[random.below(occupied.size())]});
   }

@@ -18,7 +18,7 @@ class ProgressRate {
     std::uint64_t position = 0;
   };
   void note(const Point& point);
-  // Call this when another world begins: earlier points do not count for it.
+  // Call this when another world begins: earlier points do not count for the new world's rate.
   void restart() { points_.clear(); }
 
   // Returns the rate over the last half minute (or since the world began), or nothing without progress.

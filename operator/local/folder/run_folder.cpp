@@ -52,7 +52,7 @@ Error broken(const std::string& path, const Error& why) {
               ": move it away, and the next `ratoon run` goes on from the newest checkpoint"};
 }
 
-// Checks that a rename can move the path: of a link only the link would move, and a mount point cannot.
+// Checks that the path is no mount point, which a rename cannot move, and no link, which would move alone.
 Result<void> check_movable(const fs::path& path) {
   struct stat above{};
   struct stat there{};
@@ -161,8 +161,8 @@ Result<void> RunFolder::write_token(const std::string& token) const {
 Result<std::string> RunFolder::job_uid() const {
   const fs::path path = folder_ / kUid;
   const auto text = read_file(path);
-  // A new identity is drawn only if the file is missing or damaged. A file that only cannot be read now must
-  // stay: with another identity this run could not use its own checkpoints.
+  // A new identity is drawn only if the file is missing or damaged. A file that cannot be read only at the
+  // moment must stay: with another identity this run could not use its own checkpoints.
   const bool is_known =
       text || text.error().kind() == ErrorKind::kNotFound || text.error().kind() == ErrorKind::kInvalid;
   if (!is_known)

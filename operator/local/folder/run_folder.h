@@ -39,7 +39,7 @@ class RunFolder {
       const std::filesystem::path& folder);
 
   // Returns the status that the last run of `job` stored, or nothing. The job's spec may have changed since
-  // then. Refuses another job's folder.
+  // the last run. Refuses another job's folder.
   [[nodiscard]] Result<std::optional<api::TrainingJobStatus>> read_status(const api::TrainingJob& job) const;
   // Moves the files of earlier runs to before/<time>/ and returns that path; deletes nothing. Calls
   // `store_fresh_status` before the first move, so that the run starts over even if a move is

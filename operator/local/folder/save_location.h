@@ -25,7 +25,7 @@ struct SaveFolders {
 [[nodiscard]] std::string run_name_of(const api::TrainingJob& job);
 
 // Pure: returns "<save folder>/<run name>", or the URL of a bucket, as far as the command line and the
-// environment tell. A program may decide otherwise: see told_save_location().
+// environment tell. A program may save elsewhere: see told_save_location().
 [[nodiscard]] std::string save_location(const api::TrainingJob& job, const SaveFolders& folders);
 
 // Pure: returns where a process said that it saves; nothing if no process has said where.

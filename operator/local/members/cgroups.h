@@ -59,7 +59,7 @@ class Cgroups {
 
   std::vector<Branch> branches_;
   std::vector<std::string> refusals_;
-  // For version 2: the cgroup that this process left for a child, so that it can enable controllers.
+  // Version 2: this process left this cgroup for a child, so that the cgroup can enable controllers.
   std::filesystem::path left_;
 };
 

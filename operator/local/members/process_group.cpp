@@ -77,8 +77,8 @@ Result<UniqueFd> open_again(int fd) {
   return again;
 }
 
-// Makes the kernel kill the process group when the pipe's last writer has ended. The kernel does so as long
-// as one process of the group has the file open.
+// Makes the kernel kill the process group when the pipe's last writer has ended, provided that one process of
+// the group still has the file open.
 void kill_at_end_of(int fd, pid_t group) {
   const bool is_set = ::fcntl(fd, F_SETOWN, -group) == 0 && ::fcntl(fd, F_SETSIG, SIGKILL) == 0 &&
                       ::fcntl(fd, F_SETFL, O_ASYNC | O_NONBLOCK) == 0;

@@ -32,7 +32,7 @@ class ProcessGroup {
   [[nodiscard]] static Result<ProcessGroup> launch(const MemberLaunchPlan& plan);
 
   // Reaps processes that have ended. If a process failed, kills the member's other processes: a member is
-  // either whole or lost. After the last process has ended, kills its remaining children.
+  // either whole or lost. After the last process has ended, kills the group's remaining children.
   void reap();
   void kill() const;
   void send(int signal) const;

@@ -52,7 +52,7 @@ class ApiClient {
   [[nodiscard]] Result<nlohmann::json> call(const Result<kube::ApiRequest>& request, std::stop_token stop,
                                             Duration timeout = std::chrono::seconds(30)) const;
 
-  // Makes the call in the same way, and sets `refusal` if the server refused it.
+  // Makes the call like the other call(), and sets `refusal` if the server refused the call.
   [[nodiscard]] Result<nlohmann::json> call(const kube::ApiRequest& request, std::stop_token stop,
                                             Duration timeout, std::optional<kube::ApiFailure>& refusal) const;
 

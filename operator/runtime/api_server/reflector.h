@@ -42,12 +42,12 @@ class KubeObjectSink {
 struct ReflectorOptions {
   kube::Selection selection;
   std::uint32_t page_items = 500;
-  // The length of a watch is short, because a connection that died silently may stay unnoticed so long.
+  // A watch is short, because a connection that died silently may stay unnoticed until the watch ends.
   std::uint32_t watch_seconds = 40;
   Duration silence_margin{std::chrono::seconds(5)};  // after this much longer, an endless watch is given up
   Duration pause_min{std::chrono::milliseconds(500)};
-  // The longest pause is short, because a server that is back may report lost members. Only one or two
-  // operators repeat three calls so often, which is no burden.
+  // The longest pause is short, because a server that is back may report lost members. The one or two
+  // operators of a cluster repeat only three calls at this pause, which is no burden.
   Duration pause_max{std::chrono::seconds(5)};
   std::function<double()> draw;  // from 0 to below 1, to spread the calls of many operators
 };

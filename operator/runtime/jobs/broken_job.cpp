@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-// Limits of the CustomResourceDefinition.
+// The CustomResourceDefinition of TrainingJob sets these limits.
 constexpr std::size_t kConditionsMax = 16;
 constexpr std::size_t kMessageBytesMax = 1024;
 

@@ -242,9 +242,9 @@ Result<CreateOutcome> Cluster::create_pod(const api::TrainingJob& job, const cor
   const auto pod = kube::make_member_pod(
       job, action.pod, {.avoided = action.avoid_nodes, .sick = action.sick_nodes}, parts_->pod_settings());
   if (!pod) return pod.error();
-  // Strict validation: the user's template is passed on unchanged, and a misspelled field in it could for
-  // instance make a job train without a GPU. Replacements are created like the first pods, without this
-  // validation, so that it never delays a running job.
+  // The server validates first pods strictly, because the user's template is passed on unchanged, and a
+  // misspelled field in it could for instance make a job train without a GPU. Replacements are created
+  // without strict validation, so that it never delays a running job.
   const auto unknown =
       action.pod.incarnation == 0 ? kube::UnknownFields::kRefused : kube::UnknownFields::kLeftOut;
   const auto made =
@@ -302,8 +302,8 @@ Result<void> Cluster::look_again(const api::TrainingJob& job, const core::Delete
 Result<void> Cluster::delete_job(const api::TrainingJob& job, const core::DeleteJob& action) {
   const kube::ObjectReference target{
       .resource = kube::kTrainingJobs, .name_space = job.meta.name_space, .name = job.meta.name};
-  // The user may just have given the job more time to live. With the version, the server refuses the deletion
-  // after any change that this operator has not seen.
+  // With the version, the server refuses the deletion after any change that this operator has not seen: the
+  // user may just have given the job more time to live.
   const auto request = kube::remove(target, action.uid, kGraceSeconds, job.meta.resource_version);
   const auto reply = parts_->client.call(request, parts_->stopping.get_token());
   if (reply) return {};

@@ -292,8 +292,8 @@ void JobCache::tell(const std::set<JobKey>& touched, Urgency urgency) const {
 std::optional<JobView> JobCache::view(const JobKey& key) const {
   const std::lock_guard lock(mutex_);
   const auto entry = jobs_.find(key);
-  // A job that is being deleted counts as deleted: Kubernetes deletes its pods too, so do not replace
-  // them.
+  // A job that is being deleted counts as deleted, because Kubernetes deletes its pods too: do not replace
+  // the pods.
   if (entry == jobs_.end() || !entry->second.complaint.empty() || entry->second.is_deleting)
     return std::nullopt;
   JobView view{.job = entry->second.job, .pods = {}, .nodes = {}, .pod_versions = {}};

@@ -2,8 +2,8 @@
 // indexed copy of jobs, their pods and the nodes. JobCache reports for each change that matters which jobs
 // the change concerns.
 //
-// The operator's own writes are stored here at once. Resource versions order own writes and changes that
-// arrive late from a watch: an older version never replaces a newer one.
+// The operator's own writes are stored here at once. Resource versions order the operator's own writes and
+// changes that arrive late from a watch: an older version never replaces a newer one.
 //
 // Thread contract: every method may be called from any number of threads at once.
 #pragma once
@@ -53,7 +53,7 @@ class JobCache {
   explicit JobCache(OnChange on_news) : on_news_(std::move(on_news)) {}
 
   // The functions below take changes from the API server. Call a reach function before each change from a
-  // watch. A list has no such order: until it is complete, objects that are not in it yet may still exist.
+  // watch, but not while a list is incomplete, because the objects that it lacks may still exist.
   void put_job(const nlohmann::json& object);
   void remove_job(const nlohmann::json& object);
   void put_pod(const nlohmann::json& object);
@@ -101,7 +101,7 @@ class JobCache {
   mutable std::mutex mutex_;
   std::map<JobKey, JobEntry> jobs_;
   std::map<PodKey, kube::MemberPod> pods_;
-  // By the job's namespace and UID, because an owner in another namespace does not count.
+  // The keys are the job's namespace and UID, because an owner in another namespace does not count.
   std::map<std::pair<std::string, std::string>, std::set<PodKey>> pods_of_job_;
   std::map<std::string, std::set<PodKey>> pods_on_node_;   // by the node's name
   std::map<std::string, std::set<PodKey>> pods_off_node_;  // pods that avoid the node

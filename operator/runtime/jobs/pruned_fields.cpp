@@ -11,8 +11,8 @@
 namespace ratoon::runtime {
 namespace {
 
-// The CustomResourceDefinition may be updated at any time. After this time a write of one job tests for all
-// jobs whether the server stores the fields now.
+// The CustomResourceDefinition may be updated at any time. After this time one write of a job tests, for all
+// jobs, whether the server stores the dropped fields now.
 constexpr Duration kBelievedFor = std::chrono::minutes(10);
 constexpr std::size_t kToldBytesMax = 500;
 

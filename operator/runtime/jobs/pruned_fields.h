@@ -1,6 +1,6 @@
 // Learns which fields of a status the API server drops because its CustomResourceDefinition is older than
-// this operator. The operator does not send such fields again for a while: otherwise every decision would
-// find a change to write.
+// this operator. The operator does not send the dropped fields again for a while: otherwise every decision
+// would find a change to write.
 //
 // Thread contract: every method may be called from any number of threads at once.
 #pragma once
@@ -20,8 +20,8 @@ class PrunedFields {
   PrunedFields(const Clock& clock, const Logger& logger) : clock_(clock), logger_(logger) {}
 
   [[nodiscard]] bool has_any() const;
-  // Removes the dropped fields from `status`. `stored`: the status that it replaces. If `stored` has such a
-  // field, the definition has been updated.
+  // Removes the dropped fields from `status`, which replaces `stored`. If `stored` has a dropped field, the
+  // definition has been updated.
   void leave_out_of(nlohmann::json& status, const nlohmann::json& stored);
   // Records the fields that the server did not store, and logs them once.
   void learn(const nlohmann::json& sent, const nlohmann::json& stored);

@@ -61,7 +61,7 @@ std::optional<JobKey> WorkQueue::take_first() {
   return std::nullopt;
 }
 
-// Another job of the namespace may be taken now: its first one.
+// Now a thread may take the first waiting job of the namespace.
 void WorkQueue::note_returned(const std::string& name_space) {
   if (const auto out = out_.find(name_space); out != out_.end() && --out->second == 0) out_.erase(out);
   const auto held = over_limit_.find(name_space);

@@ -1,7 +1,7 @@
 // MetricsPage answers GET /metrics, for only a few clients at once: each slow client blocks a thread of a
 // server that must answer /healthz as well. The server's reply_deadline disconnects clients that never
-// finish. One address gets at most half of the places, so slow clients in one pod do not keep out
-// Prometheus.
+// finish. One address can use at most half of the slots for clients, so slow clients in one pod do not keep
+// out Prometheus.
 #pragma once
 
 #include <functional>

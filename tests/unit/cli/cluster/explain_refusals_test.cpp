@@ -90,7 +90,7 @@ TEST(ExplainMissing, SaysWhatMayHaveBeenMeant) {
   EXPECT_EQ(say({"a", "b"}),
             "there is no TrainingJob 'digts' in all namespaces at https://s; there are a, b");
   EXPECT_THAT(say({"a", "b", "c", "d", "e", "f"}), HasSubstr("there are a, b, c, d, e, ..."));
-  EXPECT_THAT(say({}), HasSubstr("at https://s, nor any other"));
+  EXPECT_THAT(say({}), HasSubstr("at https://s, nor any other TrainingJob"));
 }
 
 }  // namespace
