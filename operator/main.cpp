@@ -48,15 +48,16 @@ int check(const ratoon::runtime::OperatorOptions& options, const std::string& de
   return 0;
 }
 
+std::optional<std::string> find_variable(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   ratoon::runtime::OperatorOptions options;
-  options.environment = [](const std::string& name) -> std::optional<std::string> {
-    const char* value = std::getenv(name.c_str());
-    if (value == nullptr) return std::nullopt;
-    return value;
-  };
+  options.environment = find_variable;
   if (const auto applied = apply_file(argc, argv, options); !applied) {
     std::fprintf(stderr, "ratoon-operator: %s\n", applied.error().message().c_str());
     return 82;

@@ -277,8 +277,7 @@ class Session {
   // if there is no such checkpoint. An unknown name is a configuration error. Call peek() before steps().
   //   auto width = session.peek<std::int64_t>("width").value_or(flags.width);
   template <class T>
-    requires(std::is_arithmetic_v<T> ||
-             requires(T& object) { TrackAdapter<T>::check(object, std::string()); })
+    requires(std::is_arithmetic_v<T> || requires(T& object) { TrackAdapter<T>::check(object, ""); })
   [[nodiscard]] std::optional<T> peek(const std::string& name) {
     T value{};
     const bool is_there = peek_state(name, [&value](StateReader& in) {
