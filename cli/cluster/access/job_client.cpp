@@ -42,12 +42,21 @@ bool is_over(const json& job) {
   return phase == api::name_of(api::JobPhase::kSucceeded) || phase == api::name_of(api::JobPhase::kFailed);
 }
 
+namespace {
+
+std::optional<WallTime> end_of(const std::string& certificate_pem) {
+  const auto validity = http::certificate_validity(certificate_pem);
+  return validity ? std::optional(validity->ends) : std::nullopt;
+}
+
+}  // namespace
+
 JobClient::JobClient(kube::ApiServerAccess access, const ClusterSelection& selection)
     : query_{.server = access.server,
              .name_space = selection.is_for_all           ? ""
                            : selection.name_space.empty() ? access.name_space
                                                           : selection.name_space,
-             .certificate_end = http::certificate_end(access.certificate_pem)},
+             .certificate_end = end_of(access.certificate_pem)},
       api_(std::move(access), clock_) {}
 
 Result<std::unique_ptr<JobClient>> JobClient::connect(const ClusterSelection& selection) {
