@@ -108,6 +108,12 @@ MUTANTS = {
     "a rollback that is no sign of a commit": (
         of_checkpoint("LostManifestsTest.*"), CHECKPOINT + "commit/lost_manifests.cpp",
         r"return is_lost \|\| \(!\*newest && has_sign_of_any_commit\(disk\)\);", "return is_lost;"),
+    "a place that was another job's since its checkpoints were listed": (
+        of_session("OwnershipGuardTest.*"), CHECKPOINT + "tiers/claim.cpp",
+        r"follows_another_job = \*now && !is_of_job\(\*\*now, owner\);", "follows_another_job = false;"),
+    "an attempt that begins with a list from before another job": (
+        of_session("CheckpointLocationsTest.*"), SESSION + "locations/checkpoint_locations.cpp",
+        r"if \(ownership_->took_from_another_job\(\)\)", "if (false)"),
     "a link of a killed process that stays": (
         of_tiers("OldNames.*"), CHECKPOINT + "tiers/stale_links.cpp", r"if \(is_left && ::unlink", "if (false && ::unlink"),
     "a link that is to get its name in a moment and goes": (

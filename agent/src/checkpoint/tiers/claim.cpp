@@ -222,7 +222,10 @@ Result<std::optional<Claim>> Claim::contend(std::shared_ptr<Disk> disk, Owner ow
     }
     const auto created = take_number(*disk, newest + 1, owner, owner.start);
     if (!created) return created.error();
-    if (*created) return std::optional(Claim(std::move(disk), std::move(owner), newest + 1));
+    if (*created) {
+      const bool follows_another_job = *now && !is_of_job(**now, owner);
+      return std::optional(Claim(std::move(disk), std::move(owner), newest + 1, follows_another_job));
+    }
     // Claims that processes of one job create one after the other never count as lost races.
     if (!is_of_the_job || newest == std::exchange(raced_after, newest)) ++races;
   }

@@ -54,10 +54,16 @@ class Claim {
   [[nodiscard]] Result<void> release();
 
   [[nodiscard]] std::uint64_t number() const { return number_; }
+  // Whether the claim that this one followed was of another job, or unreadable. The other job may have saved
+  // checkpoints since this process listed them last.
+  [[nodiscard]] bool follows_another_job() const { return follows_another_job_; }
 
  private:
-  Claim(std::shared_ptr<Disk> disk, Owner owner, std::uint64_t number)
-      : disk_(std::move(disk)), owner_(std::move(owner)), number_(number) {}
+  Claim(std::shared_ptr<Disk> disk, Owner owner, std::uint64_t number, bool follows_another_job)
+      : disk_(std::move(disk)),
+        owner_(std::move(owner)),
+        number_(number),
+        follows_another_job_(follows_another_job) {}
   enum class SameJobClaim { kIsReplaced, kIsEnough };  // how to treat a claim of another process of the job
   [[nodiscard]] static Result<std::optional<Claim>> contend(std::shared_ptr<Disk> disk, Owner owner,
                                                             const ClaimTimes& times, const Clock& clock,
@@ -68,6 +74,7 @@ class Claim {
   std::shared_ptr<Disk> disk_;
   Owner owner_;
   std::uint64_t number_;
+  bool follows_another_job_;
 };
 
 // Returns kConflict if another job owns the place. An unreadable claim is no conflict: its owner renews it

@@ -67,9 +67,12 @@ bool have_one_uid(std::string_view job, std::string_view other) {
   return !uid.empty() && uid == parse_job(other).uid;
 }
 
+bool is_of_job(const ClaimNote& note, const Owner& owner) {
+  return !note.is_unreadable && relation_of(owner.job, note.owner.job) == JobRelation::kSame;
+}
+
 bool is_held_by_job(const ClaimNote& note, const Owner& owner) {
-  return !note.is_released && !note.is_unreadable &&
-         relation_of(owner.job, note.owner.job) == JobRelation::kSame;
+  return !note.is_released && is_of_job(note, owner);
 }
 
 ClaimVerdict judge_claim(const Owner& newcomer, const ClaimWatch& seen, const ClaimTimes& times) {

@@ -49,6 +49,8 @@ struct ClaimNote {
   friend bool operator==(const ClaimNote&, const ClaimNote&) = default;
 };
 
+// Whether a process of the owner's job made the claim, held or released.
+[[nodiscard]] bool is_of_job(const ClaimNote& note, const Owner& owner);
 // Whether any process of the owner's job holds the claim.
 [[nodiscard]] bool is_held_by_job(const ClaimNote& note, const Owner& owner);
 

@@ -270,6 +270,9 @@ void CheckpointLocations::begin_attempt(const Assignment& assignment, const std:
     // If the attempt is over already, its claim would block the next attempt.
     if (!goes_on()) throw Interrupted("the world changed before its rank 0 had claimed its locations");
     take_ownership(goes_on);
+    if (ownership_->took_from_another_job())
+      throw Interrupted("another job used " + tiers_.home().disk->shown("") +
+                        " after its checkpoints were listed: they are listed again");
     report_unknown_entries();
   } else {
     ownership_->leave_to_others();

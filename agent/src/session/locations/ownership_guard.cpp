@@ -95,6 +95,7 @@ Result<void> OwnershipGuard::take(const Clock& clock, const checkpoint::Claim::P
   {
     const std::lock_guard lock(mutex_);
     is_waiting_ = false;
+    took_from_another_job_ = false;
   }
   if (still_holds_all()) return {};
   const auto taken = claim_all([&](std::size_t i) -> Result<std::optional<checkpoint::Claim>> {
@@ -108,7 +109,14 @@ Result<void> OwnershipGuard::take(const Clock& clock, const checkpoint::Claim::P
   is_held_ = true;
   is_entering_ = false;
   lost_.reset();
+  took_from_another_job_ =
+      std::ranges::any_of(claims_, [](const auto& claim) { return claim->follows_another_job(); });
   return {};
+}
+
+bool OwnershipGuard::took_from_another_job() const {
+  const std::lock_guard lock(mutex_);
+  return took_from_another_job_;
 }
 
 void OwnershipGuard::begin_waiting() {

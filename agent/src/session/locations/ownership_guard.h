@@ -41,6 +41,9 @@ class OwnershipGuard {
   // Claims all locations, unless they are held already. Errors are the same as for Claim::take. If another
   // job may be alive, take() waits for one lease, and reports the wait.
   [[nodiscard]] Result<void> take(const Clock& clock, const checkpoint::Claim::Pause& pause);
+  // Returns whether a location was another job's when take() claimed it last: that job may have saved newer
+  // checkpoints than those that this process has listed before.
+  [[nodiscard]] bool took_from_another_job() const;
   // Call begin_waiting() before a wait for a world. Until take() or leave_to_others(), this process keeps the
   // job's claims alive. No owner loses a claim by this renewal.
   void begin_waiting();
@@ -87,8 +90,9 @@ class OwnershipGuard {
   bool is_entering_ = false;        // guarded by mutex_: another process of the job may take over at any time
   bool is_waiting_ = false;         // guarded by mutex_
   bool has_begun_to_wait_ = false;  // guarded by mutex_: news for the renewing thread
-  std::optional<std::string> lost_;  // guarded by mutex_
-  std::mutex claims_mutex_;          // held while a location answers
+  std::optional<std::string> lost_;     // guarded by mutex_
+  bool took_from_another_job_ = false;  // guarded by mutex_
+  std::mutex claims_mutex_;             // held while a location answers
   // The claims of this process, one per location, which count while is_held_. claims_mutex_ guards this
   // member and the next.
   std::vector<std::optional<checkpoint::Claim>> claims_;

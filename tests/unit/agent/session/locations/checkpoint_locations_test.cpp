@@ -113,6 +113,30 @@ TEST_F(CheckpointLocationsTest, AProcessThatEndsBeforeItsJobLeavesTheJobsClaim) 
   }
 }
 
+// Its checkpoints were listed before: those of the other job are newer, and no step of them is given up.
+TEST_F(CheckpointLocationsTest, AnAttemptDoesNotBeginWithAListFromBeforeAnotherJob) {
+  metrics::Meters meters;
+  const Options options{.save_folder = folder_.path().string(),
+                        .run_name = "run",
+                        .member = {.coordinator_url = "http://127.0.0.1:9", .job_uid = "6f1c"}};
+  session::CheckpointLocations places(options, test::borrowed(meters));
+  const auto go_on = [] { return true; };
+  places.enter(go_on);
+  ManualClock of_other;
+  checkpoint::SeenClaim seen;
+  auto other = checkpoint::Claim::take(
+      places.home(), {.job = "/elsewhere on node-2 of 0a2b", .start = "other"}, {}, of_other,
+      [&](Duration look) {
+        of_other.advance(look);
+        return true;
+      },
+      seen);
+  ASSERT_TRUE(other && other->release());
+  const Assignment assignment{.attempt = Attempt(1), .rank = Rank(0)};
+  EXPECT_THROW(places.begin_attempt(assignment, go_on), Interrupted);
+  EXPECT_NO_THROW(places.begin_attempt(assignment, go_on)) << "it has listed again";
+}
+
 // An exception may be passing trouble: the same program starts again, and goes on.
 TEST_F(CheckpointLocationsTest, ARunGivesItsStoreBackAtItsEndAndNotAfterAFailure) {
   const std::shared_ptr<checkpoint::Disk> store = *checkpoint::RealDisk::open_folder(folder_ / "copies/run");

@@ -322,5 +322,30 @@ TEST_F(OwnershipGuardTest, OneThatNoLongerWaitsKeepsNothingAlive) {
   EXPECT_EQ(newest(), before);
 }
 
+// The list of a process that slept for longer than a lease, while the other job saved and ended, is outdated.
+TEST_F(OwnershipGuardTest, APlaceThatWasAnotherJobsSinceItWasListedIsSaid) {
+  const auto here = process("a");
+  const auto go_on = [](Duration) { return true; };
+  ASSERT_TRUE(here->enter(clock_, go_on));
+  ManualClock of_other;
+  checkpoint::SeenClaim seen;
+  auto other = checkpoint::Claim::take(
+      disk_, {.job = "team/letters of 0a2b", .start = "o"}, kTimes, of_other,
+      [&](Duration look) {
+        of_other.advance(look);
+        return true;
+      },
+      seen);
+  ASSERT_TRUE(other && other->follows_another_job());
+  ASSERT_TRUE(other->release());
+  take(*here);
+  EXPECT_TRUE(here->took_from_another_job());
+  take(*here);
+  EXPECT_FALSE(here->took_from_another_job()) << "it has listed again, and the place is its own";
+  const auto mate = process("b");
+  take(*mate);
+  EXPECT_FALSE(mate->took_from_another_job()) << "of one job";
+}
+
 }  // namespace
 }  // namespace ratoon::session::ownership_guard_test
