@@ -80,6 +80,9 @@ MUTANTS = {
         core("Lookup.*"), CORE + "observation_index.cpp", r"item\.incarnation, item\.role\}", "0U, item.role}"),
     "an order of what was seen before": (
         core("Lookup.*"), CORE + "observation_index.cpp", r"order\.size\(\) != items\.size\(\)", "order.empty()"),
+    "a record of its end from which a later attempt went on": (
+        core("IsCompleted.*"), CORE + "members/completion.cpp",
+        r"  if \(known->attempt > last\.attempt && known->step > last\.step\) return false;\n", ""),
     "a record of its end that is not with the last commit": (
         core("IsCompleted.*"), CORE + "members/completion.cpp", r" && is_record_sound\(seen, \*pod\)", ""),
 }

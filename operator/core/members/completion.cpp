@@ -13,11 +13,15 @@
 namespace ratoon::core {
 namespace {
 
-// Returns whether the pod's completion record agrees with the commits that the job's members reported.
+// Returns whether the pod's completion record agrees with the commits that the job's members reported. A run
+// makes no step after its end, so a later attempt that committed a later step shows that the recorded end was
+// none.
 bool is_record_sound(const Observation& seen, const api::Pod& pod) {
   const auto& known = seen.job.status.last_checkpoint;
   if (!known || !pod.last_checkpoint) return true;
-  return may_be_last(*pod.last_checkpoint, known->attempt, known->step, known->digest);
+  const ResumePoint& last = *pod.last_checkpoint;
+  if (known->attempt > last.attempt && known->step > last.step) return false;
+  return may_be_last(last, known->attempt, known->step, known->digest);
 }
 
 // Returns the newest step of the last world, including reports of completed processes, which may have arrived

@@ -87,7 +87,8 @@ TEST(IsCompleted, ARecordCountsWithTheNewestCommitThatIsKnown) {
   seen.job.status.last_checkpoint = {.attempt = Attempt(3), .step = Step(100), .digest = "a"};
   EXPECT_TRUE(is_with(3, 100, "a"));
   EXPECT_TRUE(is_with(3, 110, "c")) << "whose commit nobody has told yet";
-  EXPECT_TRUE(is_with(2, 80, "c")) << "another attempt says nothing";
+  EXPECT_TRUE(is_with(2, 100, "c")) << "an attempt after the end commits no later step";
+  EXPECT_FALSE(is_with(2, 80, "c")) << "the run went on from there";
   EXPECT_FALSE(is_with(3, 90, "c")) << "older than what was committed";
   EXPECT_FALSE(is_with(3, 100, "b")) << "another one of that name";
 }
