@@ -18,8 +18,8 @@ if(TARGET ratoon_operator_runtime)
             property/operator/simulated_api_server.cpp property/operator/simulated_links.cpp
             property/operator/simulated_nodes.cpp property/operator/simulated_platform.cpp
             property/operator/simulated_pods.cpp property/operator/simulated_programs.cpp
-            property/operator/simulated_storage.cpp property/operator/simulated_trouble.cpp
-            property/operator/simulated_world.cpp
+            property/operator/simulated_completions.cpp property/operator/simulated_storage.cpp
+            property/operator/simulated_trouble.cpp property/operator/simulated_world.cpp
     LIBS ratoon::operator_core ratoon::operator_coordinator ratoon::operator_kube)
 endif()
 # Calls of the C library that fail where a test says so: what a test preloads into a program.

@@ -207,6 +207,34 @@ TEST(ReconcileLaws, HoldInEveryWorldWithFaults) {
   EXPECT_GE(tally.older_points, seeds / 400) << "few checkpoints were ever lost: look at draw_storage()";
 }
 
+// A completion that contradicts a known commit ends no job, whatever else is lost or handed over. Damage, and
+// disks of nodes, would take back commits that are known.
+TEST(ReconcileLaws, HoldWhereTrainersEndWithoutTheLastCheckpoint) {
+  if (std::getenv("RATOON_STORY") != nullptr) return;
+  constexpr std::uint64_t kShare = 10;  // of the worlds of the law above, in each shard
+  Tally tally;
+  std::uint64_t worlds = 0;
+  std::uint64_t wrong = 0;
+  const Seeds all = seeds_of_this_run(test::afforded(1600), "reconcile_laws_test");
+  for (const std::uint64_t seed : all) {
+    if (!all.is_one() && seed / 4 % kShare != 0) continue;
+    SCOPED_TRACE(all.replay(seed));
+    Moves moves(seed);
+    Scenario scenario = draw_all(moves);
+    scenario.has_wrong_completions = true;
+    scenario.has_damage = false;
+    scenario.tiers = Tiers::kVolume;
+    Story story(std::move(moves), scenario, all.is_one(), tally);
+    story.live();
+    if (HasFailure()) return;
+    ++worlds;
+    wrong += story.world().wrong_completions();
+  }
+  std::cout << worlds << " worlds, " << wrong << " wrong completions\n";
+  if (worlds < kEnoughToCount / kShare) return;
+  EXPECT_GE(wrong, worlds / 2) << "few trainers ever ended early";
+}
+
 // Each story is the shortest list of moves that led to a fault of the core, or of a law, which its first
 // lines describe.
 TEST(ReconcileLaws, HoldInTheStoriesOfPastFaults) {

@@ -175,11 +175,20 @@ Bill add_up(const api::TrainingJobSpec& spec, const std::vector<Lost>& lost) {
   return bill;
 }
 
+bool is_record_true(const api::TrainingJobStatus& status, const api::Pod& pod) {
+  if (!status.last_checkpoint || !pod.last_checkpoint) return true;
+  const ResumePoint& known = *status.last_checkpoint;
+  const ResumePoint& said = *pod.last_checkpoint;
+  if (said.attempt == known.attempt && said.step == known.step) return said.digest == known.digest;
+  // A run that ends makes no step after its end, in no attempt.
+  return said.attempt > known.attempt || said.step >= known.step;
+}
+
 bool is_known_done(const core::Observation& seen, const api::MemberStatus& member) {
   if (member.is_completed) return true;
   if (member.uid.empty()) return false;
   for (const auto& pod : seen.pods)
-    if (pod.uid == member.uid && pod.is_completed &&
+    if (pod.uid == member.uid && pod.is_completed && is_record_true(seen.job.status, pod) &&
         (seen.job.spec.processes_per_node == 1 || pod.exit_code == 0))
       return true;
   std::uint32_t done = 0;

@@ -50,6 +50,8 @@ struct Bill {
 [[nodiscard]] bool decides(const std::vector<std::string>& roles, const std::string& role);
 [[nodiscard]] Bill add_up(const api::TrainingJobSpec& spec, const std::vector<Lost>& lost);
 
+// Whether no commit that the status knows contradicts the record with which the pod ended.
+[[nodiscard]] bool is_record_true(const api::TrainingJobStatus& status, const api::Pod& pod);
 // Completed by the status, by the pod's record, or by all its processes.
 [[nodiscard]] bool is_known_done(const core::Observation& seen, const api::MemberStatus& member);
 

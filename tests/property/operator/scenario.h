@@ -43,6 +43,7 @@ struct Scenario {
   Tiers tiers = Tiers::kVolume;
   std::uint64_t keeps_checkpoints = 0;  // 0: all
   bool has_damage = false;
+  bool has_wrong_completions = false;  // never drawn: a law of its own has them
   Policies policies;
   // The scenario of one job among several.
   std::string job_name = "digits";

@@ -41,6 +41,7 @@ void World::make_trouble() {
       trouble_for_program(*agent);
   }
   if (scenario_.has_damage && moves_.percent("damage", 2)) damage_checkpoint();
+  if (scenario_.has_wrong_completions && moves_.percent("completes-early", 4)) complete_too_early();
   if (moves_.percent("lose-pod", 1) && !pods_.empty()) lose_pod();
 }
 
@@ -182,6 +183,7 @@ void World::lose_operator() {
   down_until_ = now_ + away;
   behind_until_ = now_;  // who comes next lists everything first
   heard_of_worlds_.clear();
+  told_.clear();
   // A member that is later than the others counts as lost.
   const bool has_late_ways = scenario_.has_losses && scenario_.policies.has_late_ways;
   for (auto& agent : agents_)

@@ -92,6 +92,11 @@ std::uint64_t World::reached(Attempt attempt) const {
 
 void World::hear_beat(const Beat& beat) {
   has_news_ |= member_server_.record_beat(beat, now_);
+  if (beat.committed) {
+    const InventoryEntry& told = *beat.committed;
+    told_[beat.process.start] = {
+        beat.attempt, ResumePoint{.attempt = told.attempt, .step = told.step, .digest = told.digest}};
+  }
   const std::uint64_t step = beat.step.value();
   const auto [heard, is_first] = heard_of_worlds_.try_emplace(beat.attempt, Heard{step, now_});
   if (!is_first && heard->second.step < step) heard->second = {.step = step, .moved_at = now_};

@@ -182,6 +182,10 @@ class World {
   [[nodiscard]] const Storage& storage() const { return storage_; }
   // Whether that start of a process had a seat.
   [[nodiscard]] bool has_met(const ProcessIdentity& process) const;
+  // The same for a start that may be gone.
+  [[nodiscard]] bool has_ever_met(const ProcessIdentity& process) const {
+    return starts_that_met_.contains(process.start);
+  }
   // The checkpoints that that start of a process reported when it asked to join; nullptr: it sent no message.
   [[nodiscard]] const JoinRequest* heard_from(const ProcessIdentity& process) const;
   // Whether the platform, or an administrator of nodes, announced the end of this node, as far as the
@@ -203,6 +207,7 @@ class World {
   // Whether the network between this node and another one was cut a moment ago, as members tell late.
   [[nodiscard]] bool was_cut_off(const std::string& node) const;
   [[nodiscard]] std::uint64_t links_cut() const { return links_cut_; }
+  [[nodiscard]] std::uint64_t wrong_completions() const { return wrong_completions_; }
   // Whether a process hung in that world, and in that pod.
   [[nodiscard]] bool has_hung(Attempt attempt) const;
   [[nodiscard]] bool has_hung(Attempt attempt, const std::string& uid) const;
@@ -242,6 +247,12 @@ class World {
   void lose_pod();
   void give_notice();
   void damage_checkpoint();
+  // simulated_completions.cpp
+  void complete_too_early();
+  void claim_completion(const Agent& agent);
+  void leave_wrong_record(const std::string& pod_uid);
+  [[nodiscard]] std::optional<ResumePoint> commit_told_in(Attempt attempt) const;
+  [[nodiscard]] ResumePoint draw_wrong_end(const ResumePoint& known);
   [[nodiscard]] SimNode& draw_node(const char* what);
   // simulated_platform.cpp
   void end_by_platform();
@@ -324,6 +335,7 @@ class World {
   std::map<Lineage, std::set<Rank>> receipts_;
   Storage storage_;
   std::map<std::string, JoinRequest> heard_;  // by start
+  std::set<std::string> starts_that_met_;     // that had a seat
   std::set<std::pair<std::string, std::uint32_t>>
       waits_;  // pods and local ranks that the present operator heard
   std::set<std::pair<std::string, std::uint32_t>> done_;  // processes, by pod and local rank
@@ -341,6 +353,9 @@ class World {
     Timestamp moved_at;
   };
   std::map<Attempt, Heard> heard_of_worlds_;  // by the operator that is there now
+  // The attempt and the newest commit of the last beats that the present operator heard, by start.
+  std::map<std::string, std::pair<Attempt, ResumePoint>> told_;
+  std::uint64_t wrong_completions_ = 0;
   std::uint64_t operators_lost_ = 0;
   std::uint64_t pods_rejected_ = 0;
   std::vector<LinkCut> link_cuts_;  // those of long ago, too
