@@ -114,6 +114,15 @@ MUTANTS = {
     "an attempt that begins with a list from before another job": (
         of_session("CheckpointLocationsTest.*"), SESSION + "locations/checkpoint_locations.cpp",
         r"if \(ownership_->took_from_another_job\(\)\)", "if (false)"),
+    "lost manifests that only the history shows": (
+        of_session("TrainStrangeFolderTest.*"), SESSION + "locations/lost_manifest_check.cpp",
+        r"return \*are_unknown && [^;]*;", "return false;"),
+    "packs of a run without any commit that are taken for lost": (
+        of_session("Train*"), SESSION + "locations/lost_manifest_check.cpp",
+        r"return \*are_unknown && [^;]*;", "return are_unknown;"),
+    "lost manifests that only a link shows": (
+        of_session("TrainStrangeFolderTest.*"), SESSION + "locations/lost_manifest_check.cpp",
+        r"  if \(auto checked = check_links\(tiers, options, calls\); !checked\) return checked;\n", ""),
     "a link of a killed process that stays": (
         of_tiers("OldNames.*"), CHECKPOINT + "tiers/stale_links.cpp", r"if \(is_left && ::unlink", "if (false && ::unlink"),
     "a link that is to get its name in a moment and goes": (

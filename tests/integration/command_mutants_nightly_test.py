@@ -13,6 +13,10 @@ def of_view(tests):
     return "run_view_test", tests
 
 
+def of_local(tests):
+    return "operator_local_test", tests
+
+
 def of_lines(tests):
     return "member_lines_test", tests
 
@@ -86,6 +90,27 @@ MUTANTS = {
     "what a later attempt did not go on from and counts": (
         of_report("AttemptHistoryTest.*"), "cli/report/facts/attempt_history.cpp",
         r"file\.text\.size\(\) - rest\.size\(\) <= kept", "true"),
+    "the first of several values of a trainer's flag": (
+        of_local("SaveLocation.*"), "operator/local/folder/trainer_option.cpp",
+        r"value = words\[i\]\.substr\(([^;]*);", r"return words[i].substr(\1;"),
+    "a word behind -- that is taken for a trainer's flag": (
+        of_local("SaveLocation.*"), "operator/local/folder/trainer_option.cpp", r' && words\[i\] != "--"', ""),
+    "a flag of the program that overrides the one with the prefix": (
+        of_local("SaveLocation.*"), "operator/local/folder/trainer_option.cpp",
+        r"return prefixed \? prefixed : flag_in\(words, flag\);", "return flag_in(words, flag);"),
+    "a variable in a trainer's flag that stays as it is written": (
+        of_local("SaveLocation.*"), "operator/local/folder/trainer_option.cpp",
+        r"return api::expand_variables\(\*value, [^;]*;", "return *value;"),
+    "a run name of the command line that its place does not have": (
+        of_local("SaveLocation.*"), "operator/local/folder/save_location.cpp", r"return given \? \*given : ", "return "),
+    "a folder of the command line that is not where a run saves": (
+        of_local("SaveLocation.*"), "operator/local/folder/save_location.cpp",
+        r"return find_trainer_option\(job, \{\.flag = \"--save-folder\"[^;]*;", "return folders.save.string();"),
+    "a place within the run's folder that a copy does not have": (
+        of_local("SaveLocation.*"), "operator/local/folder/save_location.cpp",
+        r"return is_within \? within\.string\(\) : place\.string\(\);", "return place.string();"),
+    "a place beside the run's folder that is taken for one within it": (
+        of_local("SaveLocation.*"), "operator/local/folder/save_location.cpp", r'\*within\.begin\(\) != "\.\." && ', ""),
     "a cluster that a context alone does not mean": (
         ("cluster_status_test", "ClusterSelection.*"), "cli/cluster/access/cluster_selection.cpp",
         r" \|\| !selection\.context\.empty\(\)", ""),

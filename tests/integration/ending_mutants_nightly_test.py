@@ -93,6 +93,24 @@ MUTANTS = {
     "a parameter that only begins in what is tracked": (
         of_session("TrainUntracked.*:TrackedObjects.*"), SESSION + "state/tracked_objects.cpp",
         r"std::prev\(next\)->second, begin \+ changed\.memory\.bytes\)", "std::prev(next)->second, begin + 1)"),
+    "an exit with 0 in the loop that is a success": (
+        of_session("InPlaceTest.*"), SESSION + "shutdown/exit_watch.cpp",
+        r"if \(is_own_thread\) exit_now\(find_code\(\)\);", "if (is_own_thread) return;"),
+    "an exit with 0 of another thread that is taken for one of the training thread": (
+        of_session("InPlaceTest.ExitWithZero*"), SESSION + "shutdown/exit_watch.cpp",
+        r"is_own_thread = watched\(\)\.thread == [^;]*;", "is_own_thread = true;"),
+    "an exit code of the program's own that is replaced": (
+        of_session("InPlaceTest.*"), SESSION + "shutdown/exit_watch.cpp",
+        r"  if \(\(static_cast<unsigned>\(status\) & kByteOfProcess\) != 0\) return;\n", ""),
+    "an exit of a child that was forked and is refused": (
+        of_session("InPlaceTest.AChild*"), SESSION + "shutdown/exit_watch.cpp",
+        r"  if \(watched\(\)\.process != ::getpid\(\)\) return;\n", ""),
+    "a complete run whose exit is refused": (
+        of_session("InPlaceTest.*"), SESSION + "shutdown/exit_watch.cpp",
+        r"  watched\(\)\.find_code = nullptr;\n  watched\(\)\.process = 0;\n", ""),
+    "a forked child that trains on": (
+        ("session_begin_test", "ForkedSessionTest.*"), SESSION + "shutdown/exit_watch.cpp",
+        r"if \(watched_one == 0 \|\| watched_one == ::getpid\(\)\) return;", "if (watched_one != 1) return;"),
     "an end of the run with a checkpoint that is not the last": (
         ("coordinator_test", "CoordinatorTest.*:JobSessionRefuses.*:JobSession.*"), "operator/coordinator/job_session.cpp",
         r"\(!is_passed && may_be_last\(last, told\.attempt, told\.step, told\.digest\)\)\) continue;", "!is_passed) continue;"),

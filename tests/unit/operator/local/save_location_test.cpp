@@ -36,6 +36,9 @@ TEST_F(SaveLocation, FollowsTheCommandLineOfTheTrainer) {
   EXPECT_EQ(place(), "/data/" + job_.meta.name) << "words behind -- are the program's";
   say({"train", "--ratoon-save-folder", "/data", "--ratoon-run-name=r", "--run-name", "of the program"});
   EXPECT_EQ(place(), "/data/r") << "the prefix overrides";
+  job_.spec.roles[0].environment = {{"PLACE", "/scratch"}};
+  say({"train", "--save-folder", "$(PLACE)/runs", "--run-name=r"});
+  EXPECT_EQ(place(), "/scratch/runs/r") << "a variable of the container";
   say({"train", "--save-folder"});
   EXPECT_EQ(place(), "checkpoints/" + job_.meta.name) << "which the trainer refuses";
 }

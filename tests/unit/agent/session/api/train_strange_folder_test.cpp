@@ -150,6 +150,18 @@ TEST_F(TrainStrangeFolderTest, ADamagedRecordOfARollbackIsSaidWithTheWayOn) {
   EXPECT_EQ(train(), 0) << said_;
 }
 
+// As after a copy that has the packs and the links, and neither the manifests nor the history.
+TEST_F(TrainStrangeFolderTest, ALinkAloneShowsThatManifestsAreLost) {
+  ASSERT_EQ(train(), 0);
+  for (const char* name : {"manifests", "packs/committed.a0001", "history"}) fs::remove_all(run_ / name);
+  EXPECT_EQ(train(), 83);
+  EXPECT_THAT(said_, HasSubstr("run/latest-rank0 leads to a checkpoint, but there is no manifest of it in"));
+  EXPECT_EQ(began_, 100u) << "no step is made";
+  fs::remove(run_ / "latest-rank0");
+  fs::remove_all(run_ / "packs");
+  EXPECT_EQ(train(), 0) << said_;
+}
+
 // Before there was a file for this fact, only the history showed that a commit had been made.
 TEST_F(TrainStrangeFolderTest, AnOlderRunThatLostItsManifestsIsNotBegunAnew) {
   const auto lose = [&] {
