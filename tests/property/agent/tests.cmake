@@ -38,6 +38,9 @@ ratoon_test_properties(nightly.checkpoint_zombie_test nightly 3600)
 set_tests_properties(nightly.checkpoint_zombie_test PROPERTIES ENVIRONMENT RATOON_CRASH_STRIDE=1)
 ratoon_test(property/agent/crash/two_owners_test
   LIBS crash_support ratoon::agent ratoon::base_contract LABELS long TIMEOUT 600)
+ratoon_test(property/agent/crash/rival_jobs_laws_test
+  SOURCES rival_jobs_laws_test.cpp rival_jobs.cpp rival_jobs_laws.cpp
+  LIBS crash_support ratoon::agent ratoon::base_contract LABELS long TIMEOUT 600)
 ratoon_test(property/agent/crash/other_protocols_test LIBS crash_support ratoon::agent ratoon::base_contract)
 ratoon_test(property/agent/pack_property_test LIBS ratoon::agent ratoon::base_contract rapidcheck)
 ratoon_test(property/agent/data_property_test LIBS ratoon::agent rapidcheck)

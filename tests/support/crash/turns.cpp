@@ -7,20 +7,21 @@ namespace ratoon::test {
 std::shared_ptr<checkpoint::Disk> Turns::disk_of(std::size_t mover,
                                                  const std::shared_ptr<checkpoint::Disk>& disk) {
   return std::make_shared<ObservedDisk>(disk, [this, mover](DiskCall, const std::string&, Moment moment) {
-    if (moment != Moment::kAfter) about_to_move(mover);
+    if (moment != Moment::kAfter) move(mover);
   });
 }
 
 void Turns::choose_next(std::size_t mover, std::uint64_t move) {
-  if (!waiting_.empty()) turn_ = rule_(waiting_, mover, move);
-  changed_.notify_all();
+  if (waiting_.empty()) return;
+  turn_ = rule_(waiting_, mover, move);
+  if (turn_ != mover) changed_[turn_].notify_one();
 }
 
 void Turns::wait_for(std::size_t mover, std::unique_lock<std::mutex>& lock) {
-  changed_.wait(lock, [&] { return turn_ == mover; });
+  changed_[mover].wait(lock, [&] { return turn_ == mover; });
 }
 
-void Turns::about_to_move(std::size_t mover) {
+void Turns::move(std::size_t mover) {
   std::unique_lock lock(mutex_);
   choose_next(mover, ++moves_[mover]);
   wait_for(mover, lock);
@@ -29,6 +30,7 @@ void Turns::about_to_move(std::size_t mover) {
 void Turns::play(const std::vector<std::function<void()>>& programs) {
   std::vector<std::thread> threads;
   moves_.assign(programs.size(), 0);
+  changed_ = std::vector<std::condition_variable>(programs.size());
   for (std::size_t i = 0; i < programs.size(); ++i) waiting_.push_back(i);
   for (std::size_t i = 0; i < programs.size(); ++i) {
     threads.emplace_back([this, i, &program = programs[i]] {

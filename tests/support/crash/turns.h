@@ -25,18 +25,21 @@ class Turns {
   [[nodiscard]] std::shared_ptr<checkpoint::Disk> disk_of(std::size_t mover,
                                                           const std::shared_ptr<checkpoint::Disk>& disk);
 
+  // The rule decides which program runs next; returns when it is `mover`. A program calls this function where
+  // other programs may run, beside its calls of the disk.
+  void move(std::size_t mover);
+
   // Number 0 begins. Returns when all have ended.
   void play(const std::vector<std::function<void()>>& programs);
 
  private:
-  void about_to_move(std::size_t mover);
   void choose_next(std::size_t mover, std::uint64_t move);
   void wait_for(std::size_t mover, std::unique_lock<std::mutex>& lock);
 
   const Rule rule_;
   std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<std::size_t> waiting_;  // who has not ended; who moves is among them
+  std::vector<std::condition_variable> changed_;  // one for each program: a move wakes no other thread
+  std::vector<std::size_t> waiting_;              // who has not ended; who moves is among them
   std::vector<std::uint64_t> moves_;
   std::size_t turn_ = 0;
 };
