@@ -26,7 +26,7 @@ T take(std::string_view& bytes) {
 }
 
 Error broken(const std::string& how) {
-  return {ErrorKind::kCorrupted, "a frame of the board where the ranks meet " + how};
+  return {ErrorKind::kCorrupted, "a frame of the board where the ranks meet is not valid: " + how};
 }
 
 }  // namespace
@@ -59,14 +59,14 @@ std::string encode(const Frame& frame) {
 Result<std::optional<Decoded>> decode(std::string_view bytes, std::size_t frame_max) {
   // The magic is checked before the rest arrives: an unknown client may never send a complete head.
   if (!kMagic.starts_with(bytes.substr(0, kMagic.size()))) {
-    return broken("must begin with '" + std::string(kMagic) + "', found other bytes: its sender is no rank");
+    return broken("frames must begin with '" + std::string(kMagic) + "', found other bytes: no rank sent it");
   }
   if (bytes.size() < kHead) return std::optional<Decoded>();
   std::string_view rest = bytes.substr(kMagic.size());
   const std::size_t size = take<std::uint32_t>(rest);
   if (size < kBodyMin || size > frame_max - kHead) {
-    return broken("must have " + std::to_string(kBodyMin) + " to " + std::to_string(frame_max - kHead) +
-                  " bytes after its head, found " + std::to_string(size));
+    return broken("a frame must have " + std::to_string(kBodyMin) + " to " +
+                  std::to_string(frame_max - kHead) + " bytes after the head, found " + std::to_string(size));
   }
   if (rest.size() < size) return std::optional<Decoded>();
   rest = rest.substr(0, size);
@@ -75,10 +75,10 @@ Result<std::optional<Decoded>> decode(std::string_view bytes, std::size_t frame_
   found.frame.attempt = take<std::uint64_t>(rest);
   while (!rest.empty()) {
     if (found.frame.words.size() == kWordsMax)
-      return broken("has more than " + std::to_string(kWordsMax) + " words");
-    if (rest.size() < sizeof(std::uint32_t)) return broken("ends within the size of a word");
+      return broken("the frame has more than " + std::to_string(kWordsMax) + " words");
+    if (rest.size() < sizeof(std::uint32_t)) return broken("a frame ends within the size of a word");
     const std::size_t word = take<std::uint32_t>(rest);
-    if (word > rest.size()) return broken("ends within a word");
+    if (word > rest.size()) return broken("the frame ends within a word");
     found.frame.words.emplace_back(rest.substr(0, word));
     rest.remove_prefix(word);
   }

@@ -46,7 +46,7 @@ Result<void> check_version(Bytes record) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), version);
   if (error == std::errc() && end == text.data() + text.size() && version >= 1 && version <= kVersionMax)
     return {};
-  return refused("its archive is of version " + quoted(text) + ", where 1 to " + std::to_string(kVersionMax) +
+  return refused("the file is of version " + quoted(text) + ", where 1 to " + std::to_string(kVersionMax) +
                  " are known; save it with PyTorch 2.11 or older");
 }
 
@@ -54,14 +54,14 @@ Result<void> check_marks(const PtArchive& archive) {
   const auto& records = archive.records;
   if (records.contains("constants.pkl"))
     return refused(
-        "it is a TorchScript program, as torch.jit.save and LibTorch's torch::save write it, not a state; "
+        "the file is a TorchScript program, as torch.jit.save and LibTorch's torch::save write, not a state; "
         "save module.state_dict() in Python, or torch::pickle_save() of a dictionary of tensors in C++");
   if (!records.contains("data.pkl"))
-    return refused("it is a zip file without a record " + quoted(archive.shown("data.pkl")) +
+    return refused("the file is a zip file without a record " + quoted(archive.shown("data.pkl")) +
                    ", which every file of torch.save has; save the tensors with torch.save");
   if (const auto order = records.find("byteorder");
       order != records.end() && text_of(order->second) != "little")
-    return refused("its numbers are of byte order " + quoted(text_of(order->second)) +
+    return refused("the file's numbers are of byte order " + quoted(text_of(order->second)) +
                    "; load it in Python, and save it again on a machine that is little-endian");
   const auto version = records.find("version");
   return version == records.end() ? Result<void>() : check_version(version->second);
@@ -73,7 +73,7 @@ Result<void> verify_all(const std::vector<ZipRecord>& records, bool checksums_ma
   if (are_missing && checksums_may_be_missing) return {};
   if (are_missing)
     return refused(
-        "none of its records has a checksum, as after torch.serialization.set_crc32_options(False): damaged "
+        "no record has a checksum, as after torch.serialization.set_crc32_options(False): damaged "
         "bytes would not be detected; allow missing checksums to read it anyway");
   for (const ZipRecord& record : records)
     if (auto verified = verify(record); !verified) return verified;
@@ -98,7 +98,7 @@ Result<PtArchive> open_archive(Bytes file, bool checksums_may_be_missing) {
     const std::string folder = record.name.substr(0, slash);
     if (archive.records.empty()) archive.folder = folder;
     if (slash == std::string::npos || folder != archive.folder)
-      return refused("its record " + quoted(record.name) + " is not in the folder " + quoted(archive.folder) +
+      return refused("the record " + quoted(record.name) + " is not in the folder " + quoted(archive.folder) +
                      ", where torch.save has all records");
     archive.records.emplace(record.name.substr(slash + 1), record.bytes);
   }

@@ -35,10 +35,10 @@ Result<Bytes> bytes_of(const StorageValue& storage, const PtArchive& archive) {
   const auto record = archive.records.find(name);
   if (record == archive.records.end())
     return Error(ErrorKind::kCorrupted,
-                 "its record " + quoted(archive.shown(name)) + " is not in the file; get the file again");
+                 "the record " + quoted(archive.shown(name)) + " is not in the file; get the file again");
   const std::uint64_t element_bytes = storage.is_typed ? size_of(storage.type) : 1;
   if (record->second.size() / element_bytes != storage.elements)
-    return Error(ErrorKind::kCorrupted, "its record " + quoted(archive.shown(name)) + " has " +
+    return Error(ErrorKind::kCorrupted, "the record " + quoted(archive.shown(name)) + " has " +
                                             std::to_string(record->second.size()) + " bytes, where " +
                                             std::to_string(storage.elements) + " elements of " +
                                             std::to_string(element_bytes) +
@@ -64,13 +64,13 @@ class Unfolder {
       return refused_archive(
           "the pickle unfolds into over a million values; save the tensors in several files");
     if (depth > kDepthMax)
-      return refused_archive("its containers are nested over " + std::to_string(kDepthMax) +
+      return refused_archive("the containers are nested over " + std::to_string(kDepthMax) +
                              " deep, or contain themselves, at " + shown(name));
     const PickleValue& value = pickle_.values[id];
     if (const auto* list = std::get_if<ListValue>(&value)) return visit_list(*list, name, depth);
     if (const auto* dict = std::get_if<DictValue>(&value)) return visit_dict(*dict, name, depth);
     if (!names_.insert(name).second)
-      return refused_archive("two of its values have the name " + shown(name) +
+      return refused_archive("two values in the file have the name " + shown(name) +
                              " when keys are joined by dots; rename one of their keys");
     return add_leaf(value, name);
   }
@@ -133,7 +133,7 @@ class Unfolder {
     if (!stored) return said(stored.error());
     if (stored->size_bytes() > bytes_left_)
       return refused_archive(
-          "its tensors, up to " + quoted(name) +
+          "the tensors, up to " + quoted(name) +
           ", take over 16 times the file's bytes; save tensor.clone() of tensors that are views of another");
     bytes_left_ -= stored->size_bytes();
     file_.tensors.push_back({name, std::move(*stored)});

@@ -20,7 +20,7 @@ class BoundedSink final : public ByteSink {
 
   Result<void> append(std::span<const std::byte> bytes) override {
     if (bytes.size() > left_bytes_)
-      return Error(ErrorKind::kInvalid, "it writes more bytes than its type and shape say");
+      return Error(ErrorKind::kInvalid, "the source writes more bytes than its type and shape say");
     left_bytes_ -= bytes.size();
     return sink_.append(bytes);
   }
@@ -51,8 +51,8 @@ Result<void> write_tensor(const TensorSource& tensor, std::uint64_t size_bytes, 
   BoundedSink bounded(sink, size_bytes);
   if (auto written = tensor.write(bounded); !written) return written;
   if (bounded.left_bytes() == 0) return {};
-  return Error(ErrorKind::kInvalid, "it writes " + std::to_string(bounded.left_bytes()) +
-                                        " bytes less than its " + std::to_string(size_bytes));
+  return Error(ErrorKind::kInvalid, "the source writes " + std::to_string(bounded.left_bytes()) +
+                                        " bytes less than the tensor's " + std::to_string(size_bytes));
 }
 
 }  // namespace

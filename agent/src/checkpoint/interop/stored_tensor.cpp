@@ -23,7 +23,7 @@ Result<std::uint64_t> check_reach(const TensorShape& shape, const TensorShape& s
     if (is_inside) last += steps * strides[i];
   }
   if (is_inside) return last;
-  return Error(ErrorKind::kCorrupted, "it reaches past the " + std::to_string(elements) +
+  return Error(ErrorKind::kCorrupted, "the tensor reaches past the " + std::to_string(elements) +
                                           " elements of its storage; get the file again");
 }
 
@@ -56,7 +56,7 @@ class Gatherer {
 Result<StoredTensor> StoredTensor::make(ElementType type, TensorShape shape, TensorShape strides,
                                         std::uint64_t offset, std::span<const std::byte> storage) {
   if (shape.size() != strides.size() || shape.size() > kDimensionsMax)
-    return Error(ErrorKind::kCorrupted, "it has " + std::to_string(shape.size()) + " dimensions and " +
+    return Error(ErrorKind::kCorrupted, "there are " + std::to_string(shape.size()) + " dimensions and " +
                                             std::to_string(strides.size()) + " strides; get the file again");
   const auto size_bytes = size_bytes_of(type, shape);
   if (!size_bytes) return size_bytes.error();

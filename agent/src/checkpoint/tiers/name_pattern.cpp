@@ -26,7 +26,7 @@ std::optional<std::string> value_of(std::string_view placeholder, const NameFact
 }
 
 Error refusal(std::string_view pattern, const std::string& what) {
-  return {ErrorKind::kInvalid, "the name pattern '" + std::string(pattern) + "' " + what};
+  return {ErrorKind::kInvalid, "the name pattern '" + std::string(pattern) + "' cannot be used: " + what};
 }
 
 bool is_digit(char c) {
@@ -50,18 +50,18 @@ Result<std::string> expand_name(std::string_view pattern, const NameFacts& facts
     if (brace == pattern.size()) break;
     const std::size_t end = pattern.find_first_of("{}", brace + 1);
     if (pattern[brace] == '}' || end == std::string_view::npos || pattern[end] == '{')
-      return refusal(pattern, "has a brace that stands alone: write placeholders as {rank}");
+      return refusal(pattern, "a brace stands alone, but placeholders are written as {rank}");
     const std::string_view placeholder = pattern.substr(brace + 1, end - brace - 1);
     const auto value = value_of(placeholder, facts);
     if (!value) {
-      return refusal(pattern, "has the unknown placeholder {" + std::string(placeholder) +
+      return refusal(pattern, "found the unknown placeholder {" + std::string(placeholder) +
                                   "}: there are {run_name}, {epoch}, {batch}, {rank} and {timestamp}");
     }
     name += *value;
     at = end + 1;
   }
   if (!check_path(name))
-    return refusal(pattern, "gives '" + name + "', which is no path below the run's folder");
+    return refusal(pattern, "the expanded name '" + name + "' is no path below the run's folder");
   return name;
 }
 
@@ -73,7 +73,7 @@ Result<void> check_pattern(std::string_view pattern, std::uint32_t ranks_that_wr
   if (ranks_that_write > 1 && expand_name(pattern, facts).value_or("") == *of_first) {
     return refusal(
         pattern,
-        "gives " + std::to_string(ranks_that_write) +
+        "it gives " + std::to_string(ranks_that_write) +
             " ranks the same name, and each rank would overwrite the file of the others: add {rank}");
   }
   return {};

@@ -33,7 +33,7 @@ void refuse(const Error& error) {
 void refuse_to_open(const fs::path& path, const Error& error) {
   if (error.kind() != ErrorKind::kNotFound) refuse(error);
   if (is_wrong_name(path)) fail(ExitCode::kConfiguration, error.message());
-  fail(ExitCode::kStorage, error.message() + ". Check whether its volume is mounted");
+  fail(ExitCode::kStorage, error.message() + ". Check whether the volume of the path is mounted");
 }
 
 bool is_wrong_name(const fs::path& path) {

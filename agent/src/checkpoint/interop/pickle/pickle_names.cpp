@@ -37,13 +37,13 @@ Result<NameValue> find_name(std::string_view module, std::string_view name) {
       return NameValue{.name = KnownName::kDtype, .type = type->type};
     if (name.ends_with("Storage"))
       return Error(ErrorKind::kInvalid,
-                   "it has a tensor in a torch." + quoted(name) +
+                   "a tensor is stored in a torch." + quoted(name) +
                        ", a type of elements that Ratoon does not have; convert the tensor "
                        "in Python and save it again");
   }
   return Error(
       ErrorKind::kInvalid,
-      "it names the Python code " + quoted(std::string(module) + "." + std::string(name)) +
+      "the pickle names the Python code " + quoted(std::string(module) + "." + std::string(name)) +
           ", and nothing of a file is ever executed: tensors in dictionaries, lists and tuples of plain "
           "values are admitted; save those alone, for example torch.save(model.state_dict(), path)");
 }

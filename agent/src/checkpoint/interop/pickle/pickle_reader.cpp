@@ -123,7 +123,7 @@ class Machine {
         return stack_.replace_by_storage();
       default:
         return Error(ErrorKind::kInvalid,
-                     "it has the instruction " + name_of_opcode(code) +
+                     "the pickle has the instruction " + name_of_opcode(code) +
                          ", which tensors and plain containers do not need; save those alone, with "
                          "torch.save's own protocol 2");
     }
@@ -149,7 +149,7 @@ class Machine {
     const auto version = take<std::uint8_t>();
     if (!version) return cut_off();
     if (*version == 2 && instruction_at_ == 0) return {};
-    return Error(ErrorKind::kInvalid, "it is a pickle of protocol " + std::to_string(*version) +
+    return Error(ErrorKind::kInvalid, "the pickle is of protocol " + std::to_string(*version) +
                                           "; save it again with torch.save's own, which is 2");
   }
 

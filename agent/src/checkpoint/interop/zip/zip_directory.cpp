@@ -29,10 +29,10 @@ Result<Extent> read_end_64(Bytes file, std::uint64_t locator_at, const Extent& o
   if (get<std::uint32_t>(locator, 4) != 0 || get<std::uint32_t>(locator, 16) != 1)
     return Error(ErrorKind::kInvalid, "the file is one of several parts of a zip file; join the parts first");
   if (locator_at < kEnd64Bytes || at != locator_at - kEnd64Bytes)
-    return damaged("its zip64 end record is not where its locator says");
+    return damaged("the zip64 end record is not where its locator says");
   const Bytes end = file.subspan(at, kEnd64Bytes);
   if (get<std::uint32_t>(end) != kEnd64 || get<std::uint64_t>(end, 4) != kEnd64Bytes - 12)
-    return damaged("its zip64 end record has another signature or length than such records");
+    return damaged("the zip64 end record has another signature or length than expected");
   const Extent extent{.entries = get<std::uint64_t>(end, 32),
                       .size_bytes = get<std::uint64_t>(end, 40),
                       .offset = get<std::uint64_t>(end, 48),
@@ -41,12 +41,12 @@ Result<Extent> read_end_64(Bytes file, std::uint64_t locator_at, const Extent& o
   if (!is_one_part || !agrees<std::uint64_t>(old_end.entries, extent.entries, kEntriesIn64) ||
       !agrees<std::uint64_t>(old_end.size_bytes, extent.size_bytes, kIn64) ||
       !agrees<std::uint64_t>(old_end.offset, extent.offset, kIn64))
-    return damaged("its two end records disagree");
+    return damaged("the two end records disagree");
   return extent;
 }
 
 Result<Extent> read_end(Bytes file) {
-  if (file.size() < kEndBytes) return damaged("it has only " + std::to_string(file.size()) + " bytes");
+  if (file.size() < kEndBytes) return damaged("the file has only " + std::to_string(file.size()) + " bytes");
   const std::uint64_t at = file.size() - kEndBytes;
   const Bytes end = file.subspan(at);
   if (get<std::uint32_t>(end) != kEnd || get<std::uint16_t>(end, 20) != 0)
@@ -56,7 +56,7 @@ Result<Extent> read_end(Bytes file) {
                       .offset = get<std::uint32_t>(end, 16),
                       .end = at};
   if (get<std::uint32_t>(end, 4) != 0 || get<std::uint16_t>(end, 8) != extent.entries)
-    return Error(ErrorKind::kInvalid, "it is one of several parts of a zip file; join them first");
+    return Error(ErrorKind::kInvalid, "the file is one of several parts of a zip file; join the parts");
   if (at < kEnd64LocatorBytes || get<std::uint32_t>(file, at - kEnd64LocatorBytes) != kEnd64Locator)
     return extent;
   return read_end_64(file, at - kEnd64LocatorBytes, extent);
@@ -83,12 +83,12 @@ Result<void> read_64(Bytes extra, Entry& entry, std::uint64_t& stored_bytes) {
 // Takes the first entry from the directory.
 Result<Entry> take_entry(Bytes& directory) {
   if (directory.size() < kCentralHeaderBytes || get<std::uint32_t>(directory) != kCentralHeader)
-    return damaged("its directory has fewer entries than it says");
+    return damaged("the directory has fewer entries than it says");
   const std::uint64_t name_bytes = get<std::uint16_t>(directory, 28);
   const std::uint64_t extra_bytes = get<std::uint16_t>(directory, 30);
   const std::uint64_t comment_bytes = get<std::uint16_t>(directory, 32);
   if (directory.size() - kCentralHeaderBytes < name_bytes + extra_bytes + comment_bytes)
-    return damaged("an entry of its directory reaches past the end");
+    return damaged("an entry of the directory reaches past the end");
   Entry entry{.name{reinterpret_cast<const char*>(directory.data() + kCentralHeaderBytes), name_bytes},
               .flags = get<std::uint16_t>(directory, 8),
               .crc = get<std::uint32_t>(directory, 16),
@@ -142,10 +142,10 @@ Result<Directory> read_directory(Bytes file) {
   const auto extent = read_end(file);
   if (!extent) return extent.error();
   if (extent->size_bytes > extent->end || extent->offset != extent->end - extent->size_bytes)
-    return damaged("its directory is not between its records and its end");
+    return damaged("the directory is not between the records and the end record");
   Bytes left = file.subspan(extent->offset, extent->size_bytes);
   if (extent->entries > left.size() / kCentralHeaderBytes)
-    return damaged("its directory has fewer entries than it says");
+    return damaged("the directory has fewer entries than it says");
   Directory directory{.offset = extent->offset, .entries = {}};
   directory.entries.reserve(extent->entries);
   for (std::uint64_t i = 0; i < extent->entries; ++i) {
@@ -153,7 +153,7 @@ Result<Directory> read_directory(Bytes file) {
     if (!entry) return entry.error();
     directory.entries.push_back(std::move(*entry));
   }
-  if (!left.empty()) return damaged("its directory has more entries than it says");
+  if (!left.empty()) return damaged("the directory has more entries than it says");
   return directory;
 }
 

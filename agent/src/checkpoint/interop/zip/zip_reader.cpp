@@ -85,7 +85,7 @@ Result<std::vector<ZipRecord>> read_zip(Bytes file) {
   auto& entries = directory->entries;
   std::sort(entries.begin(), entries.end(),
             [](const Entry& a, const Entry& b) { return a.offset < b.offset; });
-  if (!entries.empty() && entries.front().offset != 0) return damaged("something is before its first record");
+  if (!entries.empty() && entries.front().offset != 0) return damaged("bytes come before the first record");
 
   std::set<std::string_view> names;
   std::vector<ZipRecord> records;
@@ -95,7 +95,7 @@ Result<std::vector<ZipRecord>> read_zip(Bytes file) {
     const std::uint64_t end = i + 1 < entries.size() ? entries[i + 1].offset : directory->offset;
     if (end > directory->offset || entry.offset >= end)
       return damaged("record " + quoted(entry.name) + " overlaps another record or the directory");
-    if (!names.insert(entry.name).second) return damaged("it has two records " + quoted(entry.name));
+    if (!names.insert(entry.name).second) return damaged("the file has two records " + quoted(entry.name));
     const auto data = find_data(file, entry, end);
     if (!data) return data.error();
     records.push_back({.name = entry.name, .bytes = *data, .crc = entry.crc});

@@ -56,7 +56,7 @@ Result<void> check_ranges(const PackLayout& layout) {
     expected = tensor.end;
   }
   if (expected != layout.data_bytes) {
-    return unsound("its tensors end at " + std::to_string(expected) + ", and its data at " +
+    return unsound("the tensors end at " + std::to_string(expected) + ", and the data at " +
                    std::to_string(layout.data_bytes));
   }
   return {};
@@ -86,7 +86,7 @@ bool read_hex(std::string_view digits, Number& number) {
 
 Result<std::vector<std::uint32_t>> read_crcs(std::string_view text, std::uint64_t blocks) {
   if (text.size() != blocks * kCrcDigits) {
-    return unsound("it has checksums of " + std::to_string(text.size()) + " digits for " +
+    return unsound("the header has checksums of " + std::to_string(text.size()) + " digits for " +
                    std::to_string(blocks) + " blocks of data");
   }
   std::vector<std::uint32_t> crcs(blocks);
@@ -99,7 +99,7 @@ Result<std::vector<std::uint32_t>> read_crcs(std::string_view text, std::uint64_
 
 Result<std::vector<Hash128>> read_hashes(std::string_view text, std::size_t tensors) {
   if (text.size() != tensors * kHashDigits) {
-    return unsound("it has hashes of " + std::to_string(text.size()) + " digits for " +
+    return unsound("the header has hashes of " + std::to_string(text.size()) + " digits for " +
                    std::to_string(tensors) + " tensors");
   }
   std::vector<Hash128> hashes(tensors);
@@ -131,7 +131,7 @@ Result<void> read_boxes(Metadata& metadata, PackLayout& layout) {
 
 Result<std::string_view> take(Metadata& metadata, std::string_view key) {
   const auto entry = metadata.find(key);
-  if (entry == metadata.end()) return unsound("its metadata lacks " + std::string(key));
+  if (entry == metadata.end()) return unsound("the metadata lacks " + std::string(key));
   const std::string_view value = entry->second;
   metadata.erase(entry);
   return value;
@@ -140,7 +140,7 @@ Result<std::string_view> take(Metadata& metadata, std::string_view key) {
 Result<PackHeader> read_ours(HeaderSyntax& syntax, PackLayout layout) {
   Metadata metadata;
   for (const auto& [key, value] : syntax.metadata) {
-    if (!metadata.emplace(key, value).second) return unsound("its metadata has " + in_quotes(key) + " twice");
+    if (!metadata.emplace(key, value).second) return unsound("the metadata has " + in_quotes(key) + " twice");
   }
   const auto format = take(metadata, kFormatKey);
   if (!format) return format.error();
@@ -150,7 +150,7 @@ Result<PackHeader> read_ours(HeaderSyntax& syntax, PackLayout layout) {
                                           "; use the Ratoon that wrote it");
   }
   if (layout.header_bytes % kDataAlignment != 0)
-    return unsound("its data begins at " + std::to_string(layout.header_bytes) + ", expected a multiple of " +
+    return unsound("the data begins at " + std::to_string(layout.header_bytes) + ", expected a multiple of " +
                    std::to_string(kDataAlignment));
 
   const auto crc_text = take(metadata, kBlocksKey);
@@ -164,7 +164,7 @@ Result<PackHeader> read_ours(HeaderSyntax& syntax, PackLayout layout) {
   if (auto boxes = read_boxes(metadata, layout); !boxes) return boxes.error();
   if (metadata.contains(kOwnerKey)) layout.owner = *take(metadata, kOwnerKey);
   if (!metadata.empty())
-    return unsound("its metadata has " + in_quotes(metadata.begin()->first) + ", which is not known");
+    return unsound("the metadata has " + in_quotes(metadata.begin()->first) + ", which is not known");
   return PackHeader{std::move(layout), std::move(*crcs), std::move(*hashes)};
 }
 
@@ -172,11 +172,11 @@ Result<HeaderSyntax> read_text(std::string_view header, std::uint64_t file_bytes
   const auto header_bytes = header_bytes_of(header, file_bytes);
   if (!header_bytes) return header_bytes.error();
   if (header.size() != *header_bytes) {
-    return unsound("its header has " + std::to_string(*header_bytes) + " bytes, and " +
+    return unsound("the header has " + std::to_string(*header_bytes) + " bytes, and " +
                    std::to_string(header.size()) + " were read");
   }
   const std::string_view json = header.substr(kLengthBytes);
-  if (json.empty() || json.front() != '{') return unsound("its header does not begin with {");
+  if (json.empty() || json.front() != '{') return unsound("the header does not begin with {");
   return read_syntax(json);
 }
 
@@ -184,13 +184,13 @@ Result<HeaderSyntax> read_text(std::string_view header, std::uint64_t file_bytes
 
 Result<std::uint64_t> header_bytes_of(std::string_view first_bytes, std::uint64_t file_bytes) {
   if (first_bytes.size() < kLengthBytes || file_bytes < kLengthBytes)
-    return unsound("it has only " + std::to_string(std::min<std::uint64_t>(first_bytes.size(), file_bytes)) +
-                   " bytes");
+    return unsound("the file has only " +
+                   std::to_string(std::min<std::uint64_t>(first_bytes.size(), file_bytes)) + " bytes");
   std::uint64_t json_bytes = 0;
   for (std::size_t i = kLengthBytes; i-- > 0;)
     json_bytes = json_bytes << 8 | static_cast<unsigned char>(first_bytes[i]);
   if (json_bytes > kHeaderJsonBytesMax || json_bytes > file_bytes - kLengthBytes) {
-    return unsound("its header claims " + std::to_string(json_bytes) + " bytes, and the file has " +
+    return unsound("the header claims " + std::to_string(json_bytes) + " bytes, and the file has " +
                    std::to_string(file_bytes));
   }
   return kLengthBytes + json_bytes;

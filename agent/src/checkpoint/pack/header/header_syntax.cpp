@@ -46,7 +46,7 @@ class Reader {
       return take_entry(found_.tensors.back());
     }
     tensor_name_ = nullptr;
-    if (has_metadata_) return complain("appears twice");
+    if (has_metadata_) return complain("this key appears twice");
     has_metadata_ = true;
     return take_object([this](std::string& key) {
       found_.metadata.emplace_back(std::move(key), std::string());
@@ -60,15 +60,15 @@ class Reader {
     const auto take_field = [&](const std::string& key) {
       std::size_t field = 0;
       while (field < kFields.size() && kFields[field] != key) ++field;
-      if (field == kFields.size()) return complain("has a key " + in_quotes(key) + ", which no tensor has");
-      if (seen[field]) return complain("has its " + key + " twice");
+      if (field == kFields.size()) return complain("the key " + in_quotes(key) + " belongs to no tensor");
+      if (seen[field]) return complain("the key " + key + " appears twice");
       seen[field] = true;
       if (field == 0) return take_text(entry.type_name);
       return take_numbers(field == 1 ? entry.shape : entry.offsets);
     };
     if (!take_object(take_field)) return false;
-    if (!seen[0] || !seen[1] || !seen[2]) return complain("lacks its dtype, shape or data_offsets");
-    return entry.offsets.size() == 2 || complain("has data_offsets that are not two numbers");
+    if (!seen[0] || !seen[1] || !seen[2]) return complain("the dtype, shape or data_offsets are missing");
+    return entry.offsets.size() == 2 || complain("the data_offsets are not two numbers");
   }
 
   bool take_text(std::string& text) {
@@ -87,8 +87,8 @@ class Reader {
       const char first = scanner_.peek();
       const auto number = scanner_.take_whole();
       if (!number)
-        return first >= '0' && first <= '9' ? complain("has a number that is not whole") : complain_of_kind();
-      if (numbers.size() == kDimensionsMax) return complain("has too many dimensions");
+        return first >= '0' && first <= '9' ? complain("a number is not whole") : complain_of_kind();
+      if (numbers.size() == kDimensionsMax) return complain("there are too many dimensions");
       numbers.push_back(*number);
     } while (scanner_.take(','));
     return scanner_.take(']') || complain_of_syntax();
@@ -96,13 +96,13 @@ class Reader {
 
   bool complain(const std::string& what) {
     complaint_ =
-        (tensor_name_ != nullptr ? "tensor " + in_quotes(*tensor_name_) : std::string(kMetadataKey)) + " " +
+        (tensor_name_ != nullptr ? "tensor " + in_quotes(*tensor_name_) : std::string(kMetadataKey)) + ": " +
         what;
     return false;
   }
 
   bool complain_of_syntax() {
-    complaint_ = "its header is not JSON at byte " + std::to_string(scanner_.position());
+    complaint_ = "the header is not JSON at byte " + std::to_string(scanner_.position());
     return false;
   }
 
@@ -110,20 +110,20 @@ class Reader {
   bool complain_of_kind() {
     switch (const char first = scanner_.peek()) {
       case '{':
-        return complain("has an object where none is allowed");
+        return complain("an object is not allowed in this place");
       case '[':
-        return complain("has a list where none is allowed");
+        return complain("a list is not allowed in this place");
       case '"':
-        return complain("has a text where none is allowed");
+        return complain("a text is not allowed in this place");
       case '-':
-        return complain("has a number below zero");
+        return complain("a number is below zero");
       case 'n':
-        return complain("has a null");
+        return complain("a null is not allowed in this place");
       case 't':
       case 'f':
-        return complain("has a true or false");
+        return complain("a true or false is not allowed in this place");
       default:
-        return first >= '0' && first <= '9' ? complain("has a number where none is allowed")
+        return first >= '0' && first <= '9' ? complain("a number is not allowed in this place")
                                             : complain_of_syntax();
     }
   }

@@ -20,10 +20,10 @@ Error refused_tensor(const TensorSpec& spec, const std::string& why) {
 }
 
 Result<PackedTensor> place(const TensorSpec& spec, std::uint64_t begin) {
-  if (!is_utf8(spec.name)) return refused_tensor(spec, "its name is not UTF-8; rename it");
+  if (!is_utf8(spec.name)) return refused_tensor(spec, "the name is not UTF-8; rename it");
   if (spec.name == kMetadataKey) return refused_tensor(spec, "safetensors reserves this name; rename it");
   if (spec.shape.size() > kDimensionsMax) {
-    return refused_tensor(spec, "it has " + std::to_string(spec.shape.size()) + " dimensions, and at most " +
+    return refused_tensor(spec, "found " + std::to_string(spec.shape.size()) + " dimensions, and at most " +
                                     std::to_string(kDimensionsMax) + " can be kept");
   }
   const auto bytes = count_bytes(spec.type, spec.shape);

@@ -70,7 +70,7 @@ void DistributedSampler::advance(std::uint64_t samples) {
   if (samples > remaining()) {
     throw std::invalid_argument("advance(" + std::to_string(samples) + ") goes beyond the end of epoch " +
                                 std::to_string(epoch_) + ": " + std::to_string(remaining()) +
-                                " samples of this rank are left. Set the next epoch first");
+                                " samples of this rank are left. Call set_epoch() first");
   }
   progress_ += samples;
   fetched_ = std::max(fetched_, progress_);

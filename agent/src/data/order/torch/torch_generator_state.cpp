@@ -31,7 +31,7 @@ std::uint64_t get(std::string_view bytes, std::size_t at, std::size_t width) {
 [[noreturn]] void refuse_generator(const std::string& why) {
   throw Failure(
       static_cast<int>(ExitCode::kConfiguration),
-      "the state of a torch.Generator " + why + ". Pass the bytes that get_state() gave on the CPU");
+      "the torch.Generator state is not valid: " + why + ". Pass the bytes that get_state() gave on the CPU");
 }
 
 }  // namespace
@@ -50,22 +50,22 @@ std::string TorchGenerator::state() const {
 
 TorchGenerator TorchGenerator::from_state(std::string_view bytes) {
   if (bytes.size() != kStateBytes) {
-    refuse_generator("has " + std::to_string(kStateBytes) + " bytes, but this text has " +
+    refuse_generator("the state has " + std::to_string(kStateBytes) + " bytes, but this text has " +
                      std::to_string(bytes.size()));
   }
   const std::uint64_t left = get(bytes, kLeftAt, 4);
   const std::uint64_t next = get(bytes, kNextAt, 8);
   const bool is_fresh = left == 1 && next == 0;
-  if (get(bytes, kIsSeededAt, 4) != 1) refuse_generator("was never seeded");
+  if (get(bytes, kIsSeededAt, 4) != 1) refuse_generator("the generator was never seeded");
   if (!is_fresh && (next == 0 || next > kWords || left != kWords + 1 - next)) {
-    refuse_generator("stands at word " + std::to_string(next) + " of " + std::to_string(kWords) + " with " +
-                     std::to_string(left) + " left, which is impossible for a generator");
+    refuse_generator("the generator stands at word " + std::to_string(next) + " of " +
+                     std::to_string(kWords) + " with " + std::to_string(left) + " left, which is impossible");
   }
   TorchGenerator generator(get(bytes, kSeedAt, 8));
   for (std::size_t i = 0; i < kWords; ++i) {
     const std::uint64_t word = get(bytes, kWordsAt + 8 * i, 8);
     if (word >> 32 != 0)
-      refuse_generator("has " + std::to_string(word) + " as word " + std::to_string(i) + ", above 32 bits");
+      refuse_generator("found " + std::to_string(word) + " as word " + std::to_string(i) + ", above 32 bits");
     generator.words_[i] = static_cast<std::uint32_t>(word);
   }
   generator.used_ = is_fresh ? kWords : static_cast<std::uint32_t>(next);

@@ -78,7 +78,7 @@ void ListMemory::check(std::uint64_t place) const {
                         ". Remove the file, or use another folder for lists, and start again");
     }
     throw Failure(static_cast<int>(ExitCode::kStartAgain),
-                  damage + "It was removed, and the next start makes it again");
+                  damage + "The file was removed, and the next start makes the file again");
   }
   is_checked_[block].store(true, std::memory_order_release);
 }

@@ -21,12 +21,12 @@ constexpr std::size_t kPositionsBytesMax =
 constexpr int kPositionsDepthMax = 64;
 
 [[noreturn]] void refuse_positions(const std::string& whose, const std::string& why) {
-  throw Failure(static_cast<int>(ExitCode::kConfiguration), "the position of " + whose + " " + why);
+  throw Failure(static_cast<int>(ExitCode::kConfiguration), "the position of " + whose + ": " + why);
 }
 
 json parse(std::string_view text, const std::string& whose) {
   Result<json> body = parse_json(text, kPositionsBytesMax, kPositionsDepthMax);
-  if (!body) refuse_positions(whose, "cannot be read: " + body.error().message());
+  if (!body) refuse_positions(whose, "the text cannot be read: " + body.error().message());
   return *std::move(body);
 }
 
@@ -43,11 +43,11 @@ ListPosition after(std::uint64_t progress, std::uint64_t epoch, const Distribute
                    const std::string& whose) {
   const std::uint64_t all = samples_a_rank(options);
   if (progress > all) {
-    refuse_positions(whose, "does not fit: it is after " + std::to_string(progress) +
+    refuse_positions(whose, "the position is after " + std::to_string(progress) +
                                 " samples of each rank, but " + std::to_string(options.samples) +
                                 " samples give each of " + std::to_string(options.world_size) +
                                 " ranks only " + std::to_string(all) +
-                                " in an epoch. Give the data set and the world that saved the position");
+                                " in an epoch. Pass the options of the sampler that saved the position");
   }
   return {.epoch = epoch, .consumed = progress == all ? options.samples : progress * options.world_size};
 }
@@ -84,7 +84,7 @@ TorchdataState read_torchdata(std::string_view text) {
   } else {
     read_sampler(f, state);
   }
-  if (complaint) refuse_positions(whose, "cannot be read: " + complaint->message());
+  if (complaint) refuse_positions(whose, "the text cannot be read: " + complaint->message());
   return state;
 }
 
@@ -93,9 +93,10 @@ std::uint64_t progress_of(const TorchdataState& state, std::uint64_t batch_size,
   if (state.is_finished) return all;
   if (state.batches_since == 0) return state.yielded;
   if (batch_size == 0) {
-    refuse_positions("torchdata's sampler",
-                     "is " + std::to_string(state.batches_since) + " batches after its snapshot at " +
-                         std::to_string(state.yielded) + " samples: give the batch size");
+    refuse_positions("torchdata's sampler", "the position is " + std::to_string(state.batches_since) +
+                                                " batches after its snapshot at " +
+                                                std::to_string(state.yielded) +
+                                                " samples: give the batch size");
   }
   const bool is_beyond = state.yielded > all || state.batches_since > (all - state.yielded) / batch_size + 1;
   return is_beyond ? kAny : std::min(all, state.yielded + state.batches_since * batch_size);
@@ -109,11 +110,11 @@ TorchGenerator read_generator(const json& value) {
     for (const json& byte : value) {
       const bool is_byte = byte.is_number_unsigned() && byte.get<std::uint64_t>() < 256;
       if (!is_byte)
-        refuse_positions("torchdata's sampler", "cannot be read: its generator is not a list of bytes");
+        refuse_positions("torchdata's sampler", "the generator in the state is not a list of bytes");
       bytes += static_cast<char>(byte.get<std::uint64_t>());
     }
   } else {
-    refuse_positions("torchdata's sampler", "has no generator: it is not the position of a RandomSampler");
+    refuse_positions("torchdata's sampler", "the state has no generator and is not from a RandomSampler");
   }
   return TorchGenerator::from_state(bytes);
 }
@@ -127,7 +128,7 @@ ListPosition position_of_cycling_utils(std::string_view state, const Distributed
   Fields f(body, "state", complaint);
   const std::uint64_t progress = f.whole("progress", kAny);
   const std::uint64_t epoch = f.whole("epoch", kAny);
-  if (complaint) refuse_positions(whose, "cannot be read: " + complaint->message());
+  if (complaint) refuse_positions(whose, "the text cannot be read: " + complaint->message());
   return after(progress, epoch, saved_with, whose);
 }
 
@@ -146,7 +147,7 @@ void seek_to_torchdata(RandomSampler& sampler, std::string_view state, std::uint
   const TorchdataState read = read_torchdata(state);
   const std::uint64_t progress = progress_of(read, batch_size, sampler.size());
   if (progress > sampler.size()) {
-    refuse_positions("torchdata's sampler", "does not fit: it is after " + std::to_string(read.yielded) +
+    refuse_positions("torchdata's sampler", "the position is after " + std::to_string(read.yielded) +
                                                 " samples, but the program's epoch has " +
                                                 std::to_string(sampler.size()));
   }
@@ -160,10 +161,10 @@ ListPosition position_of_dlrover(std::string_view state, const DistributedSample
   Fields f(body, "state", complaint);
   const std::uint64_t completed = f.whole("completed_num", kAny);
   const std::uint64_t epoch = f.whole("epoch", kAny);
-  if (complaint) refuse_positions(whose, "cannot be read: " + complaint->message());
+  if (complaint) refuse_positions(whose, "the text cannot be read: " + complaint->message());
   const std::uint64_t all = samples_a_rank(saved_with) * saved_with.world_size;
   if (completed > std::max(all, saved_with.samples)) {
-    refuse_positions(whose, "does not fit: " + std::to_string(completed) +
+    refuse_positions(whose, "the state says that " + std::to_string(completed) +
                                 " samples are completed, but an epoch has " + std::to_string(all) +
                                 ". If epoch " + std::to_string(epoch) + " was over, begin the next epoch");
   }
@@ -176,10 +177,9 @@ MegatronPosition position_of_megatron(std::uint64_t consumed_samples, const Mega
   if (sampler.micro_batch_size == 0 || sampler.data_parallel_size == 0)
     throw std::invalid_argument("Megatron's micro batch and data parallel size are at least 1");
   if (sampler.is_cyclic && sampler.has_data_sharding) {
-    refuse_positions(
-        whose,
-        "cannot be used within an epoch: with data sharding each rank permutes its own part. End the epoch "
-        "with Megatron-LM, or set has_data_sharding = false if it ran with --no-data-sharding");
+    refuse_positions(whose,
+                     "with data sharding, each rank permutes its own part within an epoch. End the epoch "
+                     "with Megatron-LM, or set has_data_sharding = false if it ran with --no-data-sharding");
   }
   const std::uint64_t round = sampler.micro_batch_size * sampler.data_parallel_size;
   const std::uint64_t an_epoch = sampler.total_samples / round * round;
@@ -191,7 +191,7 @@ MegatronPosition position_of_megatron(std::uint64_t consumed_samples, const Mega
                    .drop_last = true};
   if (!sampler.is_cyclic) {
     if (consumed_samples > sampler.total_samples) {
-      refuse_positions(whose, "does not fit: " + std::to_string(consumed_samples) +
+      refuse_positions(whose, "the state says that " + std::to_string(consumed_samples) +
                                   " samples are consumed, but there are " +
                                   std::to_string(sampler.total_samples));
     }
@@ -199,7 +199,7 @@ MegatronPosition position_of_megatron(std::uint64_t consumed_samples, const Mega
     return found;
   }
   if (an_epoch == 0 || consumed_samples % an_epoch % round != 0) {
-    refuse_positions(whose, "does not fit: " + std::to_string(consumed_samples) +
+    refuse_positions(whose, "the state says that " + std::to_string(consumed_samples) +
                                 " samples are consumed, which is no whole number of steps of " +
                                 std::to_string(round) + " in epochs of " + std::to_string(an_epoch));
   }

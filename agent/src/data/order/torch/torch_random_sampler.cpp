@@ -163,7 +163,7 @@ void RandomSampler::advance(std::uint64_t samples) {
   if (samples > remaining()) {
     throw std::invalid_argument("advance(" + std::to_string(samples) + ") goes beyond the end of epoch " +
                                 std::to_string(epoch_) + ": " + std::to_string(remaining()) +
-                                " samples are left. Begin the next epoch first");
+                                " samples are left. Call begin_next_epoch() first");
   }
   progress_ += samples;
   if (reader_ && reader_->fetched < progress_) reader_.reset();

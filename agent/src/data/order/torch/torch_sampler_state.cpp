@@ -19,7 +19,7 @@ constexpr std::size_t kHeadBytes = 24;  // of a generator's state, before its wo
 constexpr std::size_t kGeneratorWords = 624;
 
 [[noreturn]] void refuse_sampler(const std::string& sampler, const std::string& why) {
-  throw Failure(static_cast<int>(ExitCode::kConfiguration), "the state of the " + sampler + " " + why);
+  throw Failure(static_cast<int>(ExitCode::kConfiguration), "the state of the " + sampler + ": " + why);
 }
 
 const char* name_of(Loader loader) {
@@ -66,7 +66,7 @@ std::string to_text(const TorchGenerator& generator) {
 TorchGenerator read_generator(const std::string& text, const std::string& sampler) {
   const std::optional<std::string> short_form = from_hex(text);
   if (!short_form || short_form->size() != kHeadBytes + 4 * kGeneratorWords) {
-    refuse_sampler(sampler, "cannot be read: its generator has " + std::to_string(text.size()) +
+    refuse_sampler(sampler, "the generator of the sampler has " + std::to_string(text.size()) +
                                 " characters, expected " +
                                 std::to_string(2 * (kHeadBytes + 4 * kGeneratorWords)) +
                                 " hexadecimal digits");
@@ -81,14 +81,14 @@ TorchGenerator read_generator(const std::string& text, const std::string& sample
 // Refuses a state in which an option that determines the order differs from the program's option.
 void compare_options(const json& saved, const json& expected, const std::string& sampler) {
   if (saved.size() != expected.size())
-    refuse_sampler(sampler, "has options that this Ratoon does not know: use a newer Ratoon");
+    refuse_sampler(sampler, "the state has options that this Ratoon does not know: use a newer Ratoon");
   for (const auto& [name, value] : expected.items()) {
     const auto found = saved.find(name);
     const std::string was =
         found == saved.end() ? "absent" : found->dump(-1, ' ', true, json::error_handler_t::replace);
     if (was == value.dump()) continue;
     refuse_sampler(sampler,
-                   "does not fit: in the checkpoint " + name + " is " + was.substr(0, 60) +
+                   "an option differs: in the checkpoint " + name + " is " + was.substr(0, 60) +
                        ", but in the program it is " + value.dump() +
                        ". Train with the options with which the run began, or begin a run of another name");
   }
@@ -96,16 +96,16 @@ void compare_options(const json& saved, const json& expected, const std::string&
 
 json parse(std::string_view text, const std::string& sampler, const json& expected_options) {
   Result<json> body = parse_json(text, kSamplerBytesMax, kSamplerDepthMax);
-  if (!body) refuse_sampler(sampler, "cannot be read: " + body.error().message());
+  if (!body) refuse_sampler(sampler, "the text cannot be read: " + body.error().message());
   const std::string damage =
       find_damage(text, *body, {"sampler", "options", "epoch", "consumed", "progress", "generator"});
-  if (!damage.empty()) refuse_sampler(sampler, "cannot be read: " + damage);
+  if (!damage.empty()) refuse_sampler(sampler, "the text cannot be read: " + damage);
   std::optional<Error> complaint;
   Fields f(*body, "state", complaint);
   check_state_format(f);
   if (f.text("sampler", 64) != sampler) f.complain("sampler", sampler);
   static_cast<void>(f.object("options"));
-  if (complaint) refuse_sampler(sampler, "cannot be read: " + complaint->message());
+  if (complaint) refuse_sampler(sampler, "the text cannot be read: " + complaint->message());
   compare_options((*body)["options"], expected_options, sampler);
   return *std::move(body);
 }
@@ -125,7 +125,7 @@ ListPosition read_distributed_state(std::string_view text, const DistributedSamp
   Fields f(body, "state", complaint);
   const ListPosition position{.epoch = f.whole("epoch", kAny),
                               .consumed = f.whole("consumed", expected.samples)};
-  if (complaint) refuse_sampler("DistributedSampler", "cannot be read: " + complaint->message());
+  if (complaint) refuse_sampler("DistributedSampler", "the text cannot be read: " + complaint->message());
   return position;
 }
 
@@ -145,7 +145,7 @@ RandomPosition read_random_state(std::string_view text, const RandomSamplerOptio
   position.epoch = f.whole("epoch", kAny);
   position.progress = f.whole("progress", expected.num_samples);
   const std::string generator = f.text("generator", kSamplerBytesMax);
-  if (complaint) refuse_sampler("RandomSampler", "cannot be read: " + complaint->message());
+  if (complaint) refuse_sampler("RandomSampler", "the text cannot be read: " + complaint->message());
   position.generator = read_generator(generator, "RandomSampler");
   return position;
 }

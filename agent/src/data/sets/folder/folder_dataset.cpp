@@ -43,7 +43,7 @@ void read_whole(const OpenFile& file, std::span<std::byte> into, const std::file
     if (count == 0) {
       data::refuse("the file " + path.string() + " has " + std::to_string(done) + " bytes, but had " +
                    std::to_string(into.size()) +
-                   " when it was opened. Write data under another name, and rename it");
+                   " when it was opened. Write data to a new file, and rename it");
     }
     done += static_cast<std::size_t>(count);
   }

@@ -150,7 +150,7 @@ Result<FolderFiles> walk_folder(const fs::path& root, FolderWalkOptions options)
     return Error(ErrorKind::kInvalid, "in the folder " + root.string() +
                                           " these classes have no file whose name ends with " +
                                           join(options.extensions, ", ") + ": " + join(empty_classes, ", ") +
-                                          ". Remove their folders, or set allows_empty_classes");
+                                          ". Remove the class folders, or set allows_empty_classes");
   }
   return files;
 }

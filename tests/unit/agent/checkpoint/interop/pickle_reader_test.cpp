@@ -155,7 +155,7 @@ TEST(PickleReader, StoragesAndTensorsAreBounded) {
   EXPECT_THAT(refusal([](auto& t) { t.key = text("../0"); }), HasSubstr("is not in the file"));
   EXPECT_THAT(refusal([](auto& t) { t.elements = whole(7); }), HasSubstr("where 7 elements"));
   EXPECT_THAT(refusal([](auto& t) { t.offset = whole(1); }),
-              HasSubstr("'tensor': it reaches past the 6 elements"));
+              HasSubstr("'tensor': the tensor reaches past the 6 elements"));
   EXPECT_THAT(refusal([](auto& t) { t.strides = tuple(whole(4) + whole(1)); }), HasSubstr("reaches past"));
   EXPECT_THAT(refusal([](auto& t) { t.shape = tuple(whole(2)); }), HasSubstr("1 dimensions and 2 strides"));
   EXPECT_THAT(refusal([](auto& t) { t.shape = tuple(whole(1ll << 62) + whole(4)); }), HasSubstr("2^62"));
@@ -257,7 +257,7 @@ TEST(PickleReader, WhatUnfoldsIsBounded) {
   EXPECT_THAT(refusal_of("]]" + deep + "N" + std::string(65, 'a')), HasSubstr("nested over 64 deep"));
   EXPECT_THAT(refusal_of("}" + text(std::string(4097, 'k')) + "Ns"), HasSubstr("over 4096 bytes"));
   EXPECT_EQ(refusal_of("}" + text(std::string(4096, 'k')) + "Ns"), "read");
-  EXPECT_THAT(refusal_of("}(" + text("a") + "N" + text("a") + "Nu"), HasSubstr("two of its values"));
+  EXPECT_THAT(refusal_of("}(" + text("a") + "N" + text("a") + "Nu"), HasSubstr("two values in the file"));
   EXPECT_THAT(refusal_of("}\x88Ns"), HasSubstr("neither a text nor a whole number"));
 }
 

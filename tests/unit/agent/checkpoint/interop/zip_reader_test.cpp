@@ -99,7 +99,7 @@ TEST(ZipReader, WhatIsSaidTwiceIsSaidTheSame) {
       {with(file, central + 42, U32{0}), "overlaps another"},
       {with(file, central + 42, U32{1}), "no record"},
       {with(file, central + 42, U32{0x7FFFFFFF}), "overlaps another"},
-      {with(file, first + 42, U32{1}), "before its first"},
+      {with(file, first + 42, U32{1}), "before the first"},
       {with(file, end64, U32{0}), "zip64 end record has another"},
       {with(file, end64 + 4, U64{45}), "zip64 end record has another"},
       {with(file, end64 + 16, U32{1}), "disagree"},

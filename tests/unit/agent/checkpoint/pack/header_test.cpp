@@ -122,8 +122,8 @@ TEST(PackHeader, NeedsOneChecksumABlockAndOneHashATensor) {
 }
 
 TEST(PackHeader, ALengthIsNotTrustedBeforeItIsChecked) {
-  EXPECT_THAT(header_bytes_of("1234567", 100).error().message(), HasSubstr("it has only 7 bytes"));
-  EXPECT_THAT(header_bytes_of(with_length(0, ""), 5).error().message(), HasSubstr("it has only 5 bytes"));
+  EXPECT_THAT(header_bytes_of("1234567", 100).error().message(), HasSubstr("the file has only 7 bytes"));
+  EXPECT_THAT(header_bytes_of(with_length(0, ""), 5).error().message(), HasSubstr("only 5 bytes"));
   EXPECT_EQ(header_bytes_of(with_length(92, ""), 100).value(), 100u);
   EXPECT_THAT(header_bytes_of(with_length(93, ""), 100).error().message(), HasSubstr("claims 93 bytes"));
   EXPECT_EQ(header_bytes_of(with_length(100'000'000, ""), 1ULL << 40).value(), 100'000'008u);
@@ -135,9 +135,9 @@ TEST(PackHeader, IsRefusedWhereLengthsDiffer) {
   const Sample made = sample();
   const std::uint64_t file_bytes = made.layout.file_bytes();
   EXPECT_THAT(complaint_about(made.header, file_bytes - 1),
-              HasSubstr("its tensors end at 32904, and its data at"));
+              HasSubstr("the tensors end at 32904, and the data at"));
   EXPECT_THAT(complaint_about(made.header, file_bytes + 1),
-              HasSubstr("its tensors end at 32904, and its data at"));
+              HasSubstr("the tensors end at 32904, and the data at"));
   EXPECT_THAT(complaint_about(made.header.substr(0, 4095), file_bytes), HasSubstr("and 4095 were read"));
   EXPECT_THAT(complaint_about(made.header + " ", file_bytes), HasSubstr("and 4097 were read"));
   EXPECT_THAT(complaint_about(made.header, 100), HasSubstr("claims"));
@@ -184,7 +184,7 @@ TEST(PackHeader, MetadataIsCheckedToTheLastKey) {
               HasSubstr("'ratoon.other', which is not known"));
   EXPECT_THAT(complaint_after(metadata("format", "pt")), HasSubstr("'format', which is not known"));
   EXPECT_THAT(complaint_after(metadata("ratoon.box.v", "0 of 1")), HasSubstr("which is not known"));
-  EXPECT_THAT(complaint_after(metadata("ratoon.format", 2)), HasSubstr("__metadata__ has a number"));
+  EXPECT_THAT(complaint_after(metadata("ratoon.format", 2)), HasSubstr("__metadata__: a number is not"));
 }
 
 TEST(PackHeader, BoxesMustHoldTheirTensors) {
@@ -201,7 +201,7 @@ TEST(PackHeader, DataOfOursBeginsWhereAPageDoes) {
   const std::string text = json_of(made.header).dump();
   const std::string unpadded = with_length(text.size(), text);
   EXPECT_THAT(complaint_about(unpadded, unpadded.size() + made.layout.data_bytes),
-              HasSubstr("its data begins at"));
+              HasSubstr("the data begins at"));
   EXPECT_TRUE(decode_foreign_header(unpadded, unpadded.size() + made.layout.data_bytes));
 }
 
@@ -246,7 +246,7 @@ TEST(ForeignHeader, RangesLeaveNoHoleAndFitTheirShapes) {
   EXPECT_THAT(two("0,4", "3,7", 7), HasSubstr("tensor 'b' begins at 3"));
   EXPECT_THAT(two("0,4", "0,4", 4), HasSubstr("tensor 'b' begins at 0"));
   EXPECT_THAT(two("1,5", "5,9", 9), HasSubstr("tensor 'a' begins at 1, and the tensor before it ends at 0"));
-  EXPECT_THAT(two("0,4", "4,8", 9), HasSubstr("its tensors end at 8, and its data at 9"));
+  EXPECT_THAT(two("0,4", "4,8", 9), HasSubstr("the tensors end at 8, and the data at 9"));
   EXPECT_THAT(two("0,4", "8,4", 8), HasSubstr("has data_offsets from 8 to 4, which do not match"));
   EXPECT_THAT(two("0,4", "4,7", 7),
               HasSubstr("tensor 'b' of type U8 and shape 4 has data_offsets from 4 to 7"));
@@ -289,31 +289,31 @@ TEST(ForeignHeader, EntriesHaveTheirThreeKeysAndNoOther) {
   EXPECT_EQ(one(R"({"dtype":"U8","shape":[1],"data_offsets":[0,1]})"), "");
   EXPECT_EQ(one(R"({"data_offsets":[0,1],"shape":[1],"dtype":"U8"})"), "");
   const std::pair<const char*, const char*> wrong[] = {
-      {R"({"dtype":"U8","shape":[1]})", "tensor 'a' lacks its dtype, shape or data_offsets"},
-      {R"({"shape":[1],"data_offsets":[0,1]})", "lacks its dtype"},
-      {R"({"dtype":"U8","data_offsets":[0,1]})", "lacks its dtype"},
-      {"{}", "lacks its dtype"},
-      {R"({"dtype":"U8","shape":[1],"data_offsets":[0,1],"strides":[1]})", "has a key 'strides'"},
-      {R"({"dtype":"U8","shape":[1],"shape":[1],"data_offsets":[0,1]})", "has its shape twice"},
-      {R"({"dtype":"U8","shape":[1],"data_offsets":[0,1,2]})", "data_offsets that are not two numbers"},
-      {R"({"dtype":"U8","shape":[1],"data_offsets":[1]})", "data_offsets that are not two numbers"},
-      {R"({"dtype":"U8","shape":[-1],"data_offsets":[0,1]})", "a number below zero"},
-      {R"({"dtype":"U8","shape":[1.0],"data_offsets":[0,1]})", "a number that is not whole"},
-      {R"({"dtype":"U8","shape":[01],"data_offsets":[0,1]})", "a number that is not whole"},
-      {R"({"dtype":"U8","shape":[1e0],"data_offsets":[0,1]})", "a number that is not whole"},
-      {R"({"dtype":"U8","shape":[18446744073709551616],"data_offsets":[0,1]})", "a number that is not whole"},
-      {R"({"dtype":"U8","shape":["1"],"data_offsets":[0,1]})", "a text where none is allowed"},
-      {R"({"dtype":"U8","shape":"1","data_offsets":[0,1]})", "a text where none is allowed"},
-      {R"({"dtype":["U8"],"shape":[1],"data_offsets":[0,1]})", "a list where none is allowed"},
-      {R"({"dtype":"U8","shape":[[1]],"data_offsets":[0,1]})", "a list where none is allowed"},
-      {R"({"dtype":"U8","shape":1,"data_offsets":[0,1]})", "a number where none is allowed"},
-      {R"({"dtype":"U8","shape":{},"data_offsets":[0,1]})", "an object where none is allowed"},
-      {R"({"dtype":"U8","shape":[{}],"data_offsets":[0,1]})", "an object where none is allowed"},
+      {R"({"dtype":"U8","shape":[1]})", "tensor 'a': the dtype, shape or data_offsets are missing"},
+      {R"({"shape":[1],"data_offsets":[0,1]})", "the dtype, shape"},
+      {R"({"dtype":"U8","data_offsets":[0,1]})", "the dtype, shape"},
+      {"{}", "the dtype, shape"},
+      {R"({"dtype":"U8","shape":[1],"data_offsets":[0,1],"strides":[1]})", "'strides' belongs to no tensor"},
+      {R"({"dtype":"U8","shape":[1],"shape":[1],"data_offsets":[0,1]})", "the key shape appears twice"},
+      {R"({"dtype":"U8","shape":[1],"data_offsets":[0,1,2]})", "data_offsets are not two numbers"},
+      {R"({"dtype":"U8","shape":[1],"data_offsets":[1]})", "data_offsets are not two numbers"},
+      {R"({"dtype":"U8","shape":[-1],"data_offsets":[0,1]})", "a number is below zero"},
+      {R"({"dtype":"U8","shape":[1.0],"data_offsets":[0,1]})", "a number is not whole"},
+      {R"({"dtype":"U8","shape":[01],"data_offsets":[0,1]})", "a number is not whole"},
+      {R"({"dtype":"U8","shape":[1e0],"data_offsets":[0,1]})", "a number is not whole"},
+      {R"({"dtype":"U8","shape":[18446744073709551616],"data_offsets":[0,1]})", "a number is not whole"},
+      {R"({"dtype":"U8","shape":["1"],"data_offsets":[0,1]})", "a text is not allowed"},
+      {R"({"dtype":"U8","shape":"1","data_offsets":[0,1]})", "a text is not allowed"},
+      {R"({"dtype":["U8"],"shape":[1],"data_offsets":[0,1]})", "a list is not allowed"},
+      {R"({"dtype":"U8","shape":[[1]],"data_offsets":[0,1]})", "a list is not allowed"},
+      {R"({"dtype":"U8","shape":1,"data_offsets":[0,1]})", "a number is not allowed"},
+      {R"({"dtype":"U8","shape":{},"data_offsets":[0,1]})", "an object is not allowed"},
+      {R"({"dtype":"U8","shape":[{}],"data_offsets":[0,1]})", "an object is not allowed"},
       {R"({"dtype":null,"shape":[1],"data_offsets":[0,1]})", "a null"},
       {R"({"dtype":"U8","shape":[true],"data_offsets":[0,1]})", "a true or false"},
-      {"3", "a number where none is allowed"},
-      {"[]", "a list where none is allowed"},
-      {R"("text")", "a text where none is allowed"},
+      {"3", "a number is not allowed"},
+      {"[]", "a list is not allowed"},
+      {R"("text")", "a text is not allowed"},
   };
   for (const auto& [body, complaint] : wrong) EXPECT_THAT(one(body), HasSubstr(complaint)) << body;
   std::string many = "1";

@@ -114,7 +114,7 @@ TEST(PackLayout, RefusesWhatAFileCannotHold) {
   EXPECT_THAT(complaint_of({{"a", kUint8, {0, kHuge, 4}}}), HasSubstr("cannot hold the shape"));
   EXPECT_THAT(complaint_of({{"a", kFloat64, {kHuge}}}), HasSubstr("cannot hold the shape"));
   EXPECT_THAT(complaint_of({{"a", kUint8, {kHuge}}, {"b", kUint8, {kHuge}}}), HasSubstr("tensor 'b'"));
-  EXPECT_THAT(complaint_of({{"a", kUint8, TensorShape(65, 1)}}), HasSubstr("it has 65 dimensions"));
+  EXPECT_THAT(complaint_of({{"a", kUint8, TensorShape(65, 1)}}), HasSubstr("found 65 dimensions"));
   EXPECT_EQ(complaint_of({{"a", kUint8, TensorShape(64, 1)}}), "");
   EXPECT_EQ(complaint_of({{"a", kUint8, {0, kHuge}}}), "");
 }

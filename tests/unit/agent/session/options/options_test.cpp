@@ -304,8 +304,8 @@ TEST_F(OptionsTest, AreRefusedWithASentence) {
       {{"--stores", "s3://abc/b,s3://abc/b"}, "--stores names 's3://abc/b' twice"},
       {{"--overwrite", "yes"}, "--overwrite must be true or false, found 'yes'"},
       {{"--latest-name", "latest{"},
-       "--latest-name: the name pattern 'latest{' has a brace that stands alone: write placeholders as "
-       "{rank}"},
+       "--latest-name: the name pattern 'latest{' cannot be used: a brace stands alone, but placeholders are "
+       "written as {rank}"},
       {{"--staging-slots", "17"}, "--staging-slots must be at most 16"},
       {{"--staging-memory-mib", "18446744073709551615"},
        "--staging-memory-mib must be at most 1099511627776"},
