@@ -52,7 +52,7 @@ struct RunPosition {
 // decimal form is written as "1/3ep".
 [[nodiscard]] std::string text_of(const Amount& amount);
 
-// Returns the position counted in `unit`. For epochs this function counts samples, because a fraction of an
+// Returns the position counted in `unit`. For epochs, count_of() counts samples, because a fraction of an
 // epoch is not exact.
 [[nodiscard]] std::uint64_t count_of(const RunPosition& position, CountedIn unit);
 

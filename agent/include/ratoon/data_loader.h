@@ -48,8 +48,8 @@ struct LoaderOptions {
   // fetch them.
   std::uint32_t expect_batches = 16;
 
-  // Changes (augments) a sample after it was read. Several threads call this function at once. The function
-  // draws its random numbers from its second argument.
+  // Changes (augments) a sample after it was read. Several threads call `augment` at once; it draws its
+  // random numbers from its second argument.
   std::function<void(Sample&, SampleRandom&)> augment{};
   std::string purpose = "augment";  // part of the random key: another purpose draws other numbers
 

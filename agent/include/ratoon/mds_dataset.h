@@ -52,17 +52,17 @@ struct MdsOptions {
   std::uint32_t fetch_threads = 4;  // threads that fetch, unpack and check shards before they are read
 
   // ---- Options for local files.
-  // A shard's hashes are checked when a process opens it for the first time. Set this field to false only for
-  // folders that another program has checked. Lengths, offsets and the hashes of fetched shards are checked
-  // in any case.
+  // A shard's hashes are checked when a process opens it for the first time. Set verifies_local_files to
+  // false only for folders that another program has checked. Lengths, offsets and the hashes of fetched
+  // shards are checked in any case.
   bool verifies_local_files = true;
   // Whether shards are mapped into memory. If another process truncates a mapped file, or if the disk cannot
-  // read it, the process ends with SIGBUS, and no program can prevent that. Set this to false if files may
-  // change or a network volume may be lost: shards are then read into memory.
+  // read it, the process ends with SIGBUS, and no program can prevent that. Set maps_files to false, so that
+  // shards are read into memory, if files may change or a network volume may be lost.
   bool maps_files = true;
-  // The limit for shards in memory, unpacked or read. Above the limit, shards are released: first shards that
-  // are not expected, the least recently used first. While a compressed shard is fetched into a cache, each
-  // thread also needs memory for its compressed and unpacked bytes, which is not counted.
+  // The limit for shards in memory, unpacked or read. Above the limit, shards are released: first shards
+  // without a hint of expect(), the least recently used first. While a compressed shard is fetched into a
+  // cache, each thread also needs memory for its compressed and unpacked bytes, which is not counted.
   std::uint64_t memory_bytes_max = std::uint64_t{2} << 30;
 };
 
@@ -85,9 +85,9 @@ class MdsDataset final : public Dataset {
   [[nodiscard]] std::string digest() const override;
   void read(std::uint64_t id, Sample& into) const override;
   [[nodiscard]] std::vector<std::uint64_t> shard_sizes() const override;
-  // Starts to fetch, unpack and check the shards of these samples, in their order, after shards expected
-  // before, within the memory limit. Expected shards are released and evicted last, beginning with the shard
-  // that was expected latest.
+  // Starts to fetch, unpack and check the shards of the samples `ids`, in this order and after the shards of
+  // earlier calls, within the memory limit. Expected shards are released and evicted last, beginning with the
+  // shard that was expected latest.
   void expect(std::span<const std::uint64_t> ids) const override;
   // Withdraws the hint of expect(): a shard that is no longer expected is not fetched, and is released or
   // evicted first.

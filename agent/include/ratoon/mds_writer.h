@@ -40,7 +40,7 @@ struct MdsWriterOptions {
   // The kinds of hashes of every file that the index stores. MdsDataset checks all hashes; MosaicML Streaming
   // checks the one hash that its user selects.
   std::vector<std::string> hashes{};
-  // A shard ends before the sample that would exceed this limit. 0 makes one shard; the maximum is 2^32-1.
+  // A shard ends before the sample that would exceed the limit. 0 makes one shard; the maximum is 2^32-1.
   std::uint64_t size_limit_bytes = std::uint64_t{1} << 26;
 };
 

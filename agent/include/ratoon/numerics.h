@@ -28,7 +28,7 @@ struct Numerics {
   friend bool operator==(const Numerics&, const Numerics&) = default;
 };
 
-// Ratoon calls all these functions on the thread that runs the training function.
+// Ratoon calls the functions of a NumericsHook on the thread that runs the training function.
 struct NumericsHook {
   // Pins the settings: called once, before the first call of the training function. Throws a Failure if a
   // setting cannot be pinned.
@@ -40,7 +40,7 @@ struct NumericsHook {
   std::function<Numerics()> now{};
 };
 
-// Call this function before train(). If attach_numerics() is called several times, the last hook is used.
+// Call attach_numerics() before train(). If attach_numerics() is called several times, the last hook is used.
 void attach_numerics(NumericsHook hook);
 
 }  // namespace ratoon

@@ -156,8 +156,8 @@ class Session {
   // leave the loop after the same step, because the last checkpoint needs all of them.
   //
   // The run is complete when the loop over steps() ends by itself. If the function leaves the loop early and
-  // returns after the world changed, Ratoon calls the function again. If the process was told to leave, it
-  // exits as ordered. If the loop was left early for another reason, the process ends with exit code 82.
+  // returns, Ratoon calls it again after a change of the world, exits as ordered if the process was told to
+  // leave, and in all other cases ends the process with exit code 82.
   //
   // A checkpoint is refused if its names are not exactly the tracked names, because an object without a saved
   // state would start anew beside objects that resume.
@@ -168,7 +168,7 @@ class Session {
 
   // Sets the stream whose epochs and samples are counted: a ratoon::Stream, or a type with its cursor() and
   // epoch_slots(). If the type has batches(), they are counted too, for steps that accumulate gradients over
-  // several batches. The stream must outlive the loop. Call this function before steps().
+  // several batches. The stream must outlive the loop. Call follow() before steps().
   template <class Counted>
     requires(requires(const Counted& stream) {
       { stream.cursor() } -> std::convertible_to<std::uint64_t>;
@@ -204,7 +204,7 @@ class Session {
 
   // Replaces each number by its sum over all ranks, with the same bits on all ranks. All ranks make the same
   // calls of sum(), in the same order, with equally many numbers; a rank with nothing to add passes zeros.
-  // The call waits for the other ranks without a time limit. Use sum() for counts, losses and measures, in a
+  // sum() waits for the other ranks without a time limit. Use sum() for counts, losses and measures, in a
   // step, at the end of an epoch or in a validation; for gradients use average_gradients().
   //   std::array<double, 2> counts{right, all};
   //   session.sum(counts);
@@ -258,7 +258,7 @@ class Session {
   class PhaseScope;
   [[nodiscard]] PhaseScope in(Phase phase);
   // Reports that the current step takes longer than others but does not hang: its time is measured anew from
-  // this call. Call this function for work other than validation (docs/train/hangs.md).
+  // this call on. Call still_alive() for work other than validation (docs/train/hangs.md).
   void still_alive();
 
   [[nodiscard]] std::uint64_t attempt() const;
@@ -313,10 +313,10 @@ class Session {
   //   while (!work.is_done_within(10ms)) session.check();           // instead of waiting without an end
   //   session.agree(reduced_with_or(session.requests()));           // once a step, on every rank
 
-  // Call this function if an exception that is not Ratoon's ends the loop, for example from a collective of
-  // the program. If a lost process may be the cause, explain() waits for the report of that loss, which may
-  // come later. If the world changed or this process was told to leave, the attempt ends as in check().
-  // explain() returns only if the program itself is at fault. The message begins with `ended_by`:
+  // Call explain() if an exception that is not Ratoon's ends the loop, for example from a collective of the
+  // program. If a lost process may be the cause, explain() waits for the report of that loss, which may come
+  // later. If the world changed or this process was told to leave, the attempt ends as in check(). explain()
+  // returns only if the program itself is at fault. The message begins with `ended_by`:
   //   session.explain(std::string("the program threw ") + error.what(), is_error_of_network(error));
   void explain(const std::string& ended_by, bool may_be_loss);
   // A world of one process has no rendezvous: port 0 and no descriptor.
@@ -345,7 +345,7 @@ class Session {
   // functions are called in the order in which they were added, until the attempt ends.
   void before_saves(std::function<void()> check);
   // Adds a function that is called only for saves that all ranks make in this step, so `check` may wait for
-  // the other ranks. The function is not called for the save of complete(), which a rank may make alone.
+  // the other ranks. `check` is not called for the save of complete(), which a rank may make alone.
   void before_saves_of_all(std::function<void()> check);
   // Returns this attempt's single object of type T, and creates it at the first call. The object is destroyed
   // after the training function has returned or thrown, before the session is destroyed.

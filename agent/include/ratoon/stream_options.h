@@ -34,9 +34,9 @@ enum class SampleOrder {
   kTorch,    // the order of PyTorch's DistributedSampler (ratoon/torch_stream.h makes such options)
 };
 
-// The settings of a run that began in Python. These settings do not depend on the world size of the run in
-// Ratoon. Step by step, the stream's slots are the batches of the Python run; the share of Python's rank r
-// comes before that of rank r + 1.
+// The settings of a run that began in Python, which do not depend on the world size of the run in Ratoon.
+// Step by step, the stream's slots are the batches of the Python run; the share of Python's rank r comes
+// before that of rank r + 1.
 struct TorchOrder {
   std::uint32_t world_size = 1;
   std::uint64_t batch_size = 1;  // of each rank

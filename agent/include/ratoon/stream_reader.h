@@ -78,7 +78,7 @@ class StreamReader {
   [[nodiscard]] std::uint64_t source_samples(std::uint32_t source) const;
   [[nodiscard]] std::uint64_t seed() const;
   [[nodiscard]] std::uint64_t epoch_slots() const;
-  // Whether both readers have the same plan: no change of it and no load came between their creations.
+  // Whether both readers have the same plan: the plan was not changed or loaded between their creations.
   [[nodiscard]] bool is_same_plan(const StreamReader& other) const { return plan_ == other.plan_; }
 
  private:

@@ -1,5 +1,5 @@
 // TorchGenerator and torch_randperm: the random numbers and permutations that PyTorch makes on the CPU, bit
-// for bit and without LibTorch. With these numbers, a run that began in Python continues in the same order.
+// for bit and without LibTorch. With PyTorch's numbers, a run begun in Python continues in the same order.
 //
 //   ratoon::TorchGenerator generator(17);  // torch.Generator().manual_seed(17)
 //   const ratoon::IndexList order = ratoon::torch_randperm(60000, generator);

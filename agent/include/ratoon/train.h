@@ -20,7 +20,7 @@ namespace ratoon {
 
 // Calls `function` once per attempt until the run reaches its end, and returns the process's exit code. If
 // the function returns earlier, the run is not complete: see Session::steps(). Nothing is started or printed
-// before this call. train() prints any exception other than Interrupted and Failure; the exit code is then 1.
+// before train(). train() prints any exception other than Interrupted and Failure; the exit code is then 1.
 [[nodiscard]] int train(Result<Options> options, const std::function<void(Session&)>& function);
 
 }  // namespace ratoon

@@ -39,11 +39,11 @@ class UnauthenticatedClients {
   // Whether another connection may be accepted now; if not, may_accept_at() says when to check again.
   [[nodiscard]] bool may_accept(Timestamp now);
   [[nodiscard]] Timestamp may_accept_at(Timestamp now) const;
-  // Call this function after may_accept(). `from` is the client's address, as any text. Returns the
-  // connection that must be closed to make room.
+  // Call add() after may_accept(). `from` is the client's address, as any text. Returns the connection that
+  // must be closed to make room.
   [[nodiscard]] std::optional<Id> add(Id id, Timestamp now, const std::string& from = "");
   [[nodiscard]] bool contains(Id id) const { return came_.contains(id); }
-  // Call this function before reading from the connection. Returns false if the client sends in too many
+  // Call note_read() before reading from the connection. Returns false if the client sends in too many
   // parts.
   [[nodiscard]] bool note_read(Id id);
   void prove(Id id);

@@ -13,8 +13,8 @@ namespace ratoon {
 // Options of Session::average_gradients(), which computes the mean.
 struct Averaging {
   // The number of samples behind this rank's gradients, if ranks have unequal numbers: each rank is weighted
-  // by its own number. Set this number on all ranks or on none. A rank without samples in this step also
-  // calls average_gradients(), with 0.
+  // by its own number. Set `samples` on all ranks or on none. A rank without samples in this step also calls
+  // average_gradients(), with 0.
   std::optional<std::uint64_t> samples{};
   // The last backward() of the step, which computes each gradient once. Averaging runs during backward().
   std::function<void()> backward{};

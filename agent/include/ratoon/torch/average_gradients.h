@@ -70,7 +70,7 @@ struct Modules {
 
 }  // namespace torch
 
-// Session::average_gradients() calls these functions.
+// Session::average_gradients() calls the functions below.
 void average_gradients_of(Session& session, ::torch::nn::Module& module, const Averaging& how);
 void average_gradients_of(Session& session, const torch::Modules& modules, const Averaging& how);
 

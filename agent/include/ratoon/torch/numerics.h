@@ -4,7 +4,7 @@
 //   ./trainer --deterministic --save-folder checkpoints --run-name first
 //
 // --deterministic pins deterministic algorithms (an operation that has none throws), the number of threads
-// with which the run began, and AVX2 if the processor has it. To pin these settings, Ratoon sets
+// with which the run began, and AVX2 if the processor has it. To pin the settings, Ratoon sets
 // ATEN_CPU_CAPABILITY, MKL_CBWR, ONEDNN_MAX_CPU_ISA and CUBLAS_WORKSPACE_CONFIG, unless they are set already.
 // LibTorch reads ATEN_CPU_CAPABILITY at its first computation: if the program creates tensors before train(),
 // set this variable in the process's environment.

@@ -13,8 +13,8 @@
 // batch's epoch. The first epoch after a resume is therefore the rest of the interrupted epoch. Each batch is
 // the rank's share of a batch of the stream. docs/train/torch_loader.md describes LibTorch's loader itself.
 //
-// Thread contract: only the thread that iterates. Copies share one position, because make_data_loader() takes
-// a copy.
+// Thread contract: only the thread that iterates may use the sampler. Copies share one position, because
+// make_data_loader() takes a copy.
 #pragma once
 
 #include <cstddef>

@@ -97,8 +97,8 @@ std::set<std::string> AtomicDirectory::cut_short() const {
   return names;
 }
 
-// Returns the directory of an interrupted save that has its final name and no link. Returns nothing if the
-// link names no directory: in that case find() has checked that no directory is finished.
+// Returns a directory that has its final name and no link, as an interrupted save leaves it. Returns nothing
+// if the link names no directory: in that case find() has checked that no directory is finished.
 std::optional<AtomicDirectory::Entry> AtomicDirectory::find_unlinked(const Entry& linked) const {
   std::vector<Entry> newer;
   if (linked.is_there) newer = finished();

@@ -212,8 +212,8 @@ Result<std::optional<InventoryEntry>> find_committed(Disk& disk, const Checkpoin
   if (sealed) {
     const std::string of = owner_of(sealed->manifest.packs);
     if (is_of_another_job(of, owner)) return of_another_job(disk.shown(manifest_path(id)), of, owner);
-    // Sync the manifest's name: the process that wrote it may not have done so yet, and this result is
-    // reported as durable.
+    // Sync the manifest's name: the process that wrote the manifest may not have synced the name yet, and the
+    // commit is reported as durable.
     if (auto synced = disk.sync_folder(kManifests); !synced) return synced.error();
     return std::optional(entry_of(id, std::move(sealed->digest), true));
   }

@@ -128,8 +128,8 @@ Result<bool> look_at(const Disk& disk, std::span<const CheckpointId> listed, Inv
   return true;
 }
 
-// Call this function after listing the manifests. A rollback writes its record before it moves manifests
-// aside, so a manifest that a rollback has moved always has its record here.
+// Call separate_given_up() after listing the manifests. A rollback writes its record before it moves
+// manifests aside, so a manifest that a rollback has moved always has its record here.
 Result<void> separate_given_up(const Disk& disk, Inventory& found) {
   auto rollbacks = rollbacks_in(disk);
   if (!rollbacks) return rollbacks.error();

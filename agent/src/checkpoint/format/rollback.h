@@ -43,8 +43,8 @@ inline constexpr std::size_t kRollbackBytesMax = 4096;
 // commits after the rollback.
 [[nodiscard]] bool is_given_up(const CheckpointId& id, std::span<const Rollback> in_force);
 
-// Returns the slot at which a stream continues after the checkpoint `resumed` is loaded: `cursor`, the slot
-// in that checkpoint, or a later slot if rollbacks newer than `resumed` skip samples.
+// Returns the slot at which a stream continues after the checkpoint `resumed` is loaded, which is `cursor`,
+// the slot in that checkpoint, or a later slot if rollbacks newer than `resumed` skip samples.
 [[nodiscard]] std::uint64_t slot_after(const CheckpointId& resumed, std::uint64_t cursor,
                                        std::span<const Rollback> in_force);
 

@@ -11,7 +11,7 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-// Values may be shared, so that a small file can expand to large data; these limits bound the data.
+// Values may be shared, so that a small file can expand to large data; the limits below bound the data.
 constexpr std::size_t kDepthMax = 64;
 constexpr std::size_t kVisitsMax = std::size_t{1} << 22;
 constexpr std::size_t kLeavesMax = std::size_t{1} << 20;

@@ -52,7 +52,7 @@ Result<void> write_tensor(const TensorSource& tensor, std::uint64_t size_bytes, 
   if (auto written = tensor.write(bounded); !written) return written;
   if (bounded.left_bytes() == 0) return {};
   return Error(ErrorKind::kInvalid, "the source writes " + std::to_string(bounded.left_bytes()) +
-                                        " bytes less than the tensor's " + std::to_string(size_bytes));
+                                        " bytes too few: the tensor has " + std::to_string(size_bytes));
 }
 
 }  // namespace

@@ -13,8 +13,8 @@
 namespace ratoon::checkpoint {
 
 // Lists the ranks' files in a folder of packs or of receipts of one step. Files of other names are not
-// Ratoon's: they stay, and so does the folder. Returns an error if the folder cannot be listed, for example
-// because it is a link. Call this for all folders of a checkpoint before removing a file from any of them.
+// Ratoon's: they stay, and so does the folder. Returns an error if the folder cannot be listed, such as a
+// link. Call find_rank_files() for all folders of a checkpoint before removing a file from any of them.
 [[nodiscard]] Result<std::vector<std::string>> find_rank_files(const Disk& disk, const std::string& folder);
 // Removes the found files, if they still exist, and then the folder, if it is empty.
 [[nodiscard]] Result<void> remove_rank_files(Disk& disk, const std::string& folder,

@@ -43,7 +43,7 @@ struct KeptCheckpoint {
 [[nodiscard]] std::vector<CheckpointId> choose_retired(std::span<const KeptCheckpoint> newest_first,
                                                        const KeepRules& rules, Attempt own);
 
-// Returns the checkpoints that have a manifest in any of these folders, without reading the manifests.
+// Returns the checkpoints that have a manifest in any of `folders`, without reading the manifests.
 [[nodiscard]] Result<std::set<CheckpointId>> checkpoints_named_in(const Disk& disk,
                                                                   std::initializer_list<const char*> folders);
 // The checkpoints that were set aside because they are damaged, or because the run gave them up.
@@ -55,8 +55,8 @@ struct KeptCheckpoint {
                                      std::string_view mark);
 
 // Removes the files of checkpoints older than `before` that were never committed, except pinned ones, and
-// temporary files of older attempts. Call this function after `before` was committed, or when the disk is
-// full. After the call, a late writer of an older attempt cannot change the checkpoint from which a start
+// temporary files of older attempts. Call sweep_uncommitted() after `before` was committed, or when the disk
+// is full. After the call, a late writer of an older attempt cannot change the checkpoint from which a start
 // would resume. Within one attempt, no checkpoint older than `before` is committed after the call.
 [[nodiscard]] Result<void> sweep_uncommitted(Disk& disk, const CheckpointId& before);
 

@@ -257,7 +257,7 @@ Result<void> SavePipeline::wait_for_writer(Lock& lock, Timestamp since) {
                "every staging slot waits for a disk that refused a write: " + progress_.last_error);
 }
 
-// The writer calls this function, which makes a slot ready for the first save.
+// The writer calls prepare_one(), which makes a slot ready for the first save.
 bool SavePipeline::prepare_one(Lock& lock) {
   if (is_stopping_ || must_end_ || is_adding_ || prepared_bytes_ == 0) return false;
   std::optional<std::size_t> number;

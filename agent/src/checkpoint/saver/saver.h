@@ -30,7 +30,7 @@ class Saver {
                                           std::shared_ptr<const Clock> clock, const SaverOptions& options);
   Saver(Saver&&) = default;
   Saver& operator=(Saver&&) = delete;
-  // Writes staged packs first. If the disk hangs, leaves the thread running and sets was_abandoned().
+  // ~Saver() writes staged packs. If the disk hangs, leaves the thread running and sets was_abandoned().
   ~Saver();
 
   // Drops staged packs of older attempts that are not being written yet.
@@ -41,11 +41,11 @@ class Saver {
     return work_->save(step, tensors, run, ticket);
   }
   void prepare(std::uint64_t image_bytes) { work_->prepare(image_bytes); }
-  // Returns the progress of the saves. Without a thread, this call does all pending work first.
+  // Returns the progress of the saves. Without a thread, poll() does all pending work first.
   [[nodiscard]] SaveProgress poll();
   // See SaveProgress::votes.
   void ask_for_votes() { work_->ask_for_votes(); }
-  // Waits until all staged packs are written or given up. Returns false if time is over or the disk hangs.
+  // Waits until all staged packs are written or given up. Returns false after `at_most` or if the disk hangs.
   bool settle(Duration at_most);
 
   // Becomes true in the destructor if the thread still runs: the process must not destroy objects that the

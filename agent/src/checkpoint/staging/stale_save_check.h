@@ -21,7 +21,7 @@ class StaleSaveCheck {
   // in earlier saves.
   [[nodiscard]] bool is_stale(Step step, const PackLayout& layout, std::span<const Hash128> hashes);
 
-  // Call this when another attempt begins: the count of steps starts anew.
+  // Call forget() when another attempt begins: the count of steps starts anew.
   void forget() { seen_.clear(); }
 
  private:

@@ -34,7 +34,7 @@ class BatchPrefetcher {
   BatchPrefetcher(LoaderInput reading, Depth depth);
   ~BatchPrefetcher();
 
-  // After this call, take() returns batch number `first` of `loader_plan`, then the batches after it.
+  // After set_loader_plan(), take() returns batch number `first` of `loader_plan`, then the batches after it.
   void set_loader_plan(std::shared_ptr<LoaderPlan> loader_plan, std::uint64_t first);
 
   // Waits for the next batch. If the next batch failed, take() rethrows the failure, and the batch is made

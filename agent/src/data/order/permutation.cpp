@@ -14,8 +14,8 @@ constexpr std::uint64_t kFewSamples = std::uint64_t{1} << 16;
 constexpr int kRoundsOfFew = 24;
 constexpr int kRoundsOfMany = 12;
 
-// This number of lanes is large enough to hide the latency of each multiplication, and small enough that the
-// lanes' values nearly fit into the registers.
+// Eight lanes are enough to hide the latency of each multiplication, and few enough that the lanes' values
+// nearly fit into the registers.
 constexpr std::size_t kLanes = 8;
 
 // Computes the smallest r with r * r >= n, digit by digit: a floating-point root is off by one for large n.

@@ -18,7 +18,7 @@ namespace ratoon::checkpoint {
 
 // Alignment of file offsets, lengths and memory addresses that every disk accepts.
 inline constexpr std::uint64_t kDirectAlignment = 4096;
-// Smaller files do not repay two additional system calls and the trial.
+// With smaller files, direct writes save less than the trial and two additional system calls cost.
 inline constexpr std::uint64_t kDirectFileBytesMin = 16ULL << 20;
 
 class DirectWrites {
@@ -28,8 +28,8 @@ class DirectWrites {
       : folder_(std::move(folder)), pay_off_(known) {}
 
   [[nodiscard]] bool pay_off();
-  // Call this if the system refuses a direct write after the trial succeeded: later writes then go through
-  // the cache.
+  // Call end() if the system refuses a direct write after the trial succeeded: later writes go through the
+  // cache.
   void end();
 
  private:

@@ -34,7 +34,7 @@ std::optional<std::uint64_t> count_of(const Pickle& pickle, ValueId id) {
   return static_cast<std::uint64_t>(*number);
 }
 
-// Returns the numbers of a tuple of a few numbers that are not negative.
+// Returns the numbers of a tuple, which must have few numbers and none below 0.
 std::optional<TensorShape> counts_of(const Pickle& pickle, ValueId id) {
   const auto* tuple = tuple_of(pickle, id);
   if (tuple == nullptr || tuple->items.size() > kLengthsMax) return std::nullopt;

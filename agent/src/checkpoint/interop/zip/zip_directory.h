@@ -26,7 +26,7 @@ struct Directory {
 
 [[nodiscard]] Result<Directory> read_directory(std::span<const std::byte> file);
 
-// Returns the contents of the zip64 field among these extra fields, or nothing if there is no zip64 field.
+// Returns the contents of the zip64 field in the extra fields `extra`, or nothing if there is no zip64 field.
 [[nodiscard]] Result<std::span<const std::byte>> find_extra_64(std::span<const std::byte> extra,
                                                                const std::string& name);
 

@@ -21,8 +21,8 @@ struct ZipRecord {
   std::uint32_t crc = 0;
 };
 
-// Returns the records in the order of their bytes; verifies no checksums. Returns kCorrupted if no correct
-// writer makes such a file, kInvalid if the file is intact but compressed, encrypted or in several parts.
+// Returns the records in the order of their bytes; verifies no checksums. Returns kCorrupted for a file that
+// no correct writer makes, kInvalid for an intact file that is compressed, encrypted or in several parts.
 [[nodiscard]] Result<std::vector<ZipRecord>> read_zip(std::span<const std::byte> file);
 
 // Reads the record once and compares its checksum with its bytes.

@@ -44,7 +44,7 @@ struct Mirrored {
 [[nodiscard]] Result<Mirrored> mirror_checkpoint(const Disk& from, const CheckpointId& id,
                                                  ObjectStoreDisk& to, const MirrorOptions& options);
 
-// Mirrors one rank's pack. Returns whether the pack had to be sent. This function is for worlds whose ranks
+// Mirrors one rank's pack. Returns whether the pack had to be sent. mirror_pack() is for worlds whose ranks
 // do not share a disk: each rank sends its own pack, with its receipt, and rank 0 commits in the store as it
 // would in a folder.
 [[nodiscard]] Result<bool> mirror_pack(const Disk& from, const CheckpointId& id, const PackRecord& record,

@@ -46,13 +46,13 @@ class MirrorWorker {
   MirrorWorker& operator=(const MirrorWorker&) = delete;
 
   void note_committed(const CheckpointId& id);
-  // Call this if the checkpoint that was noted last turned out to be damaged. If `id` is given, the worker
-  // sends checkpoint `id` to the store instead.
+  // Call go_back_to() if the checkpoint that was noted last turned out to be damaged. If `id` is given, the
+  // worker sends checkpoint `id` to the store instead.
   void go_back_to(const std::optional<CheckpointId>& id);
 
   // The newest checkpoint that this worker knows to be committed in the store.
   [[nodiscard]] std::optional<CheckpointId> durable() const;
-  // The checkpoints that are being copied or are next. Checkpoints in this list must stay at the source.
+  // The checkpoints that are being copied or are next. The source must keep these checkpoints.
   [[nodiscard]] std::set<CheckpointId> under_way() const;
   // Waits until checkpoint `id` or a newer checkpoint is in the store. Returns false if that takes longer
   // than `at_most`.

@@ -114,7 +114,7 @@ void StreamReader::fill_source(std::uint64_t first, std::span<Slot> slots) const
   }
 }
 
-// The draws of one source are consecutive in its order, wherever they are in the block. The code therefore
+// In the order of a source its draws are consecutive, wherever they are in the block. The code therefore
 // gathers the draws of a source, computes them together, and scatters the results.
 void StreamReader::fill_mixture(std::uint64_t first, std::span<Slot> slots) const {
   constexpr std::uint16_t kNone = 0xffff;

@@ -8,7 +8,7 @@
 
 namespace ratoon::data {
 
-// For lists of at least this size, PyTorch 2.6 and later draw 64 random bits per place.
+// For lists of at least kLargePermutation numbers, PyTorch 2.6 and later draw 64 random bits per place.
 inline constexpr std::uint64_t kLargePermutation = 214748364;  // floor((2^32 - 1) / 20)
 
 // Runs PyTorch's algorithm for sizes from kLargePermutation on, here for a list of any size.

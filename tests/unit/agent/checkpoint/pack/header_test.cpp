@@ -328,7 +328,7 @@ TEST(ForeignHeader, MetadataIsAtMostOneObjectOfTexts) {
        {R"({"__metadata__":3})", R"({"__metadata__":"x"})", R"({"__metadata__":[]})",
         R"({"__metadata__":{"a":1}})", R"({"__metadata__":{"a":{}}})", R"({"__metadata__":{"a":["b"]}})",
         R"({"__metadata__":{"a":null}})", R"({"__metadata__":{},"__metadata__":{}})"})
-    EXPECT_THAT(foreign_complaint(wrong, 0), HasSubstr("__metadata__ ")) << wrong;
+    EXPECT_THAT(foreign_complaint(wrong, 0), HasSubstr("__metadata__: ")) << wrong;
 }
 
 TEST(PackHeader, RepeatedMetadataIsRefused) {
