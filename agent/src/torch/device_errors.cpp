@@ -22,7 +22,7 @@ std::optional<devices::DeviceFault> fault_of(const std::exception& error) {
   return std::nullopt;
 }
 
-// The training function has thrown, so this process ends in any case, even if its device works.
+// The training function has thrown an exception, so this process ends in any case, even if its device works.
 std::optional<session::ErrorMeaning> explain(const std::exception& error) {
   const auto fault = fault_of(error);
   if (!fault) return std::nullopt;

@@ -3,13 +3,13 @@
 
 namespace ratoon {
 
-// The error alone decides, because no other fact about the device is known when the error is thrown. CUDA
-// counts the devices of a process once, when it starts. A device's files in /dev remain even if the device
-// fell off its bus. The kernel's log with the Xid events is not readable in most containers. A test kernel on
-// a broken device may never end, and this process ends anyway. device_for() of the next process detects
-// whether a device is missing.
+// Only the error decides, because no other fact about the device is known when the error is thrown. CUDA
+// counts the devices only once, when a process starts. A device's files in /dev remain even if the device
+// fell off its bus. The kernel's log, which has the Xid events, is not readable in most containers. A test
+// kernel on a broken device may never end, and this process ends anyway, so device_for() of the next process
+// detects whether a device is missing.
 //
-// After attach_device_errors(), a process that ends with an error of an accelerator explains the error.
+// If attach_device_errors() was called, a process that ends with an accelerator's error explains it.
 void attach_device_errors();
 
 }  // namespace ratoon

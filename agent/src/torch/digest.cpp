@@ -44,8 +44,8 @@ Result<std::string> digest(std::span<const NamedTensor> tensors) {
   DigestStream feed;
   feed.number(ordered.size());
   for (const auto* named : ordered) {
-    // Only one tensor at a time is copied: for a model on a GPU, host memory for its largest tensor is
-    // enough.
+    // Only one tensor at a time is copied, so for a model on a GPU the host needs memory for its largest
+    // tensor only.
     const auto tensor = bytes_of_copy(named->name, named->tensor);
     if (!tensor) return tensor.error().with_context("digest");
     feed.text(tensor->name);

@@ -37,8 +37,8 @@ void set_if_unset(const char* name, const char* value) {
   ::setenv(name, value, 0);
 }
 
-// AVX2 is the widest instruction set that machines of different age share. LibTorch chooses an instruction
-// set at its first computation and keeps it.
+// AVX2 is the widest instruction set that old and new machines share. LibTorch chooses an instruction set at
+// its first computation, and never changes it.
 void pin_cpu_instructions() {
   const bool is_said = std::getenv(kCapability) != nullptr;
   set_if_unset(kCapability, has_avx2() ? "avx2" : "default");

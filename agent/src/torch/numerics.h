@@ -1,11 +1,11 @@
-// Notes on which device the weights are: a checkpoint records the kind of device.
+// Notes on which kind of device the weights are, because each checkpoint records it.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 namespace ratoon {
 
-// Call note_device_of() for each module that is saved or loaded; the last call counts.
+// Call note_device_of() for each module that is saved or loaded; the last call decides.
 void note_device_of(const at::Tensor& weights);
 
 }  // namespace ratoon

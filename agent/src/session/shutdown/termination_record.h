@@ -1,5 +1,5 @@
-// Writes the completion record of a container. Kubernetes keeps the record in the pod's status, where the
-// operator finds it even if the operator was away when the process reported completion.
+// Writes the completion record of a container. Kubernetes keeps the record in the pod's status, where an
+// operator that was away finds it later.
 #pragma once
 
 #include <ratoon/options.h>
@@ -10,7 +10,7 @@
 namespace ratoon::session {
 
 // If the pod names no file for the record, does nothing. In a pod with several processes only the first
-// process writes the record. The launcher of these processes exits with 0 only if all of them have completed.
+// process writes the record. Those processes' launcher exits with 0 only if all of them have completed.
 [[nodiscard]] Result<void> write_termination_record(const MemberOptions& member,
                                                     const CompletionRecord& record);
 

@@ -48,7 +48,7 @@ Result<void> write_all(const UniqueFd& file, std::string_view text) {
   return {};
 }
 
-// Moves the file of an earlier run to NAME.old. If NAME.old exists, the file is of a start without saves.
+// Moves an earlier run's file to NAME.old. If NAME.old exists, removes the file: its start saved nothing.
 Result<void> begin_anew(const std::filesystem::path& path) {
   const std::filesystem::path old = path.string() + ".old";
   std::error_code code;

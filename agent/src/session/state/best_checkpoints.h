@@ -30,7 +30,7 @@ class BestCheckpoints {
   // or an empty text.
   [[nodiscard]] std::string note_call(std::string_view name, const KeepBest& how);
   // Notes a value of the current step. Returns whether the value is among the best values. A value that is
-  // not a finite number is never among the best values. Missing checkpoints are first removed from the lists.
+  // not a finite number is never among the best values. Missing checkpoints are removed from the lists first.
   using IsMissing = std::function<bool(const checkpoint::CheckpointId&)>;
   [[nodiscard]] bool note(std::string_view name, double value, const KeepBest& how,
                           const IsMissing& is_missing);
@@ -39,7 +39,7 @@ class BestCheckpoints {
 
   // Returns whether a value of the current step is among the best, so that the step is saved.
   [[nodiscard]] bool is_due() const { return !noted_.empty(); }
-  // Notes that the current step is saved as `id`. Returns the reason for a pin; empty if not is_due().
+  // Notes that the current step is saved as `id`. Returns the pin's reason; empty if not is_due().
   [[nodiscard]] std::string take(const checkpoint::CheckpointId& id);
 
   [[nodiscard]] const std::vector<checkpoint::BestOf>& lists() const { return lists_; }

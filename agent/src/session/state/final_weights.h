@@ -30,7 +30,7 @@ namespace ratoon::session {
 
 // The file is written from begin to end, and then closed (replacing_file.h). Tensors have the names that they
 // have in the checkpoint. Tensors that only another rank had are left out of the file. The metadata has the
-// run, the attempt and the step. Returns the number of tensors; for 0 tensors no file is created.
+// run, the attempt and the step. Returns the number of tensors; without tensors no file is created.
 using CreateFile = std::function<Result<std::unique_ptr<checkpoint::WriteFile>>()>;
 [[nodiscard]] Result<std::size_t> write_final_weights(checkpoint::CheckpointReader& reader,
                                                       const std::function<bool(std::string_view)>& is_weight,

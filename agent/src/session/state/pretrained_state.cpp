@@ -40,7 +40,7 @@ PretrainedState load_initial_state(const Options& options, const Assignment& ass
   const auto source = checkpoint::open_load_path(where, options.store_options, patiently);
   if (!source) fail_of(source.error(), where);
   const std::string shown = source->disk->shown(checkpoint::manifest_path(source->id));
-  // Each rank would choose the newest checkpoint itself, while the other run may save another checkpoint.
+  // Each rank would choose the newest checkpoint by itself, while the other run may save a newer one.
   if (assignment.world_size > 1 && !checkpoint::parse_load_path(where).id) {
     fail(ExitCode::kConfiguration, "--load-from '" + where +
                                        "' names a run, of which each rank could choose another checkpoint: "

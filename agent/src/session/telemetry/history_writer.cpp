@@ -20,7 +20,7 @@ void HistoryWriter::append(const history::Row& row) {
   if (!flushing_.joinable()) start_flushing();
 }
 
-// If the system starts no thread, rows wait for the next save, and the next row tries again.
+// If the system starts no thread, the rows wait for the next save, and the next row tries again.
 void HistoryWriter::start_flushing() {
   try {
     flushing_ = std::jthread([this](const std::stop_token& stop) { flush_until_stopped(stop); });

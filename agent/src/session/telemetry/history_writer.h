@@ -1,6 +1,6 @@
 // HistoryWriter: writes the history of one attempt to the disk. The file is created with the first row. A
 // separate thread writes the gathered rows each second, and the saver's thread syncs them before a commit. An
-// error is kept until take_event() returns it.
+// error is kept until take_event() has returned it.
 //
 // Thread contract: one thread calls append() and take_event(), and never waits for a disk; any thread calls
 // the other functions. `sampled` is called by the writer's own thread.
@@ -22,7 +22,7 @@ namespace ratoon::session {
 
 class HistoryWriter {
  public:
-  // Called each second by the writer's thread. `sampled` returns a row if one is due.
+  // The writer's thread calls it each second. `sampled` returns a row if one is due.
   using Sampled = std::function<std::optional<history::Row>()>;
   HistoryWriter(std::shared_ptr<checkpoint::Disk> disk, Attempt attempt,
                 const std::optional<history::HistoryPosition>& after, Sampled sampled = {})
@@ -32,9 +32,9 @@ class HistoryWriter {
   // Writes the gathered rows, and returns the position of the history's end, for the manifest. If this
   // attempt has no row yet, returns the end of the previous attempts' history.
   [[nodiscard]] std::optional<history::HistoryPosition> place();
-  // When sync() returns, written rows are durable, or take_event() returns the reason why not.
+  // When sync() returns, the written rows are durable, or take_event() returns the reason why they are not.
   void sync();
-  // After end(), `sampled` is not called again, and the gathered rows are in the file, where the next attempt
+  // After end(), `sampled` is not called again, and all gathered rows are in the file, where the next attempt
   // looks for them.
   void end();
   // Returns an error as a sentence, once; empty if there is no error.

@@ -32,7 +32,7 @@ inline constexpr std::size_t kParts = 8;
 // Returns a part's name in metrics and the history, such as "useful" or "save_stall".
 [[nodiscard]] std::string_view name_of(Part part);
 
-// The time of each part. Checkpoints and the history contain this value.
+// The time of each part. Each checkpoint and the history contain an Account.
 class Account {
  public:
   [[nodiscard]] Duration of(Part part) const { return parts_[static_cast<std::size_t>(part)]; }
@@ -54,15 +54,15 @@ class Ledger {
   explicit Ledger(Timestamp began, const Account& before = {});
 
   // From `at` on, time counts for `part`. If `at` is before the time of an earlier call, the time of that
-  // call is used, so counted time does not change.
+  // call is used, so time that was counted does not change.
   void enter(Part part, Timestamp at);
-  // Moves the time since `since`, or since the last enter() if that is later, to this part: a hang is
+  // Moves the time since `since`, or since the last enter() if that is later, to this part, because a hang is
   // detected only after a while.
   void reclassify(Part part, Timestamp since, Timestamp at);
 
   [[nodiscard]] Part part() const { return part_; }
-  // Returns the account up to `at`, including the current part. The total() of the result is at - began, plus
-  // the total before.
+  // Returns the account up to `at`, including the current part. The total() of the result is `at` minus the
+  // begin, plus the total() of the earlier attempts.
   [[nodiscard]] Account account(Timestamp at) const;
 
  private:
@@ -74,12 +74,12 @@ class Ledger {
 // Returns whether a step is useful or repeated: steps up to the newest step that was reached before a loss
 // are repeated. `step` is the number of steps in the weights when the part begins.
 [[nodiscard]] Part part_of_step(std::uint64_t step, std::uint64_t newest_step_before);
-// Returns the part for a validation after `step` steps. nullopt means that none was made before.
+// Returns the part for a validation after `step` steps; nullopt stands for no earlier validation.
 [[nodiscard]] Part part_of_validation(std::uint64_t step,
                                       std::optional<std::uint64_t> newest_validated_before);
 
-// Returns the time between the last record of earlier attempts and now, or 0 if the wall clock jumped
-// back.
+// Returns the time between the last record of earlier attempts and now, or 0 if the wall clock was set back
+// in between.
 [[nodiscard]] Duration downtime(WallTime last_word, WallTime now);
 
 }  // namespace ratoon::session

@@ -1,5 +1,5 @@
 // RankMeans computes means over all ranks of the values that each rank reports, weighted by samples. The sums
-// are reduced together with the control word and the gradients, so they need no collective of their own. A
+// are reduced together with the control word and the gradients, so they need no additional collective. A
 // digest shows whether all ranks report the same names. If the names differ, each rank keeps its own values.
 //
 //   means.report("loss", 0.25, 32);                     // on every rank
@@ -36,10 +36,10 @@ class RankMeans {
   };
 
   void report(std::string_view name, double value, std::uint64_t samples);
-  // Returns this rank's values since take(), as numbers to add to the numbers of other ranks.
+  // Returns the values that this rank reported since take(), as numbers to add to those of other ranks.
   [[nodiscard]] Numbers numbers() const;
-  // Returns the means from the sums over `world_size` ranks, and forgets the reported values. A world of one
-  // process has nothing to sum.
+  // Returns the means from the sums over `world_size` ranks, and forgets the reported values. In a world of
+  // one process there is nothing to sum.
   [[nodiscard]] std::vector<Mean> take(std::span<const float, kNumbers> sums, std::uint32_t world_size);
   [[nodiscard]] std::vector<Mean> take_own();
 

@@ -2,7 +2,7 @@
 // time.
 //
 // Reporting: the reports of rank 0 while a run is in progress: the bar, and the history on the disk.
-// Reporting never ends a training: a write error is reported once, and the rows are left out.
+// Reporting never ends a training: a write error is reported once, and rows are left out.
 //
 // Thread contract: the training thread. history() is used by the saver's thread, too.
 #pragma once
@@ -36,7 +36,7 @@ class Reporting {
     RunPosition position{};
     std::optional<history::HistoryPosition> history_after{};
     // Returns the ledger of the run's time so far. Ledger rows are written at an attempt's begin and end,
-    // with each save, and so often that a kill loses little. Other threads call it, too.
+    // with each save, and so often in between that a kill loses little. Other threads call `ledger`, too.
     std::function<std::optional<RunLedger>()> ledger{};
   };
   // `disk` is the run's folder; without a folder there is no history.
@@ -51,18 +51,18 @@ class Reporting {
   // Replaces the values that this rank reported in this step by the mean of all ranks.
   void replace(std::string_view name, double weighted_sum, double samples);
   void end_step(const RunPosition& position);
-  // Adds a row of another kind to the history.
+  // Adds a row to the history that is not a row of the ledger or of a step.
   void note(const history::Row& row) {
     if (history_) history_->append(row);
   }
   // Returns the expected remaining time, as the bar shows it.
   [[nodiscard]] Outlook outlook(const RunPosition& position) const;
   void show_durable(const RunPosition& durable) { bar_.show_durable(shown(durable)); }
-  // Removes the bar before a sentence is printed.
+  // Removes the progress bar before a sentence is printed.
   void make_room() { bar_.clear(); }
 
-  // Returns the end of the history for a checkpoint that is made now. The commit syncs the history up to this
-  // position before it writes the manifest.
+  // Returns the end of the history, for a checkpoint that is made now. The commit of that checkpoint syncs
+  // the history up to this end before it writes the manifest.
   [[nodiscard]] std::optional<history::HistoryPosition> history_place();
   [[nodiscard]] const std::shared_ptr<HistoryWriter>& history() const { return history_; }
 
@@ -72,7 +72,7 @@ class Reporting {
     double samples = 0;
   };
   void append_ledger();
-  // Returns a function that returns a row of the ledger if one is due. It runs on the history's thread.
+  // Returns a function that returns a row if one is due. It runs on the history's thread.
   [[nodiscard]] HistoryWriter::Sampled sampled_ledger() const;
   [[nodiscard]] std::uint64_t shown(const RunPosition& position) const;
 

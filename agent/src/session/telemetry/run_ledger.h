@@ -26,16 +26,16 @@ struct RunLedger {
   friend bool operator==(const RunLedger&, const RunLedger&) = default;
 };
 
-// Converts a RunLedger to a row of kind "ledger", and back. The result is nullopt for other rows, and for
-// rows of a version that counted differently.
+// Converts a RunLedger to a row of kind "ledger", and back. For other rows, and for rows of a version that
+// counted differently, the result is nullopt.
 [[nodiscard]] history::Row row_of(const RunLedger& ledger);
 [[nodiscard]] std::optional<RunLedger> ledger_of(const history::Row& row);
 
 // Returns the seconds of each part, with its name.
 [[nodiscard]] std::vector<std::pair<std::string_view, double>> seconds_of(const Account& account);
 
-// Returns the pause between two ledger rows. With this pause, at most a hundredth of an attempt counts in the
-// wrong part after a kill, and a long run does not fill its disk.
+// Returns the pause between two ledger rows. With this pause, a kill makes at most a hundredth of an attempt
+// count in the wrong part, and a long run does not fill its disk.
 [[nodiscard]] Duration pause_between_rows(Duration since_attempt_began);
 
 }  // namespace ratoon::session

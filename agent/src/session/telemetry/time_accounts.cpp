@@ -38,8 +38,8 @@ Part TimeAccounts::part_of(ProcessPhase phase, std::uint64_t step) const {
   return part_of_step(step, newest_step_);
 }
 
-// An interrupted validation does not count as made: making it again later is not a repetition. A validation
-// that waits for samples continues.
+// A validation that was interrupted does not count as made, so making it again later is not a repetition. If
+// a validation waits for samples, it goes on afterwards.
 void TimeAccounts::end_phase(ProcessPhase next) {
   const bool goes_on = next == ProcessPhase::kValidate || next == ProcessPhase::kData;
   if (phase_ == ProcessPhase::kValidate && !goes_on && next != ProcessPhase::kJoining)

@@ -32,17 +32,17 @@ class TimeAccounts {
   // `clock` must outlive this object.
   explicit TimeAccounts(const Clock& clock);
 
-  // From this call on this object counts the run's time, because rank 0 is this process. `last` is the newest
-  // record that any attempt left. If this process wrote that record, its count goes on.
+  // From this call on, this object counts the run's time, because this process is rank 0. `last` is the
+  // newest record that any attempt left. If this process wrote that record itself, the count goes on.
   void carry_over(const std::optional<LastRecord>& last, Attempt attempt);
 
   // From now on the training thread's time counts for `phase`. The weights contain `step` steps.
   void enter(ProcessPhase phase, std::uint64_t step);
-  // Call wait_for_members() while a world lacks members. The time counts as waiting for members until the
-  // next enter().
+  // Call wait_for_members() while a world lacks members. Until the next enter(), the time counts as waiting
+  // for members.
   void wait_for_members();
-  // Call note_hang() if the attempt ends because a rank hung. The time for which this process waited for that
-  // rank counts as lost.
+  // Call note_hang() if the attempt ends because a rank hung. The time for which this process waited for the
+  // hung rank counts as lost.
   void note_hang();
   void leave();
 

@@ -1,6 +1,6 @@
 // Keeps the memory of abandoned collectives alive. A thread of a process group may still write into a
 // collective's buffers after the world has changed. An abandoned sum ends within a moment in Ratoon's group,
-// but only at the timeout in the program's group. Until its end, the memory of a sum stays allocated here.
+// but only at the timeout in a program's group. The memory of a sum is kept here until the sum ends.
 #pragma once
 
 #include <functional>

@@ -86,7 +86,7 @@ void wait_until_stopped(Collective& collective) {
   }
 }
 
-// Returns false if the accelerator has a permanent error: its work never ends, so nothing is destroyed.
+// Returns false after a permanent error of the accelerator: its work never ends, so nothing is destroyed.
 bool is_over(const std::shared_ptr<Collective>& collective) {
   try {
     return !collective || collective->is_over();
@@ -116,7 +116,7 @@ Averager::Averager(Session& session) : session_(session) {
   session_.before_saves_of_all([this] { compare_weights(); });
 }
 
-// If the world changed or an exception is thrown, running sums may never end.
+// If the world has changed or an exception was thrown, the running sums may never end.
 Averager::~Averager() {
   if (!on_device_) return;
   try {
@@ -201,7 +201,7 @@ void Averager::connect(const NamedWeights& trained, c10::Device device) {
   device_ = device;
 }
 
-// Refuses to save weights that differ between ranks, because no world could resume from that checkpoint.
+// Refuses to save weights that differ between ranks, because no world could resume from such a checkpoint.
 void Averager::compare_weights() {
   if (!ranks_ || !ranks_->collective()) return;
   if (on_device_) finish_sums(session_, *on_device_);
@@ -223,8 +223,8 @@ void Averager::begin(std::size_t piece) {
     ranks_->collective()->begin_sum(sums);
 }
 
-// A program may compute on several streams, and one piece has gradients of all streams. Each stream therefore
-// waits for the gradients that the previous stream wrote.
+// A program may compute on several streams, and one piece may have gradients of all these streams. Each
+// stream therefore waits for the gradients that the stream before it wrote.
 void Averager::fill_one(std::size_t parameter) {
   if (on_device_) {
     const c10::Stream now = c10::impl::VirtualGuardImpl(device_.type()).getStream(device_);
@@ -260,15 +260,15 @@ void Averager::average_the_rest(BucketSchedule& schedule) {
   if (ranks_->collective()) finish_sums(session_, *ranks_->collective());
 }
 
-// Waits before weights may change: no update of weights may follow sums that can still be aborted.
+// Waits for the device before weights may change: no update may follow sums that can still be aborted.
 void Averager::wait_for_device(bool returns_early) {
   if (returns_early && !on_device_->error()) return;
   const auto waits = session_.in(Phase::kCollective);
   finish_sums(session_, *on_device_);
 }
 
-// Partly averaged gradients are not used: they may change until all sums have ended. Sums of the program's
-// group end at the group's timeout.
+// Gradients that are averaged only in part are not used, because they may change until all sums have ended.
+// Sums of the program's group end at the group's timeout.
 void Averager::give_up() {
   struct AbandonedWork {
     std::vector<std::shared_ptr<GradientBuckets>> buckets;
@@ -288,8 +288,8 @@ void Averager::give_up() {
   abort(work->device);
   if (!work->device) return;
   wait_until_stopped(*work->device);
-  // NCCL may destroy the remaining objects while the next attempt already uses the memory. Sums on the host
-  // may still write into the buckets.
+  // NCCL may destroy its remaining objects later, while the next attempt already uses the memory. Sums on the
+  // host may still write into the buckets, which are then kept.
   if (!work->host || work->host->has_stopped()) work->buckets.clear();
 }
 

@@ -19,7 +19,7 @@
 
 namespace ratoon {
 
-// For tests on one accelerator: if true, even a world of one process sums gradients.
+// If true, even a world of one process sums gradients, for tests on one accelerator.
 inline std::atomic<bool> averages_alone = false;
 
 class Averager {
@@ -30,7 +30,7 @@ class Averager {
   Averager& operator=(const Averager&) = delete;
 
   void use(c10::intrusive_ptr<c10d::Backend> group) { given_ = std::move(group); }
-  // `trained` is the same in each call for one model, or for several that are averaged together.
+  // `trained` is the same in each call for one model, or for several models that are averaged together.
   void average(const NamedWeights& trained, const Averaging& how);
 
  private:

@@ -21,21 +21,21 @@ class Collective {
  public:
   virtual ~Collective() = default;
 
-  // Begins to sum `piece` in place, after the operations that this thread has queued for it. If the sum
-  // cannot begin, error() returns the reason.
+  // The sum comes after the operations that this thread has queued for `piece`. If the sum cannot begin,
+  // error() returns the reason.
   virtual void begin_sum(const at::Tensor& piece) = 0;
-  // Operations that this thread queues on its current stream after this call run after the sums that were
-  // begun.
+  // Operations that this thread queues on its current stream after this call run after all sums that were
+  // begun before.
   virtual void queue_wait() = 0;
-  // Waits until all begun sums are complete, also on the device, or one sum has failed. Calls `look`, which
-  // may throw, each millisecond.
+  // Waits until all begun sums are complete, also on the device, or until one sum has failed. Each
+  // millisecond it calls `look`, which may throw.
   virtual void wait(const std::function<void()>& look) = 0;
   // Returns the error of the first failed sum: a rank was lost, or the library refused. Returns null if no
   // sum has failed so far.
   [[nodiscard]] virtual std::exception_ptr error() = 0;
 
-  // Call close() when all sums are complete and no others follow: it disconnects from the other ranks.
-  // Returns false if the other ranks do not answer in time; in that case call abort().
+  // Call close() when all sums are complete and no others follow, to disconnect from the other ranks. Returns
+  // false if the other ranks do not answer in time; in that case call abort().
   [[nodiscard]] virtual bool close() { return true; }
   // Starts to end running sums, and returns at once. The results of aborted sums are not valid. After
   // abort(), no sum may be begun.

@@ -8,7 +8,7 @@
 namespace ratoon {
 namespace {
 
-// Gloo adds the timeout to the present time. The sum, 64 bits of nanoseconds, lasts for 292 years.
+// Gloo adds the timeout to the present time. The sum of both, in 64 bits of nanoseconds, lasts for 292 years.
 constexpr std::chrono::milliseconds kNoLimit = std::chrono::hours(24 * 365 * 100);
 
 }  // namespace
@@ -23,9 +23,9 @@ c10::intrusive_ptr<c10d::Backend> connect_with_gloo(const c10::intrusive_ptr<c10
   return group;
 }
 
-// Gloo has no call that ends collectives. So end_collectives() starts a receive with a short timeout: when
-// that is over, Gloo closes all connections of the group, and waiting operations fail. Unlike a collective, a
-// receive needs none of the group's threads, which may all be waiting.
+// Gloo has no call that ends collectives. Therefore end_collectives() starts a receive with a short timeout:
+// when that timeout is over, Gloo closes all connections of the group, and waiting operations fail. A
+// receive, unlike a collective, needs none of the group's threads, which may all be waiting.
 void end_collectives(c10d::Backend& group) {
   if (group.getSize() == 1) return;
   const int peer = group.getRank() == 0 ? 1 : 0;

@@ -8,9 +8,9 @@
 
 namespace ratoon {
 
-// Blocks until all ranks are connected, or throws after `connect_timeout`. Collectives have no timeout: a
-// rank may arrive at a collective at any time, and a lost rank is detected by its connection or by the
-// session. `own_address` is the address at which other ranks reach this rank, because a pod's host name
+// Blocks until all ranks are connected, or throws after `connect_timeout`. Collectives have no timeout,
+// because a rank may arrive at a collective at any time, and a lost rank is detected by its connection or by
+// the session. `own_address` is the address at which other ranks reach this rank, because a pod's host name
 // cannot be resolved.
 [[nodiscard]] c10::intrusive_ptr<c10d::Backend> connect_with_gloo(
     const c10::intrusive_ptr<c10d::Store>& store, int rank, int world_size, const std::string& own_address,

@@ -44,13 +44,13 @@ void GroupCollective::begin_sum(const at::Tensor& piece) {
   }
 }
 
-// On the CPU the caller waits for the sums anyway, and the work's own wait() cannot be interrupted.
+// On the CPU the caller waits for the sums anyway, and the wait() of the work could not be interrupted.
 void GroupCollective::queue_wait() {
   for (const Sum& sum : sums_)
     if (!sum.piece.is_cpu()) sum.work->wait();
 }
 
-// A future for device work is complete as soon as the device's kernels are queued.
+// A future for work on a device is complete as soon as the kernels are queued on the device.
 bool GroupCollective::are_complete() const {
   return std::ranges::all_of(sums_,
                              [](const Sum& sum) { return sum.piece.is_cpu() || sum.work->isCompleted(); });

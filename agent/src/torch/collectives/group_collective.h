@@ -12,7 +12,7 @@ namespace ratoon {
 
 class GroupCollective final : public Collective {
  public:
-  // Ends the collectives of the group.
+  // End is a function that ends the collectives of a group.
   using End = std::function<void(c10d::Backend&)>;
 
   GroupCollective(c10::intrusive_ptr<c10d::Backend> group, End end)
@@ -38,7 +38,7 @@ class GroupCollective final : public Collective {
   c10::intrusive_ptr<c10d::Backend> group_;
   End end_;
   std::vector<Sum> sums_;
-  // Shared with the group's threads, which may complete a sum after this object is destroyed.
+  // The count is shared with the group's threads, which may complete a sum after this object is destroyed.
   std::shared_ptr<Count> count_ = make_count();
   static std::shared_ptr<Count> make_count();
 };

@@ -38,7 +38,7 @@ const Clock& system_clock() {
   return *clock;
 }
 
-// While a rank waits for other ranks, this class leaves an attempt that is over, and prints that the rank
+// While a rank waits for other ranks, WaitForRanks leaves an attempt that is over, and prints that the rank
 // waits.
 class WaitForRanks {
  public:
@@ -72,8 +72,8 @@ bool may_rejoin(const Session& session) {
   return ++resets <= kInARow;
 }
 
-// A collective fails when a rank is lost. The coordinator then reports that the world changed. If the
-// coordinator reports no change, only connections were reset, and all ranks join the next world together.
+// A collective fails when a rank is lost. The coordinator then reports a changed world. If the coordinator
+// reports no change, only connections were reset, and all ranks join the next world together.
 [[noreturn]] void wait_for_coordinator(const Session& session, const std::string& why) {
   constexpr auto kPatience = std::chrono::seconds(20);  // a longer wait may count as a hang
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
@@ -143,7 +143,7 @@ RankGroup::RankGroup(Session& session, const WeightsFingerprint& mark,
                      const c10::intrusive_ptr<c10d::Backend>& group)
     : session_(session) {
   const auto waits = session.in(Phase::kCollective);
-  // Nothing ends a collective of the program's group before the program's own timeout.
+  // Ratoon cannot end a collective of the program's group before the group's own timeout.
   collective_ = std::make_shared<GroupCollective>(group, [](c10d::Backend&) {});
   compare(exchange(mark.whole), mark);
 }
@@ -213,7 +213,7 @@ std::string RankGroup::describe_cause() const {
          "alone, which continues with rank 0's weights, and more processes after its next save";
 }
 
-// All ranks call this function together: all have compared the same fingerprints.
+// All ranks call this function together, because all have compared the same fingerprints.
 std::string RankGroup::name_difference(const WeightsFingerprint& own, std::size_t rank) const {
   const std::string mine(reinterpret_cast<const char*>(own.sums.data()),
                          own.sums.size() * sizeof own.sums[0]);

@@ -1,5 +1,5 @@
-// RankGroup connects the processes of an attempt over the host. With every kind of device, Gloo exchanges
-// small data: the control word of each step, and the data that connects accelerators.
+// RankGroup connects the processes of an attempt over the host. Gloo exchanges small data with every kind of
+// device: the control word of each step, and the data that connects accelerators.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ namespace ratoon {
 
 class RankGroup {
  public:
-  // Connects to all other ranks, waiting for the last. The `mark` of all ranks must be the same.
+  // Waits until all ranks are connected. All ranks must give the same `mark` (a fingerprint).
   RankGroup(Session& session, const WeightsFingerprint& mark);
-  // Creates a RankGroup over a group of the program whose ranks are connected.
+  // Creates a RankGroup over a process group of the program, whose ranks are connected already.
   RankGroup(Session& session, const WeightsFingerprint& mark, const c10::intrusive_ptr<c10d::Backend>& group);
 
   // Returns the group's Collective; null in a world of one process.
@@ -32,7 +32,7 @@ class RankGroup {
   void broadcast_from_first(std::span<std::uint8_t> bytes) const;
 
  private:
-  // Gives `own` to all ranks. Returns the data of all ranks, by rank.
+  // Sends `own` to all ranks. Returns the data of all ranks, in the order of ranks.
   [[nodiscard]] std::vector<std::string> exchange(const std::string& own) const;
   void compare(const std::vector<std::string>& marks, const WeightsFingerprint& own);
   [[nodiscard]] std::string describe_cause() const;
@@ -47,7 +47,7 @@ class RankGroup {
 void check_group_ranks(const Session& session, const c10d::Backend& group);
 
 // Waits until the sums are complete. Throws Interrupted if the world changed. If a sum failed, a rank may be
-// lost: the function then waits until the coordinator reports a changed world.
+// lost: finish_sums() then waits until the coordinator reports a changed world.
 void finish_sums(const Session& session, Collective& collective);
 
 }  // namespace ratoon

@@ -20,14 +20,14 @@
 namespace ratoon::torch {
 namespace {
 
-// How many bytes are read at once: the size of the host memory from which a device copies.
+// The number of bytes that are read at once: the size of the host memory from which a device copies.
 constexpr std::uint64_t kReadPieceBytes = 64 << 20;
 
 [[noreturn]] void refuse(const std::string& sentence) {
   throw Failure(static_cast<int>(ExitCode::kConfiguration), sentence);
 }
 
-// A column that is loaded.
+// Held describes a column that is loaded.
 struct Held {
   std::size_t number;
   const Column* column;
@@ -67,7 +67,7 @@ std::uint64_t free_bytes_of(const at::Device& device) {
   return allocator->getMemoryInfo(index).first;
 }
 
-// Reads one thread's part of the rows. In each column, a row goes to its place.
+// Reads the part of the rows that belongs to one thread. In each column, a row is written to its place.
 void read_rows(const Dataset& dataset, const std::vector<Held>& held, const std::vector<std::byte*>& places,
                std::uint64_t first, std::uint64_t begin, std::uint64_t end) {
   Sample sample;

@@ -10,7 +10,7 @@
 namespace ratoon::torch {
 namespace {
 
-// One pass of the loader, from one begin() to the next. All members of Pass count batches.
+// One pass of the loader, from one begin() to the next. All numbers in Pass count batches.
 struct Pass {
   StreamReader reader;      // with the plan at begin()
   std::uint64_t began = 0;  // trained before begin()
@@ -28,8 +28,8 @@ struct StreamSampler::LoopPosition {
     static_cast<void>(share_of({}, rank, world_size));  // throws if the rank does not exist
   }
 
-  // If the program gave no stream, the sampler's position is a stream that never moves and a number of
-  // batches, so that changing the position is cheap.
+  // If the program gave no stream, the sampler counts batches in a stream that it never moves, so that
+  // changing the position is cheap.
   struct Own {
     explicit Own(const StreamOptions& of) : options(of), stream(of) {}
     StreamOptions options;
@@ -62,8 +62,8 @@ void StreamSampler::LoopPosition::move_on(std::uint64_t batches) {
   }
 }
 
-// Throws if the position or the plan changed in the middle of an epoch: the loader's next batches would not
-// follow the batches that were trained.
+// Throws if the position or the plan of the stream changed in the middle of an epoch, because the loader's
+// next batches would not follow the batches that were trained.
 void StreamSampler::LoopPosition::check_pass() {
   const std::uint64_t now = iteration();
   const bool is_in_pass = now >= pass->seen && now <= pass->fetched;
@@ -74,7 +74,7 @@ void StreamSampler::LoopPosition::check_pass() {
   pass->seen = now;
 }
 
-// Without this error, a program that does not call advance() would train the same epoch again and again, like
+// Without the error, a program that does not call advance() would train the same epoch again and again, like
 // a PyTorch program without set_epoch().
 void StreamSampler::LoopPosition::check_was_trained() const {
   if (!pass || was_set || !pass->is_exhausted || iteration() != pass->began) return;
@@ -83,7 +83,7 @@ void StreamSampler::LoopPosition::check_was_trained() const {
                          "batch, or set_iteration() before the loader begins");
 }
 
-// LibTorch's loader cannot return an empty batch. All ranks throw this error before the epoch begins.
+// LibTorch's loader cannot return an empty batch. All ranks throw an error before the epoch begins.
 void StreamSampler::LoopPosition::check_no_share_is_empty(const Pass& next) const {
   for (const std::uint64_t number : {next.began, next.end - 1}) {
     const SlotRange batch = next.reader.batch(number);

@@ -15,7 +15,7 @@ struct NamedGenerator {
 };
 
 // Returns the CPU's generator as "generator:cpu", and the generator of each GPU in `devices`. The first GPU's
-// generator is "generator:cuda:0" also if the GPU has another number, because that number may differ on
+// generator is named "generator:cuda:0" even if the GPU has another number, because that number may differ on
 // another machine.
 [[nodiscard]] std::vector<NamedGenerator> default_generators(const std::vector<at::Device>& devices);
 

@@ -44,7 +44,7 @@ at::TensorOptions on_host(const at::Tensor& tensor) {
   return at::TensorOptions(tensor.scalar_type()).pinned_memory(tensor.is_cuda());
 }
 
-// Copies to and from a GPU are several times as fast with pinned host memory.
+// Copies to and from a GPU are several times as fast if the host's memory is pinned.
 at::Tensor from_gpu(const at::Tensor& tensor) {
   at::Tensor host = at::empty(tensor.sizes(), on_host(tensor));
   host.copy_(tensor.detach());

@@ -23,13 +23,13 @@ namespace {
 // digits, then one number per parameter, then the caller's numbers.
 constexpr std::int64_t kRequestBits = 32;
 constexpr std::int64_t kDigits = 6;
-// With so few bits, float sums of digits over 65,536 ranks, the maximum of a world, stay exact.
+// With digits of so few bits, float sums of them over 65,536 ranks, the maximum of a world, stay exact.
 constexpr std::uint64_t kDigitBits = 8;
 constexpr std::int64_t kHasSampleCount = kRequestBits;
 constexpr std::int64_t kFirstDigit = kHasSampleCount + 1;
 constexpr std::int64_t kFirstParameter = kFirstDigit + kDigits;
-// Sums of ones and of digits must stay exact, so control words always have this type, for gradients of any
-// type.
+// Control words always have this type, for gradients of any type, because sums of ones and of digits must
+// stay exact.
 constexpr at::ScalarType kControlType = at::kFloat;
 
 [[noreturn]] void fail(const std::string& sentence) {
@@ -51,7 +51,7 @@ GradientBuckets::GradientBuckets(std::vector<at::Tensor> parameters, std::size_t
   }
 }
 
-// The gradient must be no autograd view, because Optimizer::zero_grad() cannot detach_() a view.
+// The gradient must be no view of autograd, because Optimizer::zero_grad() cannot detach_() a view.
 at::Tensor GradientBuckets::view_of(std::size_t parameter, const at::Tensor& piece) const {
   const auto shape = parameters_[parameter].sizes();
   return at::empty({0}, piece.options())

@@ -2,10 +2,10 @@
 // buckets.
 //
 // GradientBuckets holds gradients in a few flat pieces of its own memory, in the order in which backward()
-// computes them, on the parameters' device. GradientBuckets owns this memory because an abandoned collective
-// may still write there; let_go() takes the parameters' gradients out of it. After averaging, the pieces are
-// the parameters' gradients. Half precision is summed in single precision, in separate flat pieces. A step
-// creates no new tensors, and on an accelerator it only queues kernels.
+// computes them, on the parameters' device. GradientBuckets owns the memory, because an abandoned collective
+// may still write there; let_go() takes the parameters' gradients out of it. After averaging, the parameters'
+// gradients are views of the pieces. Half precision is summed in single precision, in separate flat pieces. A
+// step creates no new tensors, and on an accelerator it only queues kernels.
 #pragma once
 
 #include <cstddef>
@@ -41,7 +41,7 @@ class GradientBuckets {
   }
   [[nodiscard]] const std::vector<at::Tensor>& parameters() const { return parameters_; }
   [[nodiscard]] std::vector<at::Tensor>& pieces() { return pieces_; }
-  // Returns the number of the piece with each parameter's gradient.
+  // Returns, for each parameter, the number of the piece that has its gradient.
   [[nodiscard]] std::vector<std::size_t> places() const;
 
   // Begins a step. With `samples`, this rank's gradients count as the mean of `samples` samples; without it,
@@ -49,18 +49,18 @@ class GradientBuckets {
   void begin(std::uint32_t world_size, std::optional<std::uint64_t> samples = std::nullopt);
   // Writes this rank's share of the mean of one gradient into its piece, on the current stream.
   void fill_one(std::size_t parameter);
-  // Writes all gradients of a piece that are not written yet.
+  // Writes all gradients of a piece that fill_one() has not written yet.
   void fill(std::size_t piece);
-  // Writes this rank's requests and the list of its gradients into the last piece. backward() must be over.
+  // Call it after backward(): writes this rank's requests and the list of its gradients into the last piece.
   void tell(std::uint32_t requests);
-  // Returns further numbers to sum, which the caller fills and reads.
+  // Returns further numbers to sum, which the caller writes before the sum and reads after it.
   [[nodiscard]] std::span<float> more();
   // Call finish() after all pieces were summed over all ranks: each gradient that any rank has becomes the
-  // mean over ranks. Returns the requests of all ranks combined. On an accelerator the sums may still run, if
-  // operations on the current stream are queued after them.
+  // mean over ranks. Returns the combined requests of all ranks. On an accelerator, sums may still run when
+  // finish() is called, if operations on the current stream are queued after them.
   [[nodiscard]] std::uint32_t finish();
 
-  // Unsets the gradients of parameters if they are in the pieces.
+  // If the gradients of parameters lie in the pieces, unsets the gradients.
   void let_go();
 
  private:

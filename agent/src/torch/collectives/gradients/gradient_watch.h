@@ -1,4 +1,4 @@
-// While a GradientWatch exists, it reports each parameter whose gradient a backward() has accumulated.
+// While a GradientWatch exists, it reports each parameter whose gradient a backward() call has accumulated.
 //
 //   const GradientWatch watch(parameters, [&](std::size_t parameter) { is_ready[parameter] = true; });
 //   loss.backward();

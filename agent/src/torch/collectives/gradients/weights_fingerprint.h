@@ -29,12 +29,12 @@ using NamedWeights = std::vector<std::pair<std::string, at::Tensor>>;
 // Returns the parameters that require gradients. Other parameters may differ between ranks: a rank may change
 // a frozen parameter, and each rank's batch norm has buffers from its own samples.
 [[nodiscard]] NamedWeights trained_weights(const ::torch::nn::Module& module);
-// Returns the same for several modules. The names begin with the number of the module: "1.layer.weight". A
-// parameter that two modules share is listed once.
+// Returns the parameters that require gradients, for several modules. The names begin with the number of the
+// module: "1.layer.weight". If two modules share a parameter, the parameter is listed once.
 [[nodiscard]] NamedWeights trained_weights(
     std::span<const std::reference_wrapper<::torch::nn::Module>> modules);
 
-// Throws Failure with exit code 82 for a parameter without values to compare.
+// If a parameter has no values to compare, throws Failure with exit code 82.
 [[nodiscard]] WeightsFingerprint fingerprint_weights(const NamedWeights& weights);
 
 }  // namespace ratoon

@@ -1,4 +1,4 @@
-// Maps accelerator kinds to the libraries that sum on them. A linked library registers itself.
+// Maps accelerator kinds to the libraries that sum on them. Each linked library registers itself.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct DeviceCollectivePlan {
   std::uint32_t world_size = 1;
   // Copies rank 0's bytes to all ranks, over the host.
   std::function<void(std::span<std::uint8_t>)> broadcast_from_first;
-  // Called each millisecond while a call waits for other ranks; it may throw.
+  // Called each millisecond while this process waits for other ranks; it may throw.
   std::function<void()> look;
 };
 

@@ -43,7 +43,7 @@ NcclNumbers numbers_of(at::ScalarType type) {
                     "average_gradients()");
 }
 
-// Polls `is_done`: first without pauses, for as long as a short sum takes, then with pauses that are short
+// Polls `is_done`: without pauses for as long as a short sum takes, and after that with pauses that are short
 // beside a long sum. Calls `look` each millisecond.
 void poll(const std::function<bool()>& is_done, const std::function<void()>& look) {
   constexpr auto kEager = std::chrono::microseconds(200);
@@ -63,8 +63,8 @@ void poll(const std::function<bool()>& is_done, const std::function<void()>& loo
 
 }  // namespace
 
-// Each attempt makes one collective. Most NCCL errors restart the process, because the network or only this
-// start may be the cause.
+// Each attempt makes one collective of this kind. After most NCCL errors the process starts again, because
+// the cause may be the network, or only this start.
 std::unique_ptr<Collective> make_nccl_collective(const DeviceCollectivePlan& plan) {
   const auto versions = nccl_versions();
   const auto fits = versions ? check_nccl(*versions) : versions.error();
@@ -114,7 +114,7 @@ void NcclCollective::wait_until_ready(const std::function<void()>& look) {
 }
 
 // A lost rank makes the sums of the other ranks fail. If NCCL refuses a call before the first sum, it would
-// refuse the call again.
+// refuse the same call again.
 void NcclCollective::note_error(const NcclError& error) {
   if (error.is_refusal() && !has_completed_) refuse(error);
   if (!error_) error_ = std::current_exception();
@@ -171,7 +171,7 @@ void NcclCollective::abort() {
   });
 }
 
-// Whether a sum that was just being begun was queued is known only after NCCL has aborted.
+// If NCCL is aborted while a sum is being begun, it is known only afterwards whether the sum was queued.
 bool NcclCollective::has_stopped() {
   if (!has_sums_) return true;
   const bool has = is_beginning_ ? has_aborted_ && stream_.is_idle() : stream_.is_past_mark();
@@ -189,7 +189,7 @@ const bool is_registered = register_device_collective(c10::DeviceType::CUDA, mak
 
 }  // namespace
 
-// Programs need only this file's registration, so the linker gets this name to keep the file.
+// Programs need only the registration in this file, so the linker needs a name with which to keep the file.
 extern "C" bool ratoon_nccl_is_linked() {
   return is_registered;
 }

@@ -46,7 +46,7 @@ class NcclCollective final : public Collective {
   bool has_completed_ = false;      // whether a sum has completed
   bool is_closed_ = false;
   std::exception_ptr error_;
-  // This thread destroys the communicator, for which NCCL takes a second.
+  // This thread destroys the communicator, which takes NCCL about a second.
   std::thread aborting_;
   std::atomic<bool> has_aborted_ = false;
 };

@@ -1,6 +1,6 @@
 // NcclCommunicator is one rank's handle of an NCCL communicator, over NCCL's C interface. No call waits for a
-// peer: connecting and sums run in the background, and is_ready() says whether they are done. Does not use
-// LibTorch.
+// peer: NCCL connects and sums in the background, and is_ready() says whether it is done. NcclCommunicator
+// does not use LibTorch.
 //
 //   NcclCommunicator communicator(id, rank, size);
 //   while (!communicator.is_ready()) sleep();            // throws NcclError
@@ -22,7 +22,7 @@ namespace ratoon {
 class NcclError : public std::runtime_error {
  public:
   NcclError(int result, const std::string& sentence) : std::runtime_error(sentence), code(result) {}
-  // Returns whether NCCL refused the call as wrong; if not, the network or a rank failed.
+  // Returns whether NCCL refused the call as wrong; if it did not, the network or a rank failed.
   [[nodiscard]] bool is_refusal() const;
   int code;
 };
@@ -44,15 +44,15 @@ class NcclCommunicator {
   NcclCommunicator& operator=(const NcclCommunicator&) = delete;
 
   // Returns whether NCCL has finished the last call (connecting, a sum, closing), so that the next call need
-  // not wait. Throws errors since the last call, such as a lost peer.
+  // not wait. Throws an error that came since the last call, such as a lost peer.
   [[nodiscard]] bool is_ready();
-  // Sums in place, on a CUDA stream; is_ready() must be true before the call, and is polled after it.
+  // Sums in place, on a CUDA stream; is_ready() must be true before begin_sum(), and is polled after it.
   void begin_sum(void* numbers, std::size_t count, NcclNumbers type, void* stream);
 
-  // Ends running operations, from any thread. The call may block as long as NCCL does. Call no other function
-  // after abort().
+  // Ends running operations, from any thread. abort() may block for as long as NCCL does. After abort(), call
+  // no other function.
   void abort() noexcept;
-  // Begins to close the communicator. All ranks call begin_to_close() when all sums are complete. When
+  // Begins to close the communicator. All ranks call begin_to_close() after all sums are complete. When
   // is_ready() is true, the communicator may be destroyed.
   void begin_to_close();
 
