@@ -61,7 +61,7 @@ class HistoryFile {
 // Returns the attempts that left a history file.
 [[nodiscard]] Result<std::vector<Attempt>> list_attempts(const checkpoint::Disk& disk);
 // Returns whether an attempt with a history file resumed from a checkpoint, according to the file's first
-// line. A file that cannot be read does not count as one of a resumed attempt.
+// line. A file that cannot be read is skipped.
 [[nodiscard]] bool resumed_from_checkpoint(const checkpoint::Disk& disk);
 [[nodiscard]] Result<std::string> read_file(const checkpoint::Disk& disk, Attempt attempt);
 

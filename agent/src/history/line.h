@@ -15,7 +15,7 @@
 namespace ratoon::history {
 
 // A position covers the first `bytes` bytes of an attempt's file, and before them the history up to the
-// position that the file's first line names. A manifest records one position.
+// position that the file's first line names. Each manifest records one position in the history.
 struct HistoryPosition {
   Attempt attempt{0};
   std::uint64_t bytes = 0;

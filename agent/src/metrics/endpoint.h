@@ -19,7 +19,7 @@ class Endpoint {
 };
 
 // Returns the port to open, or 0 if no port is set. In a pod the default is names::port::kAgentMetrics. Each
-// process of a pod opens this default port plus its local rank.
+// process of a pod opens the default port plus its local rank.
 [[nodiscard]] std::uint32_t port_of(const MemberOptions& member);
 
 // Returns null if no port is set, or, after a warning, if the port cannot be opened. The meters must outlive

@@ -8,7 +8,7 @@
 //   MemorySink index;
 //   if (auto got = (*store)->get("train/index.json", index); !got) return got.error();
 //
-// Thread contract: any thread, any number of calls at once. A requested stop_token ends its call.
+// Thread contract: any thread, any number of calls at once. A call ends when its stop_token requests a stop.
 #pragma once
 
 #include <cstdint>
@@ -120,7 +120,7 @@ class ObjectStore {
   [[nodiscard]] virtual Result<ObjectPage> list(std::string_view prefix, std::string_view page = {},
                                                 std::stop_token stop = {}) = 0;
 
-  // Deletes an object. Succeeds if there is no such object.
+  // Deletes an object. Succeeds if the object does not exist.
   [[nodiscard]] virtual Result<void> remove(std::string_view key, std::stop_token stop = {}) = 0;
 
   // Returns the object's path if the object is a file of this machine, so that no copy is needed. Stores

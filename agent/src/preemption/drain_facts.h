@@ -55,8 +55,8 @@ enum class DrainStep {
   kLeave,         // the margin has begun
 };
 
-// `can_be_replaced` means that a replacement may join before the deadline. If so, training continues after
-// the last save.
+// `can_be_replaced` means that a replacement may join before the deadline. If a replacement may join,
+// training continues after the last save.
 [[nodiscard]] DrainStep next_in_drain(const DrainFacts& facts, bool can_be_replaced);
 
 }  // namespace ratoon::preemption

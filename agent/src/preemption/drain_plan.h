@@ -19,8 +19,8 @@ inline constexpr Duration kMargin = std::chrono::seconds(2);
 // quarter of the notice's time, because a replacement may come within a second.
 [[nodiscard]] Duration margin_of(Duration notice);
 
-// The values are those of the slowest rank, because a checkpoint is complete when all ranks have written.
-// The rates are measured over the last saves.
+// DrainFacts has the values of the slowest rank, because a checkpoint is complete when all ranks have
+// written. The rates are measured over the last saves.
 struct DrainFacts {
   Duration left{0};                  // until the process is ended
   Duration margin = kMargin;         // part of `left` that is kept free
@@ -35,8 +35,8 @@ struct DrainFacts {
   bool has_saved = false;
 };
 
-// plan_drain() assumes these rates until a rate was measured. The assumed rates are so slow that a plan with
-// them ends in time on nearly every machine.
+// plan_drain() assumes the rates below until a rate was measured. The assumed rates are so slow that a plan
+// with them ends in time on nearly every machine.
 inline constexpr double kAssumedCopyBytesPerSecond = 1e9;
 inline constexpr double kAssumedDiskBytesPerSecond = 5e7;
 // A disk may be slower by this factor than measured.

@@ -28,7 +28,7 @@ class Notices {
  public:
   // Replaces an earlier notice of the same source. Returns whether the earliest deadline is now earlier.
   bool give(std::string_view source, Notice notice);
-  // Withdraws a source's notice. Returns false if there was none. A signal cannot be withdrawn; an order can.
+  // Withdraws a notice; returns false if the source has none. A signal cannot be withdrawn; an order can.
   bool retract(std::string_view source);
 
   [[nodiscard]] const Notice* find(std::string_view source) const;  // nullptr: no notice of this source

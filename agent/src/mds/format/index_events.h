@@ -39,7 +39,7 @@ class IndexEvents {
   // Returns the first error in the index, if there was one.
   [[nodiscard]] const std::optional<Error>& problem() const { return problem_; }
 
-  // nlohmann::json::sax_parse() calls these functions. If a function returns false, parsing ends.
+  // nlohmann::json::sax_parse() calls the functions below. If a function returns false, parsing ends.
   bool null();
   bool boolean(bool value) { return scalar(value ? "true" : "false"); }
   bool number_integer(json::number_integer_t value) { return scalar(std::to_string(value)); }

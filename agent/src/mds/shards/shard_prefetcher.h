@@ -27,7 +27,7 @@ class ShardPrefetcher {
   ShardPrefetcher(const ShardPrefetcher&) = delete;
   ShardPrefetcher& operator=(const ShardPrefetcher&) = delete;
 
-  // Replaces the requested shards that are not yet being opened. Call it when other samples are expected.
+  // Replaces the requested shards that are not yet being opened. Call ask() when the expected samples change.
   void ask(std::vector<std::size_t> shards);
   // Returns whether all requested shards are being opened or are open.
   [[nodiscard]] bool is_idle() const;

@@ -8,7 +8,7 @@ namespace ratoon::mds {
 namespace {
 
 // File times advance in ticks of some milliseconds. A file that was just written may be written again and
-// keep the same times.
+// keep the same file times.
 bool is_settled(const FileIdentity& file) {
   constexpr std::int64_t kSettledNanoseconds = 2'000'000'000;
   timespec now{};

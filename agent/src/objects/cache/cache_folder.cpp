@@ -74,8 +74,8 @@ Result<CacheFolder::Opened> CacheFolder::open_object(const std::string& name) co
   if (!fd) return fd.error();
   auto opened = lock_opened(std::move(*fd), name, LOCK_SH);
   if (opened && opened->found == Found::kOpen) {
-    // File systems are often mounted without access times, so the time is set here. Setting the time fails
-    // for a file of another user; such a file counts as last used when it was written.
+    // File systems are often mounted without access times, so the cache sets the time itself. Setting the
+    // time fails for a file of another user; such a file counts as last used when it was written.
     const std::array<timespec, 2> times{{{0, UTIME_NOW}, {0, UTIME_OMIT}}};
     static_cast<void>(::futimens(opened->fd.get(), times.data()));
   }

@@ -61,7 +61,7 @@ class CacheFolder {
   [[nodiscard]] Result<void> publish(const std::string& part, const std::string& name) const;
   // Returns the time of the file's last write in nanoseconds since 1970; nothing if it is missing.
   [[nodiscard]] std::optional<std::int64_t> last_write(const std::string& name) const;
-  // Discards the usage record. Call it if files changed and the usage record was not updated.
+  // Discards the usage record. Call it if files changed and the record did not.
   void discard_usage_record() const;
   // Returns the disk's free bytes; the largest number if the file system does not report free bytes.
   [[nodiscard]] std::uint64_t free_bytes() const;

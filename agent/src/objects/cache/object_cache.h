@@ -87,12 +87,12 @@ class ObjectCache {
   [[nodiscard]] Result<CachedFile> get(const CacheRequest& request, const std::stop_token& stop = {});
 
   // The cache calls this function when files must be evicted. The function returns the objects that this
-  // process will open next, in order. The cache evicts those objects last, beginning with the one that is
-  // needed last. Other processes do not know what this process will open.
+  // process will open next, in order. The cache evicts the expected objects last, the one that is needed last
+  // before others. Other processes do not know what this process will open.
   using Future = std::function<std::vector<CacheKey>()>;
   void set_future(Future next);
 
-  // Removes a damaged file from the cache. Processes that have the file open can still read it afterwards.
+  // Removes a damaged file from the cache. Processes that opened the file before can still read it.
   [[nodiscard]] Result<void> forget(const CacheKey& key);
 
   struct Counts {

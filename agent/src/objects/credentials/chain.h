@@ -1,5 +1,5 @@
 // Searches the places where credentials may be, in the order of boto3. The first place that has credentials
-// is used, also to refresh them.
+// is used, and is used again to refresh them.
 #pragma once
 
 #include <memory>

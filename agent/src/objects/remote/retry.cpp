@@ -30,7 +30,7 @@ bool may_pass(const Error& error) {
 bool may_pass(int status, std::string_view code) {
   if (status == 408 || status == 425 || status == 429) return true;
   if (status >= 500) return status != 501 && status != 505;
-  // S3 reports these temporary failures with statuses of permanent failures.
+  // S3 reports the temporary failures below with statuses of permanent failures.
   constexpr std::array<std::string_view, 10> kPassing = {
       "RequestTimeout", "SlowDown", "Throttling", "ThrottlingException", "InternalError", "OperationAborted",
       "ConditionalRequestConflict",

@@ -33,7 +33,7 @@ struct RetryPolicy {
 // Returns the kind of error for an HTTP status, if nothing else is known.
 [[nodiscard]] ErrorKind kind_of_status(int status);
 
-// Parses "120" or an HTTP date. Returns nothing for any other text and for a time in the past.
+// Parses "120" or an HTTP date. Returns nothing if the text has neither form, or is a time in the past.
 [[nodiscard]] std::optional<Duration> parse_retry_after(std::string_view text, WallTime now);
 
 // Parses "Wed, 21 Oct 2015 07:28:00 GMT".

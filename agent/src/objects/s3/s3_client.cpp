@@ -26,10 +26,10 @@ std::string signed_by(const std::optional<Credentials>& signer) {
 // Returns what the reader of the error should do next.
 std::string advice(int status, std::string_view code, const std::optional<Credentials>& signer) {
   if (code == "SignatureDoesNotMatch") return "; check the secret key and the region; " + signed_by(signer);
-  if (code == "InvalidAccessKeyId") return "; this store does not know that key; " + signed_by(signer);
-  if (is_expired_code(code)) return "; these credentials have expired: renew them; " + signed_by(signer);
+  if (code == "InvalidAccessKeyId") return "; the store does not know the access key; " + signed_by(signer);
+  if (is_expired_code(code)) return "; the credentials have expired: renew them; " + signed_by(signer);
   if (status == 401 || status == 403)
-    return "; check the permissions of these credentials; " + signed_by(signer);
+    return "; check the permissions of the credentials; " + signed_by(signer);
   if (code == "NoSuchBucket") return "; check the bucket's name and the endpoint";
   if (status == 301 || status == 307 || status == 400) return "; check region and endpoint";
   return "";

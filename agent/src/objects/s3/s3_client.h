@@ -34,7 +34,7 @@ struct CallOptions {
   std::stop_token stop{};
   // Returns whether a reply without status 2xx counts as success.
   std::function<bool(const http::Response&)> accepts{};
-  // Returns an error if a reply with status 2xx is wrong. The client then repeats the call.
+  // Returns an error if a reply with status 2xx is wrong. After the change, the client repeats the call.
   std::function<std::optional<Error>(const http::Response&)> doubts{};
   // If the reply to a request was lost, `explains` returns the error that caused the loss, if it is known.
   // `explains` runs for each lost reply, before the call is repeated.

@@ -35,8 +35,8 @@ const Timestamp kProcessBegan = SystemClock().now();
 // copy, and reports the stores that do not have the copy.
 constexpr auto kLeavingTime = std::chrono::seconds(10);
 
-// Staged saves (in memory) get this time to reach the disk before the process joins a world, because one may
-// be the newest checkpoint.
+// Before it joins a world, a process waits this long until staged saves (in memory) are on the disk, because
+// one of them may be the newest checkpoint.
 constexpr auto kSettleTime = std::chrono::seconds(10);
 
 void settle(checkpoint::Saver& saver) {

@@ -271,8 +271,8 @@ void Session::check() const {
   try {
     engine_->check();
   } catch (...) {
-    // Other threads of the program may call check(), too. Such a thread must pass the exception to the
-    // training thread itself.
+    // Other threads of the program may call check(), too. A thread that calls check() must pass the exception
+    // to the training thread itself.
     if (std::this_thread::get_id() == training_thread_) thrown_ = std::current_exception();
     throw;
   }

@@ -1,6 +1,6 @@
-// The control word has one rank's requests as bits. Combined over all ranks, these bits say what all ranks do
-// after the same step. Each rank learns of orders at another moment, so the ranks must agree on the step. The
-// reduction of the gradients also combines the ranks' control words, by bitwise or:
+// The control word has one rank's requests as bits. Combined over all ranks, the bits of all control words
+// say what all ranks do after the same step. Each rank learns of orders at another moment, so the ranks must
+// agree on the step. The reduction of the gradients also combines the ranks' control words, by bitwise or:
 //
 //   session.agree(or_over_all_ranks(session.requests()));
 #pragma once

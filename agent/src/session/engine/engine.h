@@ -42,9 +42,9 @@
 
 namespace ratoon {
 
-// This rank cannot read the checkpoint from which all ranks should resume: it is damaged or missing. The
-// training function sees this like any other change of the world. The next attempt resumes from an older
-// checkpoint.
+// This rank cannot read the checkpoint from which all ranks should resume: it is damaged or missing. For the
+// training function this loss of a checkpoint is like any other change of the world. The next attempt resumes
+// from an older checkpoint.
 class CheckpointUnreadable : public AttemptOver {
  public:
   CheckpointUnreadable(Attempt of_attempt, const checkpoint::CheckpointId& which, ErrorKind of_load,
@@ -133,8 +133,8 @@ class Session::Engine : private data::WaitListener {
   // finish() is called if the training function returned at the run's end. When finish() returns, the
   // checkpoint of the last step is committed.
   void finish();
-  // Throws if the process was asked to leave before the work after finish() is done. If it was, a later start
-  // does that work.
+  // Throws if the process was asked to leave before the work after finish() is done. A later start does the
+  // work that is left.
   void leave_if_told();
 
   [[nodiscard]] Rendezvous rendezvous() const;
@@ -201,7 +201,7 @@ class Session::Engine : private data::WaitListener {
   void show(const std::vector<session::RankMeans::Mean>& means);
   void check_followed_stream() const;
   void begin_schedule(Until until);
-  // Calls on_epoch_end() for the epochs that the last step ended. `samples_before` is the position before it.
+  // Calls on_epoch_end() for the epochs that ended in the last step, which began at `samples_before`.
   void end_epochs(std::uint64_t samples_before);
   // If the run ended early in an earlier start, ends it there again, unless the user has set another end,
   // which is a request to continue.

@@ -34,7 +34,7 @@ constexpr int kErrorOfProgram = 1;
 // This number of steps stands for a run without an end.
 constexpr std::uint64_t kNoEnd = std::numeric_limits<std::uint64_t>::max();
 
-constexpr const char* kLeftSince = ", and this process left because it was told to; ";
+constexpr const char* kLeftSince = ", and this process left because it was told to leave; ";
 constexpr const char* kToldToLeave = " because it was told to leave; ";
 
 }  // namespace

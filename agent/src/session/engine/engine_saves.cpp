@@ -252,7 +252,7 @@ void Session::Engine::leave_if_told() {
   const Timestamp now = clock_.now();
   drain_->hear(link_.wanted(), now);
   if (const auto code = drain_->explains_return(now))
-    fail(*code, "left at step " + std::to_string(position_.step.value()) + " because it was told to; " +
+    fail(*code, "left at step " + std::to_string(position_.step.value()) + " because it was told to leave; " +
                     describe_saved());
 }
 

@@ -32,7 +32,7 @@ class FinalCommitWait {
   void note(Timestamp now, const std::optional<checkpoint::Votes>& votes);
   // Returns whether to report: after ten seconds, and then every minute.
   [[nodiscard]] bool is_report_due(Timestamp now);
-  // Lengthens the wait. Call it when the other ranks' work takes longer than expected.
+  // Lengthens the wait. Call grow_patience() when the other ranks' work takes longer than expected.
   void grow_patience(Duration patience) { patience_ = std::max(patience_, patience); }
   [[nodiscard]] bool is_over(Timestamp now) const { return now - changed_ > patience_; }
   [[nodiscard]] Duration patience() const { return patience_; }

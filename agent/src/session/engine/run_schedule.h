@@ -1,7 +1,7 @@
 // RunSchedule counts a run's progress and decides when the run is over and when a save is due. The position
 // and the time are arguments of its functions. Events that are due by counts are due in the same step on
 // every rank. Events that are due by time would be due in a different step on each rank. Therefore rank 0
-// alone decides such events, and requests them with a bit of the control word.
+// alone decides events that are due by time, and requests them with a bit of the control word.
 //
 //   RunSchedule schedule({.until = Until::epochs(90), .save_every = Every::steps(100)}, DueBy::kTime);
 //   schedule.begin_at(position_in_the_manifest, clock.now());

@@ -1,5 +1,5 @@
 // CoordinatorLink calls a coordinator over HTTP. One thread sends heartbeats, one thread polls for orders,
-// and the training thread calls join(). While the coordinator does not answer, training continues and these
+// and the training thread calls join(). While the coordinator does not answer, training continues and the
 // threads retry.
 #pragma once
 

@@ -4,8 +4,8 @@
 // starts it again, with the other ranks or alone.
 //
 // If the folder hangs with its disk, the attempt ends with kIo after the timeout of the calls. A check that
-// fails on this machine (no descriptors are left) says nothing about the other ranks. The process repeats
-// such a check for as long as `local_check`.
+// fails on this machine (no descriptors are left) says nothing about the other ranks. The process repeats a
+// check that failed for such a reason for as long as `local_check`.
 #pragma once
 
 #include <atomic>

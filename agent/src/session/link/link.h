@@ -25,7 +25,7 @@
 
 namespace ratoon::session {
 
-// The order about its world that this process received last.
+// The order that this process received last about its world.
 enum class WorldStatus {
   kGoOn,
   kWorldChanged,  // leave this attempt and join again
@@ -34,7 +34,7 @@ enum class WorldStatus {
 };
 
 // Milestone: the last stage that this process has reached in an attempt. The operator measures recoveries by
-// these milestones, so each is reported at once.
+// milestones, so each milestone is reported at once.
 enum class Milestone { kNone, kJoined, kLoaded, kStepped };
 
 struct Position {
@@ -98,7 +98,7 @@ class Link {
   [[nodiscard]] virtual std::string reason() const = 0;
   // Returns whether the world changes because one of its ranks hung.
   [[nodiscard]] virtual bool is_hung() const { return false; }
-  // Returns signs that the world will change. Times are those of a SystemClock.
+  // Returns signs that the world will change. All times in ChangeSigns are those of a SystemClock.
   [[nodiscard]] virtual ChangeSigns change_signs() const { return {}; }
   [[nodiscard]] virtual OutsideRequests wanted() const = 0;
   // Reports that this process reached the run's end. Returns once the report has arrived, or soon after a
@@ -113,8 +113,8 @@ class Link {
   // before.
   virtual void form_no_new_world(const std::string& why) { static_cast<void>(why); }
 
-  // Returns whether the coordinator ends the whole job, at least for a while. If it does not, other processes
-  // go on with the job when this process leaves.
+  // Returns whether the coordinator ends the whole job, at least for a while. If the job does not end, other
+  // processes go on with it when this process leaves.
   [[nodiscard]] virtual bool is_job_over() const { return false; }
 
   // Call end_for_good() if this process ends, and would end again after a restart. Processes that wait for

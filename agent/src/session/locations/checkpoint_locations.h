@@ -59,9 +59,9 @@ class CheckpointLocations {
   // Gives a timeout to other calls that may hang with a disk.
   [[nodiscard]] const std::shared_ptr<checkpoint::CallsWithTimeout>& calls() const { return calls_; }
 
-  // A run without a coordinator calls own() before anything else. When own() returns, no other job uses these
-  // locations. Throws a Failure. While own() waits for the end of another job, it calls `goes_on`, and throws
-  // Interrupted if `goes_on` returns false.
+  // A run without a coordinator calls own() before anything else. When own() returns, no other job uses the
+  // run's locations. Throws a Failure. While own() waits for the end of another job, it calls `goes_on`, and
+  // throws Interrupted if `goes_on` returns false.
   void own(const std::function<bool()>& goes_on);
   // Does what own() does, for a process with a coordinator, before the process joins a world.
   void enter(const std::function<bool()>& goes_on);
@@ -96,8 +96,8 @@ class CheckpointLocations {
 
   using Load = std::function<Result<void>(checkpoint::CheckpointReader&)>;
   // Loads the checkpoint of the assignment from its first intact copy, and returns the name of that copy's
-  // tier. Sets aside, with the reason, each damaged copy that it tried before. The error that is returned
-  // describes all copies: it is kUnavailable or similar if a copy could not be read.
+  // tier. Damaged copies that were tried before the intact copy are set aside with the reason. The error that
+  // is returned describes all copies: it is kUnavailable or similar if a copy could not be read.
   [[nodiscard]] Result<std::string> restore(const Assignment& assignment, const Load& load);
   // Call set_aside() if all copies of a checkpoint were damaged. Moves the copies with wrong bytes to
   // quarantine.

@@ -64,7 +64,7 @@ void note_holder(int fd);
 
 struct LockWaiting {
   LockPatience patience{};
-  // Each pause of the wait calls `goes_on`. If it returns false (an order to leave), the wait ends.
+  // Each pause of the wait calls `goes_on`. If `goes_on` returns false (an order to leave), the wait ends.
   std::function<bool()> goes_on = [] { return true; };
 };
 

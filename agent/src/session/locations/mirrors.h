@@ -69,7 +69,7 @@ class Mirrors {
   [[nodiscard]] checkpoint::Copies copies() const;
   // Completes `ticket` once each store has the committed checkpoint, or a newer checkpoint.
   void await(const checkpoint::CheckpointId& id, const checkpoint::SavePromise& ticket);
-  // Finds a checkpoint in the stores. Any thread on any rank may call this function.
+  // Finds a checkpoint in the stores. Any thread on any rank may call find().
   [[nodiscard]] Result<std::optional<InventoryEntry>> find(const checkpoint::CheckpointId& id) const;
   // If a store does not have the last reported checkpoint within `at_most`, returns a sentence about that
   // store. `goes_on` is called regularly and may end the wait; if it is null, the wait is not ended early.

@@ -101,7 +101,7 @@ Rows rows_of_leaving(Options& o) {
   };
 }
 
-// The program that starts this process (a runner or launcher) sets these variables, which have no flags.
+// The program that starts this process (a runner or launcher) sets the variables below, which have no flags.
 Rows rows_of_place(Options& o) {
   return {
       {&o.notice.time_limit_since, env::kTimeLimitSince, nullptr},

@@ -39,7 +39,7 @@ struct OptionRow {
 
 inline constexpr const char* kHelpFlag = "--ratoon-help";
 
-// Returns the help of a program with these defaults, one line per option.
+// Returns the help of a program whose options have the default values `defaults`, one line per option.
 [[nodiscard]] std::string help_text(Options defaults);
 // Returns the rows of the table in docs/reference/options.md.
 [[nodiscard]] std::string help_table(Options defaults);

@@ -126,7 +126,7 @@ void check_that_it_counts(const Assignment& assignment, const CheckpointLocation
 }
 
 // After a process has planned a rollback, another attempt may make that rollback while the process waits.
-// Therefore this function reads the records of rollbacks again.
+// look_for_rollback() therefore reads the rollback records again.
 void look_for_rollback(CheckpointLocations& places) {
   if (!places.rollback().to) return;
   const auto found = places.look();

@@ -1,5 +1,5 @@
 // LocalCheckFailures counts checks of other ranks that failed because of this machine, for example because no
-// descriptors are left. Such failures say nothing about the other ranks, so checks are repeated until the
+// descriptors are left. A failed check says nothing about the other ranks, so it is repeated until the
 // patience is over.
 //
 // Thread contract: one thread at a time.

@@ -12,7 +12,7 @@
 namespace ratoon::session {
 namespace {
 
-// The board is lost with rank 0; the coordinator reports a changed world within this time.
+// Within this time the coordinator reports that rank 0, and the board with it, is lost.
 constexpr auto kPatience = std::chrono::seconds(60);
 constexpr auto kPause = std::chrono::milliseconds(2);
 

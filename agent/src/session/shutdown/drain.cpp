@@ -135,7 +135,8 @@ std::optional<Failure> Drain::must_exit(Timestamp now, bool agrees) {
   // rank therefore waits to leave together with the other ranks.
   const bool may_leave_together = agrees && !can_be_replaced();
   if (may_leave_together && *notices_.left(now) > preemption::kMargin / 2) return std::nullopt;
-  return leaving(ExitCode::kPreempted, "left because of " + why() + ": no other save can end in time");
+  return leaving(ExitCode::kPreempted,
+                 "this process left because of " + why() + ": no other save can end in time");
 }
 
 std::string Drain::take_news(Timestamp now) {
@@ -178,7 +179,7 @@ std::optional<Failure> Drain::forbids_joining(Timestamp now) {
   const Notice* const first = notices_.first();
   const bool is_over = first != nullptr && first->deadline - now <= first->margin;
   if (told_.terminate.count == 0 && !is_over) return std::nullopt;
-  return leaving(ExitCode::kPreempted, "left because of " + why() + ", in no world");
+  return leaving(ExitCode::kPreempted, "this process left because of " + why() + ", in no world");
 }
 
 std::optional<ExitCode> Drain::explains_return(Timestamp now) {
@@ -195,7 +196,7 @@ std::optional<ExitCode> Drain::explains_return(Timestamp now) {
 Failure Drain::exit_for_drain(std::uint32_t agreed, Step step, bool is_committed) {
   const std::lock_guard lock(mutex_);
   if ((agreed & control::kStop) == 0) {
-    return leaving(ExitCode::kPreempted, "left because of " + why() + " at step " +
+    return leaving(ExitCode::kPreempted, "this process left because of " + why() + " at step " +
                                              std::to_string(step.value()) +
                                              ", without a save: no save could end in time");
   }
@@ -205,7 +206,7 @@ Failure Drain::exit_for_drain(std::uint32_t agreed, Step step, bool is_committed
                     : ", whose checkpoint was not committed in time: the run resumes from an older one");
   if ((agreed & control::kInterrupt) != 0)
     return leaving(ExitCode::kInterruptedByUser, "stopped by Ctrl-C" + place);
-  return leaving(ExitCode::kPreempted, "left because of " + why() + place);
+  return leaving(ExitCode::kPreempted, "this process left because of " + why() + place);
 }
 
 void Drain::note_save(Timestamp began, Duration stall) {

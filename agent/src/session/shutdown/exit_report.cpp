@@ -19,8 +19,8 @@
 namespace ratoon::session {
 namespace {
 
-// Returns the name of an exception's type as a program writes it. The operator uses this name to recognise
-// errors of a program.
+// Returns the name of an exception's type as a program writes it. The operator recognises errors of a program
+// by the name of their type.
 std::string name_of_type(const std::exception& error) {
   int problem = 0;
   const std::unique_ptr<char, decltype(&std::free)> name(
@@ -35,13 +35,13 @@ bool is_success_code(int exit_code) {
 
 using Explain = std::function<std::optional<ErrorMeaning>(const std::exception&)>;
 
-// Linked libraries set this function before main() begins.
+// Linked libraries set the explaining function before main() begins.
 Explain& explain_errors() {
   static const NeverDestroyed<Explain> explain;
   return *explain;
 }
 
-// Returns whether std::thread could not start a thread. If so, starting again later may succeed.
+// Returns whether std::thread could not start a thread. If so, another start later may succeed.
 bool is_refused_thread(const std::exception& error) {
   const auto* const refused = dynamic_cast<const std::system_error*>(&error);
   return refused != nullptr && refused->code() == std::errc::resource_unavailable_try_again;

@@ -38,8 +38,8 @@ Result<GroupRendezvous> open_to_tell(const Options& options,
     const auto is_of_another_launch = beside.is_rank_of_another_launch();
     // If the holder of the lock is of this launch, it trains on or informs the other ranks itself.
     if (is_of_another_launch) return *is_of_another_launch ? std::move(beside) : std::move(folder);
-    // If that process has not called for so long, it hangs, or it belongs to another launch. Rank 0 waits for
-    // this rank.
+    // A process that has not called for so long hangs, or it belongs to another launch. Rank 0 waits for this
+    // rank.
     if (clock.now() >= give_up) return options.group.rank == 0 ? std::move(folder) : std::move(beside);
     std::this_thread::sleep_for(look);
   }

@@ -20,9 +20,9 @@ namespace ratoon::session {
 void call_until_all_informed(const std::function<Result<bool>()>& tell, Timestamp give_up, Duration look,
                              const Clock& clock);
 
-// A rank that ends for good before it has a link calls this function. Gives the reason to the ranks that wait
-// for this rank, for up to `patience.telling`. If the processes of the launch do not meet in a folder, does
-// nothing.
+// A rank that ends for good before it has a link calls tell_group_of_end(). Gives the reason to the ranks
+// that wait for this rank, for up to `patience.telling`. If the processes of the launch do not meet in a
+// folder, does nothing.
 void tell_group_of_end(const Options& options, const std::shared_ptr<checkpoint::CallsWithTimeout>& calls,
                        const std::string& why, const GroupTimeouts& patience = {});
 

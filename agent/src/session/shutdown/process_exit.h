@@ -1,6 +1,6 @@
 // Ends train() without destructors if some objects must not be destroyed. A collective that was abandoned
-// still runs on a thread of its backend. A return from main() would destroy the data that such a collective
-// uses, or wait for the collective.
+// still runs on a thread of its backend. A return from main() would destroy the data that an abandoned
+// collective uses, or wait for the collective.
 //
 //   skip_teardown_if([] { return release_finished() != 0; });  // once, before the first collective
 #pragma once

@@ -42,7 +42,7 @@ static_assert(std::atomic<std::uint32_t>::is_always_lock_free &&
 // The handler of a program may call the handler that it replaced, which may be on_signal() again.
 thread_local std::array<bool, kNumbersMax> is_being_handled{};
 
-// A signal handler may be about to call one of these actions, so no action is ever freed.
+// A signal handler may be about to call an action that was replaced, so no action is ever freed.
 const struct sigaction* never_freed(const struct sigaction& action) {
   static const NeverDestroyed<std::list<struct sigaction>> kept;
   const auto is_it = [&](const struct sigaction& one) {

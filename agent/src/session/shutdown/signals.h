@@ -41,7 +41,7 @@ class Signals {
   // program now ignores, or has reset to the default, is no longer handled.
   void retake();
   [[nodiscard]] HeardSignal heard(int number) const;
-  // Waits until a signal, a stop request or the end of `at_most`. Only one thread may call this function.
+  // Waits until a signal, a stop request or the end of `at_most`. Only one thread may call wait().
   void wait(const std::stop_token& stop, std::chrono::milliseconds at_most) const;
 
  private:

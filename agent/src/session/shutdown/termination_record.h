@@ -10,7 +10,7 @@
 namespace ratoon::session {
 
 // If the pod names no file for the record, does nothing. In a pod with several processes only the first
-// process writes the record. Those processes' launcher exits with 0 only if all of them have completed.
+// process writes the record. The launcher of those processes exits with 0 only if all of them have completed.
 [[nodiscard]] Result<void> write_termination_record(const MemberOptions& member,
                                                     const CompletionRecord& record);
 

@@ -48,7 +48,7 @@ Result<void> write_all(const UniqueFd& file, std::string_view text) {
   return {};
 }
 
-// Moves an earlier run's file to NAME.old. If NAME.old exists, removes the file: its start saved nothing.
+// Moves an earlier run's file to NAME.old. If NAME.old exists, removes the file, whose start saved nothing.
 Result<void> begin_anew(const std::filesystem::path& path) {
   const std::filesystem::path old = path.string() + ".old";
   std::error_code code;

@@ -21,8 +21,8 @@ namespace ratoon::session {
 struct PretrainedState {
   LoadParts parts = LoadParts::kWeights;
   std::string from;
-  // If all state of the other run was loaded, the step of that run; if not, 0. This run does not take over
-  // the history or the end of the other run.
+  // The step of the other run if all state of that run was loaded; if not, 0. This run does not take over the
+  // history or the end of the other run.
   Step step{0};
   std::optional<checkpoint::RunRecord> run{};
 };

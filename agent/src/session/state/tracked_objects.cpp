@@ -87,8 +87,8 @@ struct WantedTensors {
   std::vector<std::function<void()>> after_all;
 };
 
-// Two requested tensors may have the same memory, as tied weights do. Each of the two is then filled in a
-// round of its own, so that no two reads write to the same memory at once.
+// Two requested tensors may have the same memory, as tied weights do. The tensors that share memory are
+// filled in separate rounds, so that no two reads write to it at once.
 std::vector<WantedTensors> in_rounds(std::vector<checkpoint::TensorSpec> wanted,
                                      std::vector<std::span<std::byte>> into) {
   std::vector<std::size_t> order(into.size());
@@ -226,14 +226,14 @@ class Reader final : public StateReader {
   [[noreturn]] void refuse_missing(const std::string& name, const std::string& full) {
     if (name.empty()) {
       session::refuse(checkpoint_ + " has no state named " + in_quotes(*object_) +
-                      ": it is of another program");
+                      ": the checkpoint is of another program");
     }
     const bool was_one_text = find_full(base_).has_value();
     refuse(checkpoint_ + " has no tensor " + in_quotes(full) +
            (was_one_text
                 ? ", but all of this object as one text, as Ratoon saved it before tensors had their "
                   "own names; begin a run of another name"
-                : ": it is of another program"));
+                : ": the checkpoint is of another program"));
   }
 
   StateSource& source_;

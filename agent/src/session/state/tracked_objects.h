@@ -94,9 +94,9 @@ class TrackedObjects {
   // lets the objects finish. If the checkpoint is another program's, throws a Failure before any object is
   // changed. A returned error comes from a disk or from damaged data. `checkpoint` names the checkpoint in
   // messages: "the checkpoint of step 20". On a rank that is new to the world, random number generators are
-  // seeded with the result of `seed_of` for their names. If only parts of a checkpoint are loaded, its other
-  // parts are ignored. If the world's size is given, objects that are summed over ranks also get the states
-  // of ranks that left the world.
+  // seeded with the result of `seed_of` for their names. If only parts of a checkpoint are loaded, the other
+  // parts of the checkpoint are ignored. If the world's size is given, objects that are summed over ranks
+  // also get the states of ranks that left the world.
   using SeedOf = std::function<std::uint64_t(std::string_view name)>;
   [[nodiscard]] Result<void> restore(checkpoint::CheckpointReader& reader, const std::string& checkpoint,
                                      const SeedOf& seed_of, LoadParts parts = LoadParts::kAll,

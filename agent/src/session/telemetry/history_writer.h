@@ -22,7 +22,7 @@ namespace ratoon::session {
 
 class HistoryWriter {
  public:
-  // The writer's thread calls it each second. `sampled` returns a row if one is due.
+  // The writer's thread calls `sampled` each second. `sampled` returns a row if a row is due.
   using Sampled = std::function<std::optional<history::Row>()>;
   HistoryWriter(std::shared_ptr<checkpoint::Disk> disk, Attempt attempt,
                 const std::optional<history::HistoryPosition>& after, Sampled sampled = {})

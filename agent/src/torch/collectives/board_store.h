@@ -11,8 +11,8 @@
 
 namespace ratoon {
 
-// Any thread may use it. While a thread waits in a BoardStore, other threads wait for it unless they use a
-// clone(). Errors are thrown as c10::Error.
+// Any thread may use a BoardStore. While a thread waits in a BoardStore, other threads wait for it unless
+// they use a clone(). Errors are thrown as c10::Error.
 class BoardStore final : public c10d::Store {
  public:
   using Bytes = std::vector<std::uint8_t>;

@@ -28,7 +28,7 @@ class Collective {
   // begun before.
   virtual void queue_wait() = 0;
   // Waits until all begun sums are complete, also on the device, or until one sum has failed. Each
-  // millisecond it calls `look`, which may throw.
+  // millisecond, wait() calls `look`, which may throw.
   virtual void wait(const std::function<void()>& look) = 0;
   // Returns the error of the first failed sum: a rank was lost, or the library refused. Returns null if no
   // sum has failed so far.

@@ -16,7 +16,7 @@ namespace ratoon::torch {
 [[nodiscard]] std::vector<std::size_t> samples_of(const StreamReader& reader, SlotRange range);
 [[nodiscard]] std::vector<std::size_t> samples_of(const StreamReader& reader, std::span<const Slot> slots);
 
-// The batch must come from one source. Throws a Failure with exit code 82 if a slot is not of source 0.
+// All slots must be of one source. Throws a Failure with exit code 82 if a slot is not of source 0.
 [[nodiscard]] std::vector<std::size_t> samples_of_one_source(std::span<const Slot> slots);
 
 // Returns the number of samples of all sources together.

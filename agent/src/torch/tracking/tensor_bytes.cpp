@@ -40,25 +40,28 @@ constexpr std::array kDtypeNames = {
 // Returns a problem that a copy does not solve. The order of the checks matters: later checks are only safe
 // after earlier checks.
 std::string_view why_not_plain(const at::Tensor& tensor) {
-  if (!tensor.defined()) return "is undefined";
-  if (tensor.is_meta()) return "is on the meta device and has no values";
-  if (tensor.is_quantized()) return "is quantised; save its int_repr(), scales and zero points instead";
-  if (tensor.is_nested()) return "is nested; save its parts";
-  if (tensor.layout() != at::kStrided) return "is not dense; save its indices and values, or to_dense()";
+  if (!tensor.defined()) return "the tensor is undefined";
+  if (tensor.is_meta()) return "the tensor is on the meta device and has no values";
+  if (tensor.is_quantized())
+    return "the tensor is quantised; save its int_repr(), scales and zero points instead";
+  if (tensor.is_nested()) return "the tensor is nested; save its parts";
+  if (tensor.layout() != at::kStrided)
+    return "the tensor is not dense; save its indices and values, or to_dense()";
   return {};
 }
 
 // Returns a problem that plain_tensor() solves.
 std::string_view why_not_viewable(const at::Tensor& tensor) {
-  if (!tensor.is_cpu()) return "is not on the CPU; copy it there first";
-  if (tensor._is_zerotensor()) return "has no memory of its own; clone() it first";
-  if (tensor.is_conj() || tensor.is_neg()) return "is conjugated or negated lazily; clone() it first";
-  if (!tensor.is_contiguous()) return "is not contiguous; call contiguous() first";
+  if (!tensor.is_cpu()) return "the tensor is not on the CPU; copy it there first";
+  if (tensor._is_zerotensor()) return "the tensor has no memory of its own; clone() it first";
+  if (tensor.is_conj() || tensor.is_neg())
+    return "the tensor is conjugated or negated lazily; clone() it first";
+  if (!tensor.is_contiguous()) return "the tensor is not contiguous; call contiguous() first";
   return {};
 }
 
 Error refusal(const std::string& name, std::string_view why) {
-  return Error(ErrorKind::kInvalid, "tensor \"" + name + "\" " + std::string(why));
+  return Error(ErrorKind::kInvalid, "tensor \"" + name + "\": " + std::string(why));
 }
 
 // Returns a dense CPU tensor: the tensor itself, detached, if possible. Each call copies only if it must.
@@ -105,9 +108,9 @@ Result<TensorBytes> bytes_of_copy(std::string name, const at::Tensor& tensor) {
   try {
     return bytes_of(name, plain_tensor(tensor));
   } catch (const c10::Error& error) {
-    return refusal(name, std::string("could not be copied: ") + error.what_without_backtrace());
+    return refusal(name, std::string("the tensor could not be copied: ") + error.what_without_backtrace());
   } catch (const std::exception& error) {
-    return refusal(name, std::string("could not be copied: ") + error.what());
+    return refusal(name, std::string("the tensor could not be copied: ") + error.what());
   }
 }
 

@@ -53,10 +53,10 @@ TEST_F(S3StoreTest, RefusalsSayWhatWhoAndWhy) {
       denied.message(),
       "reading s3://bucket/data/k: GET " + server.url() +
           "/bucket/data/k was answered with status 403 AccessDenied (As S3 says.); check the permissions "
-          "of these credentials; signed by AKID from the environment");
+          "of the credentials; signed by AKID from the environment");
   EXPECT_THAT(failure(403, "SignatureDoesNotMatch").message(),
               HasSubstr("check the secret key and the region"));
-  EXPECT_THAT(failure(403, "InvalidAccessKeyId").message(), HasSubstr("does not know that key"));
+  EXPECT_THAT(failure(403, "InvalidAccessKeyId").message(), HasSubstr("does not know the access key"));
   EXPECT_EQ(failure(404, "NoSuchKey").kind(), ErrorKind::kNotFound);
   EXPECT_THAT(failure(404, "NoSuchBucket").message(), HasSubstr("check the bucket's name"));
   EXPECT_EQ(failure(404, "NoSuchBucket").kind(), ErrorKind::kInvalid) << "nothing is missing in it";
@@ -154,7 +154,7 @@ TEST_F(S3StoreTest, EndedCredentialsThatStayAreAnErrorWithTheirSource) {
   ASSERT_FALSE(got);
   EXPECT_EQ(got.error().kind(), ErrorKind::kPermissionDenied);
   EXPECT_THAT(got.error().message(),
-              HasSubstr("these credentials have expired: renew them; signed by AKID from the environment"));
+              HasSubstr("the credentials have expired: renew them; signed by AKID from the environment"));
   EXPECT_EQ(server.requests().size(), 2u);
 }
 

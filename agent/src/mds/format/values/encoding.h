@@ -37,7 +37,7 @@ struct Encoding {
 // Refuses names that MosaicML Streaming does not know, and the encoding of Python pickles.
 [[nodiscard]] Result<Encoding> parse_encoding(std::string_view name);
 
-// Parses "uint8" to "float64". Returns nothing for other names.
+// Parses "uint8" to "float64". Returns nothing if the name is unknown.
 [[nodiscard]] std::optional<ElementType> parse_number_type(std::string_view name);
 
 // Returns the encoding of the elements of `list`: kPil, or kBytes for image files.

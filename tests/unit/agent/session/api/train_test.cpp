@@ -194,8 +194,10 @@ TEST_F(TrainTest, TheStateOfAnotherProgramIsNotTaken) {
               for (const std::uint64_t step : session.steps(30)) other += step;
             }),
             82);
-  EXPECT_THAT(said_,
-              HasSubstr("the checkpoint of step 20 has no state named 'other': it is of another program"));
+  EXPECT_THAT(
+      said_,
+      HasSubstr(
+          "the checkpoint of step 20 has no state named 'other': the checkpoint is of another program"));
   EXPECT_EQ(train([](Session& session) {
               std::uint8_t sum = 0;
               session.track("sum", sum);
