@@ -38,7 +38,7 @@ void HistoryFile::append(const Row& row) {
 Result<void> HistoryFile::flush() {
   if (given_up_) return *given_up_;
   if (pending_.empty()) return {};
-  // A failed write may have left a part of the rows in the file. The next write overwrites that part.
+  // A failed write may have left a part of the rows in the file, which the next write overwrites.
   if (auto wrote = file_->write(written_, std::as_bytes(std::span(pending_))); !wrote) return wrote;
   written_ += pending_.size();
   pending_.clear();

@@ -25,7 +25,7 @@ class UpcomingShards {
 
   // Adds the shards of one batch, in the order of need, after the shards of all earlier calls.
   void expect(std::vector<std::size_t> shards);
-  // Removes the shards of the oldest call of expect() that had exactly these shards, if there is one.
+  // Removes the shards of the oldest call of expect() that got exactly `shards`, if there is one.
   void expect_no_more(std::span<const std::size_t> shards);
 
   // Returns each shard once, in the order of need.

@@ -24,7 +24,7 @@ class VerifiedFiles {
 
   // Checks hashes as check_hashes() does, unless this file, unchanged, has passed the same check before.
   // Writing a file changes its modification time, except shortly after another write. A file that was written
-  // just now could change once more and keep that time, so its check is not remembered.
+  // just now could change once more and keep its times, so its check is not remembered.
   [[nodiscard]] Result<void> check(const FileIdentity& file, std::span<const FileHash> expected,
                                    std::span<const std::byte> bytes);
 

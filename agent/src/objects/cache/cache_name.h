@@ -23,7 +23,7 @@ struct CacheKey {
 [[nodiscard]] std::string part_name(std::string_view object_name, std::string_view by = {});
 
 enum class CacheNameKind { kObject, kPart };
-// Returns nothing for a name that no cache gives. A file of another name is not the cache's own.
+// Returns nothing for a name that no cache gives. A file with any other name belongs to another program.
 [[nodiscard]] std::optional<CacheNameKind> parse_cache_name(std::string_view name);
 
 }  // namespace ratoon::objects

@@ -83,7 +83,7 @@ class S3Client {
   // problems of bucket or credentials.
   [[nodiscard]] std::optional<RemoteRefusal> find_refusal_cause(const std::stop_token& stop);
 
-  // Changes the bucket's region. Returns whether `attempt` used another region than the new one.
+  // Changes the bucket's region. Returns whether `attempt` used another region than `region`.
   [[nodiscard]] bool move_to(const std::string& region, const Attempt& attempt);
 
   const HttpDependencies dependencies_;

@@ -129,7 +129,7 @@ double Session::mean(std::string_view name, double value, std::uint64_t samples)
 bool Session::save_best(std::string_view name, double value, const KeepBest& how) {
   if (engine_->is_past_end()) return false;
   answer([&] { engine_->check_save_best(name, how); });
-  // Rank 0 decides for all ranks, which may have different values.
+  // Rank 0 decides whether the value is among the best, because the ranks may have different values.
   double is_best = rank() == 0 && engine_->note_best(name, value, how) ? 1 : 0;
   answer([&] { add_up(*this, "save_best(\"" + std::string(name) + "\")", std::span(&is_best, 1)); });
   if (is_best > 0) engine_->save_this_step();

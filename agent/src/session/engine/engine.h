@@ -118,7 +118,7 @@ class Session::Engine : private data::WaitListener {
   void still_alive() { enter_within_step(position_.phase); }
   // Returns whether the training function may return, because the run is at its end.
   [[nodiscard]] bool is_done() const { return schedule_ && schedule_->is_over(); }
-  // Returns whether the last step was saved. While the last step ends, the result is false.
+  // Returns whether the last step was saved; false while it ends, because the program may still act in it.
   [[nodiscard]] bool is_past_end() const { return is_done() && !is_ending_step_; }
   // refuse_early_return() is called if the training function returned too early. Throws the loss or the
   // notice that explains the return, or an error of the program if nothing explains it.
@@ -217,8 +217,8 @@ class Session::Engine : private data::WaitListener {
   [[nodiscard]] std::optional<checkpoint::RunRecord> run_record(std::uint32_t agreed);
   [[nodiscard]] checkpoint::EarlyEnd early_end(const std::string& reason) const;
   [[noreturn]] void refuse_early_end(const std::string& ended_by, const std::string& how_to_end);
-  // Call it if the program ended the attempt. Waits for the reason (such as a lost rank), which may arrive
-  // later, and throws it. If no reason arrives, returns the time until which to wait for a save in progress.
+  // If the program ended the attempt, waits for the reason (such as a lost rank), which may arrive later, and
+  // throws it. If no reason arrives, returns the time until which to wait for a save in progress.
   Timestamp wait_for_news(const std::string& ended_by);
   [[nodiscard]] std::exception_ptr classify_interruption(const Interrupted& thrown);
   [[nodiscard]] bool has_end() const;

@@ -22,8 +22,8 @@ using session::fail;
 
 namespace {
 
-// If a run ended early by finish(), the request to finish is fulfilled. If that run continues to another end,
-// the old request no longer counts.
+// If a run ended early by finish(), the request to finish is fulfilled. If a run that ended early continues
+// to another end, the old request no longer counts.
 checkpoint::PendingRequests wishes_left(const checkpoint::RunRecord& resumed) {
   checkpoint::PendingRequests left = resumed.requests;
   if (resumed.early_end) left.finish.clear();

@@ -211,7 +211,7 @@ bool Session::Engine::wait_until_committed(std::optional<Duration> at_most, cons
 }
 
 // A rank that still validates, or sends a large pack to a store, looks like a rank that will never save. The
-// wait is therefore at least as long as validating or sending may take.
+// wait for the last checkpoint is therefore at least as long as validating or sending may take.
 Duration Session::Engine::patience_at_end() const {
   const Duration of_work = std::max<Duration>(kWorkOfOthers, kTimesUsual * save_costs_.write);
   return std::chrono::seconds(options_.disk_timeout_seconds) + of_work;

@@ -47,9 +47,9 @@ class ProgramRequests {
   [[nodiscard]] std::uint32_t end_step(TakesEffect when);
 
   // Call end_run() after end_step() when the run is at its end. At its end a run has no next step, so
-  // requests of this step belong to this step. The last step is always saved. Returns the bits of the save
-  // after that step. A request to end the run now changes nothing, but its reason counts if the ranks agreed
-  // in `agreed` to end the run here.
+  // requests of this step belong to this step. The last step is always saved. Returns the request bits of the
+  // run's last save. At that point a request to end the run has no effect, but its reason counts if the ranks
+  // agreed in `agreed` to end the run here.
   std::uint32_t end_run(std::uint32_t agreed = 0);
 
   // Call take_late() when the last checkpoint is committed. A request that was made after the last checkpoint

@@ -277,8 +277,8 @@ Result<Assignment> GroupLink::wait_for_answer(const std::string& call) {
     if (!found) return found.error();
     if (auto why = looks.note(found->unknown, clock_)) return Error(ErrorKind::kIo, *std::move(why));
     if (const auto& answer = found->answer) {
-      // An earlier process of rank 0 may have written the answer. If that process has ended since, the
-      // attempt is over, and this rank's watch on rank 0 notices it.
+      // If an earlier process of rank 0 wrote the answer and has ended since, the attempt is over, and this
+      // rank's watch on rank 0 notices it.
       stand_in(answer->assignment.attempt, {answer->first_call});
       return answer->assignment;
     }

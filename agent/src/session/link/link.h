@@ -104,8 +104,8 @@ class Link {
   // Reports that this process reached the run's end. Returns once the report has arrived, or soon after a
   // stop request; after a stop request it is unknown whether the report arrived.
   [[nodiscard]] virtual Result<void> complete(const Position& position, const std::stop_token& leaves) = 0;
-  // Ends a wait of join() for a world, from any thread: join() returns kCancelled with this reason. A link
-  // that never waits does nothing.
+  // Ends a wait of join() for a world, from any thread: join() returns kCancelled with `reason`. A link that
+  // never waits does nothing.
   virtual void give_up(const std::string& reason) { static_cast<void>(reason); }
 
   // Rank 0 calls this before join(). If no process of the launch was in a world before, no world is
@@ -122,7 +122,7 @@ class Link {
   virtual void end_for_good(const std::string& why) { static_cast<void>(why); }
 
   // Call note_history() before join(), with the newest attempt in the run's history and that attempt's newest
-  // step. When all processes of that attempt are gone, only the history knows its newest step.
+  // step. When all processes of an attempt are gone, only the history knows the attempt's newest step.
   virtual void note_history(Attempt attempt, Step step) {
     static_cast<void>(attempt);
     static_cast<void>(step);

@@ -29,8 +29,8 @@ Result<std::string> read_owner(const checkpoint::Disk& home) {
   return is_identity(identity) ? identity : std::string();
 }
 
-// If no identity can be created in a folder, identities are not compared. The later calls that lock, list and
-// save to the folder report its errors. A folder that hangs delays this process once.
+// If no identity can be created in a folder, identities are not compared. The calls that later lock, list and
+// save to the folder report the folder's errors. A folder that hangs delays this process once.
 Result<std::string> or_none(const Error& why) {
   return why.kind() == ErrorKind::kTimeout ? Result<std::string>(why) : Result<std::string>(std::string());
 }

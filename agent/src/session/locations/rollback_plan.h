@@ -36,7 +36,7 @@ struct RollbackPlan {
 [[nodiscard]] Result<RollbackPlan> plan_rollback(const Options& options, const checkpoint::Inventory& found);
 
 // Returns the checkpoints that may be resumed from: only the rollback's checkpoint, if a rollback is
-// requested. All other checkpoints are then reported as given up.
+// requested. The checkpoints that narrow() leaves out are reported as given up.
 [[nodiscard]] checkpoint::Inventory narrow(checkpoint::Inventory found, const RollbackPlan& plan);
 
 // RollbackStart: the position at which an attempt begins that loaded a checkpoint from before a rollback.

@@ -15,8 +15,8 @@ namespace ratoon::session {
 
 [[nodiscard]] checkpoint::SaverOptions saver_options(const Options& options);
 
-// Returns how many bytes of the run's first state a process may keep in memory besides its staging slots.
-// That state and the slots together stay within the memory limit of staging slots.
+// Returns how many bytes of the run's first state a process may keep in memory besides its staging slots. The
+// state and the slots together stay within the memory limit of staging slots.
 [[nodiscard]] std::uint64_t first_state_bytes_max(const Options& options);
 
 }  // namespace ratoon::session

@@ -70,11 +70,11 @@ class GroupRendezvous {
   [[nodiscard]] Result<std::optional<std::string>> find_refusal(const std::string& call) const;
   // Reports that the process that made `call` ends for good. find_refusal() of that call returns the reason.
   [[nodiscard]] Result<void> note_end(const std::string& call, const std::string& why) const;
-  // Reports that this rank ends for good before it has called. The function writes the reason for rank 0,
-  // which writes it for each other rank as soon as that rank has called. Returns true once all waiting ranks
-  // have the reason. If another process of the same launch has this rank, end_before_call() reports nothing.
-  // A rank that is known to have ended needs no reason. `own_call` is rank 0's call, and `former` has the
-  // calls of the previous attempt, by rank.
+  // Reports that this rank ends for good before it has called. end_before_call() writes the reason for rank
+  // 0, which writes it for each other rank as soon as that rank has called. Returns true once all waiting
+  // ranks have the reason. If another process of the same launch has this rank, end_before_call() reports
+  // nothing. A rank that is known to have ended needs no reason. `own_call` is rank 0's call, and `former`
+  // has the calls of the previous attempt, by rank.
   [[nodiscard]] Result<bool> end_before_call(const std::string& why, const std::string& own_call = {},
                                              const std::vector<std::string>& former = {}) const;
   // For rank 0 and its own call: if a rank has ended before it called, returns why.

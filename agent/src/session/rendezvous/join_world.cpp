@@ -58,7 +58,7 @@ std::string folder_of(const CheckpointLocations& places) {
 }
 
 // If locations that were available before do not answer now, a process that waits for a world does not end.
-// Instead the process lists the checkpoints again, with longer and longer pauses.
+// It lists the checkpoints again instead, with longer and longer pauses.
 checkpoint::Inventory look_again(Link& link, const InventoryPolling& looking) {
   Duration pause = kLookPauseMin;
   Duration paused{0};
@@ -165,7 +165,7 @@ Assignment join_world(Link& link, CheckpointLocations& places, const Unreadable&
     return *assignment;
   }
   if (link.world_status() == WorldStatus::kFenced) fail(ExitCode::kStartAgain, assignment.error().message());
-  // This process was ordered to stop, or the job ended, before or during this call.
+  // Before or during this call, this process was ordered to stop, or the job ended.
   if (assignment.error().kind() == ErrorKind::kCancelled || link.world_status() == WorldStatus::kStop)
     fail(ExitCode::kPreempted, assignment.error().message());
   fail(exit_code_of(assignment.error()), "the world cannot be joined: " + assignment.error().message());

@@ -12,7 +12,7 @@
 namespace ratoon::session {
 namespace {
 
-// Within this time the coordinator reports that rank 0, and the board with it, is lost.
+// If rank 0 is lost, and its board too, the coordinator reports a changed world within 60 seconds.
 constexpr auto kPatience = std::chrono::seconds(60);
 constexpr auto kPause = std::chrono::milliseconds(2);
 

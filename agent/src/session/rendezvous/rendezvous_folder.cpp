@@ -174,7 +174,7 @@ void RendezvousFolder::sweep() const {
 }
 
 // A living rank that has no call in this folder may have called in another launch's folder. If the file of
-// that call were removed, rank 0 of that launch could not tell the rank that the launch is refused.
+// such a call were removed, rank 0 of that launch could not tell the rank that the launch is refused.
 bool RendezvousFolder::may_hold_living_call(const fs::path& group) const {
   std::error_code code;
   for (fs::directory_iterator at(group, code), end; !code && at != end; at.increment(code)) {

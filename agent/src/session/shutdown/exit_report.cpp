@@ -41,7 +41,7 @@ Explain& explain_errors() {
   return *explain;
 }
 
-// Returns whether std::thread could not start a thread. If so, another start later may succeed.
+// Returns whether std::thread could not start a thread, which may succeed when the process starts later.
 bool is_refused_thread(const std::exception& error) {
   const auto* const refused = dynamic_cast<const std::system_error*>(&error);
   return refused != nullptr && refused->code() == std::errc::resource_unavailable_try_again;

@@ -1,5 +1,5 @@
 // BestCheckpoints lists the checkpoints that save_best() keeps, and its values of the current step. Rank 0
-// decides for all ranks. Each manifest has these lists, so a later rank 0 makes the same decisions.
+// decides for all ranks. Each manifest has its lists, so a later rank 0 makes the same decisions.
 //
 //   best.resume(manifest.run->best);
 //   if (best.note("loss", 0.25, {.keep = 3}, is_missing)) ...;         // in a step; all ranks save at its

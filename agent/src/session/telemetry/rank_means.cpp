@@ -12,7 +12,7 @@ std::uint64_t digest_of(std::string_view text, std::uint64_t digest) {
   return (digest ^ 0xff) * 0x100000001b3;  // marks the end of a name
 }
 
-// The mark of all ranks is equal exactly if the mean of the squares equals the square of the mean.
+// All ranks have the same mark exactly if the mean of the squares equals the square of the mean.
 bool is_same_everywhere(float sum, float sum_of_squares, float own, float ranks) {
   return sum == ranks * own && sum_of_squares == ranks * own * own;
 }

@@ -33,7 +33,7 @@ class TimeAccounts {
   explicit TimeAccounts(const Clock& clock);
 
   // From this call on, this object counts the run's time, because this process is rank 0. `last` is the
-  // newest record that any attempt left. If this process wrote that record itself, the count goes on.
+  // newest record that any attempt left. If this process wrote `last` itself, it goes on with its own count.
   void carry_over(const std::optional<LastRecord>& last, Attempt attempt);
 
   // From now on the training thread's time counts for `phase`. The weights contain `step` steps.

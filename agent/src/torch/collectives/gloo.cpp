@@ -8,7 +8,7 @@
 namespace ratoon {
 namespace {
 
-// Gloo adds the timeout to the present time. The sum of both, in 64 bits of nanoseconds, lasts for 292 years.
+// Gloo adds the timeout to the present time, in 64 bits of nanoseconds, which are enough for 292 years.
 constexpr std::chrono::milliseconds kNoLimit = std::chrono::hours(24 * 365 * 100);
 
 }  // namespace

@@ -26,8 +26,8 @@ class GroupConnector {
     std::uint32_t rank = 0;
     std::uint32_t world_size = 0;
     std::string mark;  // a fingerprint of this rank's weights
-    // The timeout of one call of the process group's store. Such a call waits for a rank that has reached the
-    // board and is still connecting.
+    // The timeout of one call of the process group's store. A call of the store waits for a rank that has
+    // reached the board and is still connecting.
     std::chrono::milliseconds store_timeout = std::chrono::seconds(30);
     // The timeout for connecting to ranks that have reached the board; collectives have no timeout.
     std::chrono::milliseconds connect_timeout = std::chrono::minutes(2);

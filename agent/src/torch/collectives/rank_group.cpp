@@ -72,8 +72,8 @@ bool may_rejoin(const Session& session) {
   return ++resets <= kInARow;
 }
 
-// A collective fails when a rank is lost. The coordinator then reports that the world has changed. If the
-// coordinator reports no change, only connections were reset, and all ranks join the next world together.
+// A collective fails when a rank is lost. The coordinator then reports a changed world. If the coordinator
+// reports no change, only connections were reset, and all ranks join the next world together.
 [[noreturn]] void wait_for_coordinator(const Session& session, const std::string& why) {
   constexpr auto kPatience = std::chrono::seconds(20);  // a longer wait may count as a hang
   const auto deadline = std::chrono::steady_clock::now() + kPatience;

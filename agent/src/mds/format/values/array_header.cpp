@@ -40,7 +40,7 @@ std::uint64_t read_length(const std::byte* at, unsigned code) {
   }
 }
 
-// Returns whether the shape's bytes are as many as the values have. Lengths of 0 and overflows never match.
+// Returns whether the values have as many bytes as the shape needs. Lengths of 0 and overflows never match.
 bool fits(const Array& array) {
   std::uint64_t expected = size_of(array.type);
   for (const std::uint64_t length : array.shape()) {

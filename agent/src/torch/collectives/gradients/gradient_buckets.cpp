@@ -23,13 +23,13 @@ namespace {
 // digits, then one number per parameter, then the caller's numbers.
 constexpr std::int64_t kRequestBits = 32;
 constexpr std::int64_t kDigits = 6;
-// With digits of so few bits, float sums of them over 65,536 ranks, the maximum of a world, stay exact.
+// Digits have so few bits that their float sums over 65,536 ranks, the maximum of a world, stay exact.
 constexpr std::uint64_t kDigitBits = 8;
 constexpr std::int64_t kHasSampleCount = kRequestBits;
 constexpr std::int64_t kFirstDigit = kHasSampleCount + 1;
 constexpr std::int64_t kFirstParameter = kFirstDigit + kDigits;
-// Control words always have this type, for gradients of any type, because sums of ones and of digits must
-// stay exact.
+// Control words are floats, for gradients of any type, because sums of ones and of digits must stay
+// exact.
 constexpr at::ScalarType kControlType = at::kFloat;
 
 [[noreturn]] void fail(const std::string& sentence) {

@@ -51,7 +51,7 @@ class GradientBuckets {
   void fill_one(std::size_t parameter);
   // Writes all gradients of a piece that fill_one() has not written yet.
   void fill(std::size_t piece);
-  // Call it after backward(): writes this rank's requests and the list of its gradients into the last piece.
+  // After backward(), writes this rank's requests and the list of its gradients into the last piece.
   void tell(std::uint32_t requests);
   // Returns further numbers to sum, which the caller writes before the sum and reads after it.
   [[nodiscard]] std::span<float> more();

@@ -63,8 +63,8 @@ void poll(const std::function<bool()>& is_done, const std::function<void()>& loo
 
 }  // namespace
 
-// Each attempt makes one collective of this kind. After most NCCL errors the process starts again, because
-// the cause may be the network, or only this start.
+// Each attempt makes one NCCL collective. After most NCCL errors the process starts again, because the cause
+// may be the network, or only this start.
 std::unique_ptr<Collective> make_nccl_collective(const DeviceCollectivePlan& plan) {
   const auto versions = nccl_versions();
   const auto fits = versions ? check_nccl(*versions) : versions.error();

@@ -1,6 +1,6 @@
 // NcclCommunicator is one rank's handle of an NCCL communicator, over NCCL's C interface. No call waits for a
-// peer: NCCL connects and sums in the background, and is_ready() says whether it is done. NcclCommunicator
-// does not use LibTorch.
+// peer, because NCCL connects and sums in the background; is_ready() says whether it is done.
+// NcclCommunicator does not use LibTorch.
 //
 //   NcclCommunicator communicator(id, rank, size);
 //   while (!communicator.is_ready()) sleep();            // throws NcclError
