@@ -103,7 +103,7 @@ void read(Fields& f, Assignment& m) {
   if (f.find("resume") != nullptr) {
     Fields r = f.object("resume");
     m.resume = read_resume_point(r);
-    if (m.resume->attempt >= m.attempt) r.complain("attempt", "an attempt older than the assignment's");
+    if (m.resume->attempt >= m.attempt) r.complain("attempt", "an attempt before the assignment's attempt");
   }
   if (f.find("losses") != nullptr) {
     Fields losses = f.object("losses");

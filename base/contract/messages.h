@@ -77,7 +77,7 @@ struct JoinRequest {
   std::string address;  // host:port, already bound, on which rank 0's store would listen
   std::vector<InventoryEntry> inventory;
   // How long before sending this message the process began to list its checkpoints (the inventory). Without
-  // this age, only a process's first list of checkpoints, or a requested list, counts as new.
+  // inventory_age_seconds, only a process's first list of checkpoints, or a requested list, counts as new.
   std::optional<double> inventory_age_seconds{};
   std::optional<RollbackRequest> rollback{};  // the same for all processes of a world, or for none
   std::uint32_t threads = 0;                  // threads per operation if numerics are pinned; 0: not pinned

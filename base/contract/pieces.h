@@ -27,7 +27,7 @@ namespace ratoon::contract {
 [[nodiscard]] Outlook read_outlook(Fields outlook);
 [[nodiscard]] ResumePoint read_resume_point(Fields checkpoint);
 
-// Returns `text` as UTF-8, cut to the length limit of texts, or `otherwise` if `text` is empty:
+// Returns `text` as UTF-8, cut to the length limit of texts, or `otherwise` if `text` is empty.
 [[nodiscard]] std::string sentence(std::string_view text, std::string_view otherwise);
 // Limits a number of seconds to 10 years; a negative number and NaN become 0.
 [[nodiscard]] double bounded_seconds(double seconds);

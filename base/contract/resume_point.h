@@ -9,8 +9,8 @@
 
 namespace ratoon {
 
-// A rollback that gives up an incomplete checkpoint of its run writes this text over the digest in that
-// checkpoint's entry. An entry with this digest is no checkpoint, even if its files exist.
+// A rollback that gives up an incomplete checkpoint of its run writes `given up` over the digest in that
+// checkpoint's entry. An entry with the digest `given up` is no checkpoint, even if its files exist.
 inline constexpr const char* kGivenUp = "given up";
 
 // Returns whether every member, on any machine, can read the checkpoint.

@@ -71,7 +71,7 @@ std::string find_damage(std::string_view text, const json& body,
 void check_state_format(Fields& state) {
   const std::uint64_t format = state.whole(kFormat, std::numeric_limits<std::uint64_t>::max());
   if (format != kWithoutDigest && format != kWithDigest)
-    state.complain(kFormat, "1 or 2: a newer Ratoon wrote this state, use that Ratoon");
+    state.complain(kFormat, "1 or 2: a newer version of Ratoon wrote this state; use that version");
 }
 
 }  // namespace ratoon

@@ -202,7 +202,7 @@ Result<const FoundCheckpoint*> choose(const Survey& survey, const CheckpointSele
                      bad->why + ways);
   }
   return Error(ErrorKind::kNotFound, survey.checkpoints.empty() ? "no checkpoint was ever committed here"
-                                                                : "there is no such checkpoint" + ways);
+                                                                : "no checkpoint matches your choice" + ways);
 }
 
 }  // namespace ratoon::cli

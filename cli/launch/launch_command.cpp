@@ -30,7 +30,7 @@ using nlohmann::json;
 
 constexpr std::uint32_t kProcessesMax = 1024;
 constexpr std::size_t kNameBytesMax = 40;
-// If no program reads the output, the launcher waits no longer than this for its last lines, then exits.
+// If no program reads the output, the launcher tries for this time to write the last lines, then exits.
 constexpr int kLastLinesPauseMaxMs = 5000;
 
 constexpr const char* kLaunchExamples = R"(Examples:

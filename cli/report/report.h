@@ -68,7 +68,7 @@ struct LastFailure {
 struct Report {
   std::string name;
   std::string folder;
-  std::string standing;  // "completed", "in progress or killed", ...
+  std::string standing;  // `completed`, `in progress or killed`, ...
   std::string message;
   std::string finish_reason;  // of finish(), if the program ended the run early
   std::string began;          // RFC 3339, empty if no time is known

@@ -119,9 +119,9 @@ void check_group(Fields& f, const TrainingJobSpec& spec) {
   if (with_agent == std::ssize(spec.roles)) return;
   if (with_agent != 0) f.complain("roles", "a list in which all roles have agent: None, or no role");
   if (spec.elastic_policy)
-    f.complain("elasticPolicy", "absent if agent is None: such a program cannot change its size");
+    f.complain("elasticPolicy", "absent if agent is None: without the agent a program cannot change size");
   if (spec.progress_deadline_seconds > 0)
-    f.complain("progressDeadlineSeconds", "0 if agent is None: such a program reports no steps");
+    f.complain("progressDeadlineSeconds", "0 if agent is None: a program without the agent reports no steps");
 }
 
 TrainingJobSpec read_spec(Fields f) {

@@ -142,9 +142,9 @@ struct TrainingJobSpec {
 // The largest number of members that the role may have at once.
 [[nodiscard]] std::uint32_t members_max_of(const TrainingJobSpec& spec, const Role& role);
 
-// Returns whether no role of the job uses the agent library. The members of such a job form a group: they
-// exchange no messages with the coordinator, receive their ranks when their pods are created, and start, end
-// and are replaced together.
+// Returns whether no role of the job uses the agent library. The members of a job without the agent form a
+// group: they exchange no messages with the coordinator, receive their ranks when their pods are created, and
+// start, end and are replaced together.
 [[nodiscard]] bool is_group(const TrainingJobSpec& spec);
 
 enum class JobPhase { kPending, kRunning, kRecovering, kSuspended, kSucceeded, kFailed };
@@ -245,7 +245,7 @@ struct SuspectNode {
 
 constexpr std::size_t kFailedNodesMax = 64;  // limit of the status
 
-// A node on which recently a program was the first of its world to fail, or whose kubelet did not start a
+// A node on which a program recently was the first of its world to fail, or whose kubelet did not start a
 // pod.
 struct FailedNode {
   std::string name;
@@ -273,7 +273,7 @@ struct MemberFailure {
   friend bool operator==(const MemberFailure&, const MemberFailure&) = default;
 };
 
-// A condition as in Kubernetes: `since` is when `is_true` changed last, not when the message changed.
+// A condition as in Kubernetes; `since` is when `is_true` changed last, not when the message changed.
 struct Condition {
   std::string type;
   bool is_true = false;

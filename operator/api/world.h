@@ -52,7 +52,7 @@ struct Departure {
 // The greatest number of processes of one member; the CustomResourceDefinition has the same limit.
 constexpr std::uint32_t kProcessesPerNodeMax = 64;
 
-// A bit for each local rank of a pod that is completed, according to the job's status.
+// A bit for each local rank of a pod, set if the job's status says that the rank has completed.
 struct RecordedCompletion {
   std::string member_uid;
   std::uint64_t local_ranks = 0;

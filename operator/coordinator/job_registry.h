@@ -16,8 +16,8 @@ class JobRegistry {
   // Begins to serve a job, or sends a change to its agents. Calls for jobs that are not served are refused.
   virtual void announce(const JobKey& job, const api::Announcement& announcement) = 0;
   virtual void close(const JobKey& job) = 0;
-  // Call this when the job is over: forgets the facts about its processes. The coordinator still answers
-  // these processes, and tells them that the job is over.
+  // Call this when the job is over: forgets the facts about its processes. The coordinator still answers the
+  // job's processes, and tells them that the job is over.
   virtual void forget_processes(const JobKey& job) = 0;
 
   [[nodiscard]] virtual std::vector<api::ProcessFacts> processes(const JobKey& job) const = 0;

@@ -29,7 +29,7 @@ class RunnerWakeup {
   void pass_signals_to(std::function<void(int number)> act) { pass_ = std::move(act); }
   // Ends the current or the next sleep. Any thread may call this.
   void notify() const;
-  // Returns how many stop requests came during this sleep: SIGINT, SIGTERM or SIGHUP (the terminal
+  // Returns how many stop requests came during this sleep, by SIGINT, SIGTERM or SIGHUP (the terminal
   // closed).
   [[nodiscard]] int sleep(Duration at_most) const;
 

@@ -45,11 +45,11 @@ class ClientConnection {
 // Returns whether the request has a Content-Length header, which an empty body may need too.
 [[nodiscard]] bool tells_length(const Request& request);
 
-// Describes why the end or the kind of a reply is unclear: "got a reply that ...", or nothing.
+// Describes why the end or the kind of a reply is unclear: `got a reply that ...`, or nothing.
 [[nodiscard]] std::optional<std::string> find_flaw(const ResponseHead& head, bool is_http_1,
                                                    std::size_t head_bytes_max);
 
-// Makes an error such as "the call GET http://host:port/path timed out: ...".
+// Makes an error such as `the call GET http://host:port/path timed out: ...`.
 [[nodiscard]] Error call_error(ErrorKind kind, const Request& request, const Url& url,
                                const std::string& how);
 [[nodiscard]] Error cancelled_error(const CallPlan& plan);

@@ -74,8 +74,8 @@ struct CpprestCallState {
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wnon-virtual-dtor"  // the library's interface has none
-// Runs the continuation of a task in the thread that ends the task. The call therefore gets the reply's head
-// before the library reads the body, so all later bytes count as the body.
+// Runs the continuation of a task in the thread that ends the task, so that the call gets the reply's head
+// before the library reads the body: all later bytes count as the body.
 class InlineScheduler final : public pplx::scheduler_interface {
  public:
   void schedule(pplx::TaskProc_t work, void* argument) override { work(argument); }

@@ -24,7 +24,7 @@ class RequestParser {
   RequestParser& operator=(RequestParser&&) noexcept;
   ~RequestParser();
 
-  // Removes the bytes that it uses; the rest (of this or of the next request) stays in `bytes`.
+  // Removes the bytes that it has parsed; all other bytes (of this or the next request) stay in `bytes`.
   State feed(std::string& bytes);
 
   // The HTTP status of the answer, and a sentence for its body.

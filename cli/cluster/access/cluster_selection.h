@@ -21,8 +21,8 @@ struct ClusterSelection {
 // Returns whether the user gave any cluster option; if not, the user means a run on this machine.
 [[nodiscard]] bool selects_cluster(const ClusterSelection& selection);
 
-// Returns the path of the kubeconfig: --kubeconfig, else KUBECONFIG, else ~/.kube/config. In a pod without
-// any of these files the path is empty: the program then uses the pod's service account.
+// Returns the path of the kubeconfig: --kubeconfig, else KUBECONFIG, else ~/.kube/config. In a pod without a
+// kubeconfig file the path is empty: the program then uses the pod's service account.
 [[nodiscard]] Result<std::string> choose_kubeconfig(const ClusterSelection& selection,
                                                     const runtime::EnvironmentLookup& environment,
                                                     const std::function<bool(const std::string&)>& exists);

@@ -21,7 +21,7 @@ enum class EndCause {
 
 struct MemberEnd {
   EndCause cause;
-  std::string sentence;       // "exit code 82 (configuration): the same start would fail again"
+  std::string sentence;       // `exit code 82 (configuration): the same start would fail again`
   bool is_shared = false;     // all losses of one observation that share this cause count as one failure
   bool is_rejection = false;  // the node did not start the pod: the next pod waits, as after a failure
   // The node's GPU is unusable: members avoid the node, and the end counts as no failure.

@@ -204,7 +204,7 @@ Places places_of(const std::vector<MemberSilence>& members) {
   return places;
 }
 
-// Returns whether the platform reports a node of these members as lost. If no node is reported as lost,
+// Returns whether the platform reports a node of the unheard members as lost. If no node is reported as lost,
 // perhaps the members have only not found this operator yet, on one node as well as on many: the address of a
 // new leader may reach them seconds late.
 bool is_any_node_reported_lost(const Observation& seen, const std::vector<MemberSilence>& unheard) {

@@ -13,7 +13,7 @@ namespace ratoon::core {
 void note_conditions(const Observation& seen, api::TrainingJobStatus& status);
 
 // Sets the condition InvalidSpec: the operator cannot run the job with its current spec. For a job that
-// cannot be decoded at all, other code sets this condition.
+// cannot be decoded at all, other code sets InvalidSpec.
 void note_validity(const Observation& seen, api::TrainingJobStatus& status);
 
 }  // namespace ratoon::core

@@ -44,8 +44,8 @@ namespace ratoon::core {
 // follow from that loss. Several failures at the same time count as one failure.
 [[nodiscard]] MemberEnd classify_in_group(bool is_one_disrupted, MemberEnd ending);
 
-// Returns when a failure may be classified: Kubernetes may report the failure of another member first, and
-// its outside cause later. Returns nothing if the failure can be classified now.
+// Returns when a failure may be classified, because Kubernetes may report the failure of another member
+// first, and its outside cause later. Returns nothing if the failure can be classified now.
 [[nodiscard]] std::optional<WallTime> find_judgement_time(const Observation& seen, bool is_one_disrupted,
                                                           const api::Pod& pod);
 // Returns the earliest find_judgement_time() of all pods of the group.

@@ -44,7 +44,7 @@ Processes processes_until_now(const Observation& seen, const std::vector<api::Me
   return found;
 }
 
-// Returns all commits that these processes reported.
+// Returns all commits that `processes` reported.
 std::vector<InventoryEntry> committed_until_now(const Observation& seen, const Processes& processes) {
   std::vector<InventoryEntry> committed;
   const auto note = [&](const InventoryEntry& entry) {

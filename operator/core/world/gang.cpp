@@ -48,7 +48,7 @@ bool has_its_size(const Observation& seen, const std::vector<api::MemberStatus>&
          (seen.job.spec.elastic_policy || std::ranges::all_of(members, is_there));
 }
 
-// Returns how many seats (ranks) of the current world belong to processes of these members.
+// Returns how many seats (ranks) of the current world belong to processes of `members`.
 std::size_t count_current(const Observation& seen, const std::vector<api::MemberStatus>& members) {
   std::size_t current = 0;
   for (const auto& member : members)

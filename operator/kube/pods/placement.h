@@ -1,8 +1,8 @@
 // Places a member's pod: not on a node where a member was lost, preferably not beside other pods of the job,
 // and soon away from a lost node.
 //
-// Autoscalers ignore a pod whose required node affinity names nodes (docs/design/0007-placement.md).
-// Therefore a pod is kept off a node by anti-affinity to the job's pods that are still on that node.
+// Anti-affinity to the job's pods that are still on a node keeps a pod off that node, because autoscalers
+// ignore a pod whose required node affinity names nodes (docs/design/0007-placement.md).
 #pragma once
 
 #include <cstdint>

@@ -146,7 +146,7 @@ std::vector<std::string> end_reasons(const json& status, const json& terminated)
   return reasons;
 }
 
-// Returns why kubelet cannot start the first container that cannot start. A container that waits for its turn
+// Returns kubelet's reason for the first container that it cannot start. A container that waits for its turn
 // or for its image does not count.
 std::string find_unstarted(const json& status) {
   for (const char* list : {"initContainerStatuses", "containerStatuses"}) {
@@ -224,7 +224,7 @@ void note_end(const json& document, api::Pod& pod) {
   pod.end_reasons = end_reasons(status, terminated);
 }
 
-// Returns the owner reference to a TrainingJob: only pods with such an owner are members.
+// Returns the owner reference to a TrainingJob: only pods that a TrainingJob owns are members.
 const json& owning_job(const json& object) {
   for (const auto& owner : items_of(child(object, "metadata"), "ownerReferences"))
     if (flag_in(owner, "controller") && text_in(owner, "kind") == names::kKind &&

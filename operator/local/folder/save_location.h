@@ -2,7 +2,7 @@
 // otherwise (--save-folder, --run-name), as given after `--` of `ratoon run` and `ratoon launch`.
 //
 // A path within the run's folder is returned relative to it, so that it stays valid when the folder is
-// copied, moved or restored. Other paths are returned as absolute paths.
+// copied, moved or restored. Paths outside of the run's folder are returned as absolute paths.
 #pragma once
 
 #include <filesystem>

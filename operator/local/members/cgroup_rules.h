@@ -18,7 +18,7 @@ inline constexpr std::string_view kMemory = "memory";
 inline constexpr std::string_view kCpu = "cpu";
 
 [[nodiscard]] bool is_limited(const api::ResourceLimits& limits, std::string_view controller);
-// Returns the cgroup controllers that are needed because a role of the job has such a limit.
+// Returns the cgroup controllers that are needed for the limits of the job's roles.
 [[nodiscard]] std::vector<std::string_view> controllers_of(const api::TrainingJobSpec& spec);
 
 struct CgroupSetting {
@@ -27,7 +27,7 @@ struct CgroupSetting {
   bool is_required = true;  // false: the kernel may lack the setting
 };
 
-// Returns the settings for these limits, in the order in which to write them.
+// Returns the settings for a member's limits, in the order in which to write them.
 [[nodiscard]] std::vector<CgroupSetting> cgroup_settings(const api::ResourceLimits& limits,
                                                          std::string_view controller, bool is_unified);
 
@@ -46,8 +46,8 @@ struct UnifiedCgroup {
 // enable controllers for its children. The error explains why no child can have the controller.
 [[nodiscard]] Result<bool> must_move_to_child(const UnifiedCgroup& own, std::string_view controller);
 
-// Returns a command that first enters the cgroups of these cgroup.procs files and then becomes `command`, so
-// that all its children and memory count from the start. `variables` (NAME=VALUE) are the complete
+// Returns a command that first enters the cgroups of `procs_files` (cgroup.procs) and then becomes `command`,
+// so that all its children and memory count from the start. `variables` (NAME=VALUE) are the complete
 // environment of the program.
 [[nodiscard]] std::vector<std::string> command_within(const std::vector<std::string>& procs_files,
                                                       const std::vector<std::string>& command,

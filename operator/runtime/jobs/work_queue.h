@@ -39,8 +39,8 @@ class WorkQueue {
   [[nodiscard]] std::optional<JobKey> take(const std::stop_token& stop);
   // Takes a job that is due without waiting; returns nothing if no job is due.
   [[nodiscard]] std::optional<JobKey> take_due();
-  // Returns when the disruption was added for which this key was taken, or nothing if there was no
-  // disruption. Only the thread that took the key may call this.
+  // Returns when the key was added for the disruption that the taken job has, or nothing if it has none. Only
+  // the thread that took the key may call this.
   [[nodiscard]] std::optional<Timestamp> disrupted_since(const JobKey& key) const;
   // The thread that took the key must call this once, even after a failure.
   void done(const JobKey& key);

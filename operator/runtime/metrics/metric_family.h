@@ -8,7 +8,7 @@
 
 namespace ratoon::runtime {
 
-//   auto& phase = build(registry, prometheus::BuildGauge(), names::metric::kJobPhase, "1 for the phase ...");
+//   auto& phase = build(registry, prometheus::BuildGauge(), names::metric::kJobPhase, "1 in ...");
 template <class Builder>
 auto& build(prometheus::Registry& to, Builder builder, std::string_view name, const char* help) {
   return builder.Name(std::string(name)).Help(help).Register(to);

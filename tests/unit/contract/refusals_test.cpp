@@ -228,7 +228,7 @@ TEST(Refusals, SayWhatIsWrongAndWhatWasFound) {
       {"a rank outside the world", complaint_of<Assignment>, with(assignment, "/rank", 8),
        "rank must be less than world_size (8), found 8"},
       {"a resume point of the future", complaint_of<Assignment>, with(assignment, "/resume/attempt", 7),
-       "resume.attempt must be an attempt older than the assignment's, found 7"},
+       "resume.attempt must be an attempt before the assignment's attempt, found 7"},
       {"no time between beats", complaint_of<Assignment>, with(assignment, "/beat_seconds", 0.0),
        "beat_seconds must be more than 0, found 0.0"},
       {"eleven years between beats", complaint_of<Assignment>, with(assignment, "/beat_seconds", 3.5e8),

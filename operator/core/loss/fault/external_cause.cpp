@@ -13,7 +13,7 @@
 namespace ratoon::core {
 namespace {
 
-// Exception types, prefixes of types, and other names that are compared with upper and lower case.
+// Exception types, prefixes of types, and other names, all of which are compared case-sensitively.
 constexpr auto kNames = std::to_array<std::string_view>(
     {// of C++ and PyTorch
      "system_error", "filesystem_error", "bad_alloc", "ios_base", "future_error", "IoException",
@@ -24,12 +24,12 @@ constexpr auto kNames = std::to_array<std::string_view>(
      "InterruptedError", "ChildProcess", "ProcessLookup", "KeyboardInterrupt", "EOFError", "gaierror",
      "herror", "UnpicklingError", "BadZipFile", "zlib.error", "LZMAError", "tarfile.", "JSONDecodeError",
      "SafetensorError", "IncompleteRead",
-     // of clients of servers
+     // names of the clients of servers
      "requests.", "urllib", "botocore", "boto3", "aiohttp", "google.", "azure.", "grpc", "fsspec", "s3fs",
      "huggingface", "redis.", "wandb", "mlflow", "kubernetes.", "ray.exceptions", "RayActor", "CommError",
      "ApiException", "DatasetNotFound", "UnidentifiedImage", "ssl.", "SSL", "TLS", "NoSuchBucket",
      "AccessDenied", "SlowDown",
-     // devices and their libraries
+     // names of devices and of their libraries
      "CUDA", "NVML", "NCCL", "RCCL", "HIP ", "MIOpen", "ECC error", "cuDNN"});
 
 // Phrases in lower case, about servers and connections (first list), files, devices and their libraries.

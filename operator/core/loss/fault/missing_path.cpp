@@ -41,7 +41,7 @@ bool has_any_word(std::string_view text, const auto& words) {
       words, [&](std::string_view word) { return text.find(word) != std::string_view::npos; });
 }
 
-// Returns the text without these words, whether in upper or lower case.
+// Returns the text without `words`, whether they are in upper or lower case.
 std::string without_words(std::string text, const auto& words) {
   for (const std::string_view word : words) {
     for (std::size_t at = small_letters_of(text).find(word); at != std::string::npos;
