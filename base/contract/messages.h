@@ -72,7 +72,7 @@ struct JoinRequest {
   std::uint32_t processes_per_node = 1;
   Attempt left_attempt{0};  // newest attempt of this start; only a newer one is of use to it
   Step left_step{0};        // steps that it knows of that attempt; 0: it does not know any
-  // Whether this start was in a world. If false, the run's folder may give left_attempt and left_step.
+  // Whether this start was in a world. Without a world, the run's folder may give left_attempt and left_step.
   bool has_met = false;
   std::string address;  // host:port, already bound, on which rank 0's store would listen
   std::vector<InventoryEntry> inventory;
@@ -170,7 +170,7 @@ struct Beat {
   std::optional<double> allowed_seconds{};  // longer in the phase than this is a hang; absent: no limit
   std::optional<InventoryEntry> committed;  // newest checkpoint that this process knows to be complete
   // Checkpoints of this attempt that were reported as committed and later failed verification: they are not
-  // durable, even if other processes saw them committed. At most the kDamagedMax newest are listed.
+  // durable, even if other processes saw the commit. Only the kDamagedMax newest checkpoints are listed.
   std::vector<InventoryEntry> damaged{};
   // The UIDs of those members in the assignment's `peers` to which several attempts to connect failed while
   // the process waited. The list has at most kPeersMax UIDs.

@@ -79,7 +79,7 @@ class JobQuestion {
       return explain_watch(client_.query(), *trouble);
     if (trouble.has_value() != std::exchange(is_in_trouble_, trouble.has_value()))
       complain(trouble ? "cannot watch " + client_.query().server + " for now: " + trouble->message()
-                       : client_.query().server + " answers again");
+                       : "the API server " + client_.query().server + " answers again");
     return std::nullopt;
   }
 

@@ -294,8 +294,8 @@ inline constexpr std::string_view kTemplateRefused = "TemplateRefused";  // a re
 inline constexpr std::string_view kUnreadable = "Unreadable";            // a reason of InvalidSpec
 }  // namespace condition
 
-// The parts into which the operator divides a job's time. The time in which training waits for a save belongs
-// to kUseful.
+// The parts into which the operator divides a job's time. The time in which training waits for a save counts
+// as kUseful.
 enum class LedgerPart { kUseful, kRecomputed, kWaitingForCapacity, kRestarting, kHung, kSuspended };
 constexpr std::size_t kLedgerParts = 6;
 

@@ -11,8 +11,8 @@ namespace ratoon::coordinator {
 namespace {
 
 constexpr Duration kTick = std::chrono::milliseconds(100);
-// If the timekeeper runs this late, the machine or this process has stalled, and unread beats of all members
-// may be waiting in sockets.
+// If the timekeeper runs late by this time, the machine or this process has stalled, and unread beats of all
+// members may be waiting in sockets.
 constexpr Duration kStall = std::chrono::seconds(1);
 // An agent needs two or three connections, and opens new ones while it closes old ones.
 constexpr std::size_t kConnectionsOfAProcess = 8;

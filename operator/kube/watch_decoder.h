@@ -25,8 +25,8 @@ struct WatchEvent {
   std::string complaint{};
 };
 
-// The list in an object that records which client wrote which field. The list is as large as the rest of the
-// object, and the operator does not need it, so the decoder skips it.
+// The list in an object that records which client wrote which field. The decoder skips managedFields, which
+// is as large as the rest of the object and of no use to the operator.
 inline constexpr std::string_view kLeftOutList = "managedFields";
 
 class WatchDecoder {

@@ -14,7 +14,7 @@ STATUS = {
     "phase": "Recovering", "message": "worker-1 was lost with its node", "attempt": 4,
     "formed": True, "worldSize": 6, "observedGeneration": 2, "replicas": 5,
     "selector": "ratoon.dev/job-uid=u,ratoon.dev/role in (worker)",
-    "conditions": [{"type": "Recovering", "status": "True", "reason": "MembersMissing", "message": "attempt 4 is waited for",
+    "conditions": [{"type": "Recovering", "status": "True", "reason": "MembersMissing", "message": "the job waits for attempt 4",
                     "lastTransitionTime": "2026-11-21T11:38:21.250Z", "observedGeneration": 2}],
     "completionTime": "2026-11-21T11:38:21.250Z",
     "lastFailure": {"member": "good-worker-0-i0", "node": "n2", "time": "2026-11-21T11:38:21.250Z", "attempt": 3,

@@ -216,7 +216,7 @@ class StatusOnAServer(unittest.TestCase):
         code, said = watch.end()
         self.assertEqual(code, 0)
         self.assertRegex(said, rf"^ratoon: cannot watch {self.cluster.server.url} for now: .*\n"
-                               rf"(.*\n)*ratoon: {self.cluster.server.url} answers again\n$")
+                               rf"(.*\n)*ratoon: the API server {self.cluster.server.url} answers again\n$")
 
     def test_a_watched_job_that_is_deleted_is_an_end_too(self):
         self.make("deleted")

@@ -109,7 +109,7 @@ class Controls(unittest.TestCase):
         wait_until(lambda: run.job_status()["phase"] == "Suspended" and not run.status()["members"], "no process to be held")
         status = run.job_status()
         self.assertEqual(status["lastCheckpoint"]["step"], status["progress"]["step"], "nothing is made again")
-        wait_until(lambda: f"suspended; goes on from step {status['progress']['step']}\n" in run.output(), "the news")
+        wait_until(lambda: f"suspended; the run goes on from step {status['progress']['step']}\n" in run.output(), "the news")
         self.assertIn("counter  Suspended", ratoon("status", run.folder)[1])
         code, said = ratoon("suspend", run.folder)
         self.assertEqual((code, said), (82, "ratoon: the run is suspended already\n"))

@@ -45,7 +45,7 @@ class ClientConnection {
 // Returns whether the request has a Content-Length header, which an empty body may need too.
 [[nodiscard]] bool tells_length(const Request& request);
 
-// Describes why the end or the kind of a reply is unclear: `got a reply that ...`, or nothing.
+// Returns a description that begins with `got a reply` if the reply's end or kind is unclear, or nothing.
 [[nodiscard]] std::optional<std::string> find_flaw(const ResponseHead& head, bool is_http_1,
                                                    std::size_t head_bytes_max);
 

@@ -76,7 +76,7 @@ class CounterRandom {
                           std::uint32_t substream = 0)
       : key_(split(hash64(seed, purpose))), stream_(split(stream)), substream_(substream) {}
 
-  // Constructs the stream from a key: hash64(seed, purpose), computed before, or another key.
+  // Constructs the stream from a key, such as hash64(seed, purpose) that was computed before.
   [[nodiscard]] static constexpr CounterRandom with_key(std::uint64_t key, std::uint64_t stream,
                                                         std::uint32_t substream) {
     CounterRandom random;

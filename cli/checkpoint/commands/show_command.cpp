@@ -50,7 +50,7 @@ Parts parts_of(const std::vector<OpenPack>& packs, const std::vector<std::string
   return parts;
 }
 
-// Names the ranks of a tensor: `all ranks`, `rank 3`, `parts on 4 ranks`, `4 ranks, not alike`.
+// Names the ranks of a tensor, such as `all ranks`, `rank 3`, `parts on 4 ranks` or `4 ranks, not alike`.
 std::string locations(const std::vector<Part>& parts, std::size_t ranks) {
   const Part& first = parts.front();
   if (parts.size() == 1 && !first.tensor->box && ranks > 1) return "rank " + std::to_string(first.rank);

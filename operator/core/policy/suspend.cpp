@@ -97,9 +97,9 @@ Decision suspend(const Observation& seen, const RosterChange& change, std::optio
   const Step from = status.last_checkpoint ? status.last_checkpoint->step : Step(0);
   if (status.phase != api::JobPhase::kSuspended && is_any_pod_left(seen)) {
     status.phase = status.attempt.value() <= 1 ? api::JobPhase::kPending : api::JobPhase::kRecovering;
-    status.message = "its pods end, to be suspended; goes on from step " + std::to_string(from.value());
+    status.message = "its pods end; the suspended run goes on from step " + std::to_string(from.value());
   } else {
-    status.message = "suspended; goes on from step " + std::to_string(from.value());
+    status.message = "suspended; the run goes on from step " + std::to_string(from.value());
     if (std::exchange(status.phase, api::JobPhase::kSuspended) != api::JobPhase::kSuspended)
       decision.actions.push_back(
           EmitEvent{.is_warning = false, .reason = "Suspended", .message = status.message});

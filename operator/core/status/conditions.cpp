@@ -74,7 +74,7 @@ std::string describe(const Observation& seen, const api::TrainingJobStatus& stat
   const std::string attempt = "attempt " + std::to_string(status.attempt.value());
   if (status.phase == JobPhase::kRunning)
     return attempt + " trains with " + counted(status.world_size, "process", "processes");
-  if (status.phase == JobPhase::kRecovering) return attempt + " is waited for";
+  if (status.phase == JobPhase::kRecovering) return "the job waits for " + attempt;
   return status.message;
 }
 

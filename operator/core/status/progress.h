@@ -16,8 +16,8 @@ namespace ratoon::core {
 // be damaged. Beats of an old attempt change nothing.
 void note_progress(const std::vector<api::ProcessFacts>& processes, api::TrainingJobStatus& status);
 
-// Records the last world's newest step as soon as a process that waits for the next world reports it: that
-// process may be lost before the next world forms. The process made the step or read it in the run's history.
+// Records the last world's newest step, which a process made or read in the run's history, as soon as the
+// process waits for the next world: it may be lost before that world forms.
 void note_left_steps(const Observation& seen, api::TrainingJobStatus& status);
 
 // Returns whether a process that read the checkpoint again reports it as damaged. A report of damage

@@ -21,7 +21,7 @@ struct SaveFolders {
   std::filesystem::path work;  // the base of relative paths
 };
 
-// Pure: returns the name of the run that the trainer finds.
+// Pure: returns the run's name, as the trainer takes it from its options.
 [[nodiscard]] std::string run_name_of(const api::TrainingJob& job);
 
 // Pure: returns "<save folder>/<run name>", or the URL of a bucket, as far as the command line and the

@@ -69,7 +69,7 @@ TEST(Suspend, ItsPodsGoWhenItHasLeft) {
   seen.job.status.last_checkpoint = ResumePoint{.attempt = Attempt(1), .step = Step(7), .digest = "d"};
   seen.processes = {test::waiting(process(0), 1), test::waiting(process(1), 1)};
   const auto decision = decide(seen);
-  EXPECT_EQ(decision.status.message, "its pods end, to be suspended; goes on from step 7");
+  EXPECT_EQ(decision.status.message, "its pods end; the suspended run goes on from step 7");
   EXPECT_EQ(decision.status.attempt, Attempt(2));
   EXPECT_FALSE(decision.status.is_formed);
   EXPECT_EQ(deleted(decision), Names({"digits-worker-0-i0", "digits-worker-1-i0"}));
@@ -100,7 +100,7 @@ TEST(Suspend, ItIsSuspendedWhenItsPodsAreGone) {
   seen.pods.back().others_run = false;
   decision = decide(seen);
   EXPECT_EQ(decision.status.phase, JobPhase::kSuspended);
-  EXPECT_EQ(decision.status.message, "suspended; goes on from step 0");
+  EXPECT_EQ(decision.status.message, "suspended; the run goes on from step 0");
   EXPECT_EQ(test::only<EmitEvent>(decision).size(), 1U);
 }
 
@@ -158,7 +158,7 @@ TEST(Suspend, ANewJobGetsNoPods) {
   seen.job.spec.is_suspended = true;
   const auto decision = decide(seen);
   EXPECT_EQ(decision.status.phase, JobPhase::kSuspended);
-  EXPECT_EQ(decision.status.message, "suspended; goes on from step 0");
+  EXPECT_EQ(decision.status.message, "suspended; the run goes on from step 0");
   EXPECT_EQ(decision.actions.size(), 1U) << "the event, and nothing else";
 }
 
