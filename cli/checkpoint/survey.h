@@ -59,7 +59,7 @@ struct CheckpointSelection {
 [[nodiscard]] Result<const FoundCheckpoint*> choose(const Survey& survey,
                                                     const CheckpointSelection& selection);
 
-// Returns `step 1200 of attempt 3`.
+// Returns text for people, such as `step 1200 of attempt 3`.
 [[nodiscard]] std::string shown(const checkpoint::CheckpointId& id);
 
 // Returns the number and the total size of Ratoon's files in the packs folder of one checkpoint.

@@ -70,7 +70,7 @@ std::optional<std::string> find_variable(const char* name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
-// Returns --nproc, else the job's processesPerNode, else one per GPU. Returns 0 for an invalid number.
+// Returns --nproc, else the job's processesPerNode, else one per GPU. Returns 0 if the number is invalid.
 std::uint32_t count_processes(const std::string& query, const std::vector<std::string>& devices) {
   const std::string from_job = find_variable(names::env::kProcessesPerNode).value_or("");
   const std::string& text = query.empty() ? from_job : query;

@@ -21,7 +21,7 @@ std::vector<CurveLine> lines_of(const PointsByLine& all, double span) {
   return lines;
 }
 
-// Distributes `steps` evenly over the time from `begin` to `end`, and adds them to the parts of the time.
+// Distributes `steps` evenly over the time from `begin` to `end`: adds each part's share to `parts`.
 void spread(double begin, double end, double steps, double part, std::vector<double>& parts) {
   const auto number = [&](double at) {
     return static_cast<std::size_t>(std::clamp(at / part, 0.0, static_cast<double>(kRateParts - 1)));

@@ -19,7 +19,7 @@ struct ClusterQuery {
   std::optional<WallTime> certificate_end{};  // of the client certificate that we sent
 };
 
-// Returns `namespace 'prod' at https://10.0.0.1:6443`.
+// Returns text for people, such as `namespace 'prod' at https://10.0.0.1:6443`.
 [[nodiscard]] std::string query_text(const ClusterQuery& query);
 
 // Explains why a call failed. `verb` is list or patch; `refusal` is the server's reply, if it replied.

@@ -88,7 +88,7 @@ std::map<std::string_view, Witness> find_witnesses(const Observation& seen, Time
 
 class BrokenLinks {
  public:
-  // `since`: when the accuser first named an unreachable peer. `named`: when the accuser last named another.
+  // `since`: when the accuser complained first. `named`: when the accuser last added an unreachable peer.
   void add(const Witness& accuser, const Witness& accused, Timestamp since, Timestamp named) {
     add_end(*accuser.member, *accused.member);
     add_end(*accused.member, *accuser.member).is_accused = true;

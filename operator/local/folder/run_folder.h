@@ -72,8 +72,8 @@ class RunFolder {
   UniqueFd lock_;
 };
 
-// Returns a name for a run's resources outside of its folder, for example in /dev/shm. The name depends only
-// on the folder's path.
+// Returns a name for a run's resources outside of its folder, for example in /dev/shm. The returned name
+// depends only on the folder's path.
 [[nodiscard]] std::string run_resource_name(const std::filesystem::path& run_folder);
 
 }  // namespace ratoon::local

@@ -40,9 +40,9 @@ class LocalCluster {
   void send_to_all(int signal) const;
   // Kills the processes of the member's newest pod, which then looks as if it had ended by itself. The
   // member's name is "<job>-<role>-<index>", with or without the incarnation, or "<role>-<index>". Returns
-  // the pod's name.
+  // the killed pod's name.
   [[nodiscard]] Result<std::string> kill_member(const std::string& member);
-  // Removes the node and kills all processes on it. Returns the names of its pods.
+  // Removes the node and kills all processes on it. Returns the names of the node's pods.
   [[nodiscard]] Result<std::vector<std::string>> end_node(const std::string& node);
   [[nodiscard]] NodePool& nodes() { return nodes_; }
   [[nodiscard]] const NodePool& nodes() const { return nodes_; }

@@ -20,7 +20,7 @@ void EventFilter::forget_old(Group& group, Timestamp now) {
   if (group.rest && is_old(*group.rest)) group.rest.reset();
 }
 
-// Returns the series that counts this message: of its own text, or the shared one with unreported messages.
+// Returns the message's series: the series of its text, or the shared series of unreported messages.
 EventFilter::Series& EventFilter::series_of(Group& group, const std::string& text, bool may_write) {
   if (const auto known = group.texts.find(text); known != group.texts.end()) return known->second;
   const bool has_untold = group.rest && group.rest->has_untold;
