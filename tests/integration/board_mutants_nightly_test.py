@@ -74,7 +74,7 @@ MUTANTS = {
         board("BoardServer.*"), BOARD + "client.cpp", r"fd_\.reset\(\);  // the answer may still come[^\n]*", ""),
     "a secret in the meeting folder that every user may read": (
         ("group_link_test", "GroupLinkTest.*"), "agent/src/session/rendezvous/rendezvous_folder.cpp",
-        r"kSecretMode = 0600", "kSecretMode = 0644"),
+        r"kPrivateMode = 0600", "kPrivateMode = 0644"),
     "as many open files as the system gives, however many ranks come": (
         board("BoardServer.*"), BOARD + "server.cpp", r"open_files_for\(opening\.world_size, kOwnFiles\)", "kOwnFiles"),
 }

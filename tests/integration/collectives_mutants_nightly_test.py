@@ -10,6 +10,10 @@ BUCKETS = COLLECTIVES + "gradients/gradient_buckets.cpp"
 
 # what is broken: (tests, file, pattern, instead)
 MUTANTS = {
+    "a parameter that two modules share, averaged twice": (
+        ("weights_fingerprint_test", "WeightsFingerprint.*"), COLLECTIVES + "gradients/weights_fingerprint.cpp",
+        r"if \(known\.insert\(tensor\.unsafeGetTensorImpl\(\)\)\.second\)",
+        "if (known.insert(tensor.unsafeGetTensorImpl()).second || true)"),
     "a rank that counts as much as one with more samples": (
         ("gradient_buckets_test", "GradientBuckets.*"), BUCKETS,
         r"samples \? static_cast<double>\(\*samples\) : 1\.0 / world_size", "1.0 / world_size"),

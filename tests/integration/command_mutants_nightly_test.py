@@ -26,6 +26,9 @@ def of_report(tests):
 
 # what is broken: (tests, file, pattern, instead)
 MUTANTS = {
+    "a place that a process told and that the runner does not read": (
+        ("operator_local_test", "SaveLocation.*"), "operator/local/folder/save_location.cpp",
+        r"if \(told == processes\.end\(\)\) return std::nullopt;", "return std::nullopt;"),
     "a process that is started again without end": (
         ("process_supervisor_test", "ProcessSupervisorTest.*"), "cli/launch/process_supervisor.cpp",
         r" && slot\.quick_ends <= restarts_max_", ""),

@@ -21,6 +21,9 @@ def of_strangers(tests):
 
 # what is broken: (tests, file, pattern, instead)
 MUTANTS = {
+    "a location that the coordinator refuses with the whole message": (
+        ("words_property_test", "LawOfWords.*"), "base/contract/joining_messages.cpp",
+        r"return !location\.empty\(\) && [^;]*;", "return !location.empty();"),
     "a point that one of all can reach": (
         of_contract("PickResumePoint.*"), CONTRACT + "resume_point.cpp",
         r"candidate\.second\.holders\.size\(\) == joiners\.size\(\)", "!candidate.second.holders.empty()"),

@@ -17,6 +17,13 @@ def of_session(tests):
 
 # what is broken: (tests, file, pattern, instead)
 MUTANTS = {
+    "an end of the function by std::terminate() that counts as an error of the program": (
+        ("session_test", "TrainTerminateTest.*"), SESSION + "shutdown/exit_watch.cpp", r"  if \(code\) \{", "  if (false) {"),
+    "a noexcept function that ends the process with SIGABRT": (
+        ("session_test", "TrainTerminateTest.*"), SESSION + "shutdown/exit_watch.cpp",
+        r" \|\| std::current_exception\(\) != nullptr", ""),
+    "a value whose name lies within another one, and that peek() does not find": (
+        ("session_test", "Peek.*"), SESSION + "engine/engine_begin.cpp", r"if \(is_within_another\) objects\.add[^;]*;", ""),
     "a run that is over a step late": (
         of_rules("Until.*:RunSchedule.*"), SESSION + "api/until.cpp", r"count_of\(position, amount_\.unit\) >= total\(position\)",
         "count_of(position, amount_.unit) > total(position)"),

@@ -18,8 +18,8 @@
 #include "agent/src/board/connections.h"
 #include "tests/property/operator/dice.h"
 #include "tests/property/operator/environment.h"
+#include "tests/support/board_fixture.h"
 #include "tests/support/crash/effort.h"
-#include "tests/unit/agent/board/board_fixture.h"
 
 namespace ratoon::board::board_strangers_laws_test {
 namespace {

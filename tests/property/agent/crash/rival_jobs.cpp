@@ -25,7 +25,7 @@ constexpr int kLooks = 30;  // for the packs of the other rank
 
 // The names of a job as a cluster and as a machine have them. Jobs of one name have other UIDs.
 constexpr std::array<const char*, 4> kNames{"team/digits", "team/digits", "/data/runs/digits on node-1",
-                                            "/home/runs/digits on node-1"};
+                                            "/scratch/runs/digits on node-1"};
 
 }  // namespace
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "agent/src/board/server.h"
-#include "tests/unit/agent/board/board_fixture.h"
+#include "tests/support/board_fixture.h"
 
 namespace ratoon::board::board_flood_test {
 namespace {

@@ -15,7 +15,7 @@
 #include <sys/epoll.h>
 #include <sys/resource.h>
 
-#include "tests/unit/agent/board/board_fixture.h"
+#include "tests/support/board_fixture.h"
 
 namespace ratoon::board::connections_test {
 namespace {

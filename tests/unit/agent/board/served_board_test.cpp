@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 
-#include "tests/unit/agent/board/board_fixture.h"
+#include "tests/support/board_fixture.h"
 
 namespace ratoon::board::served_board_test {
 namespace {

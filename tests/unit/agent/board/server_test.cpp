@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 
 #include "agent/src/board/client.h"
-#include "tests/unit/agent/board/board_fixture.h"
+#include "tests/support/board_fixture.h"
 
 namespace ratoon::board::server_test {
 namespace {
