@@ -83,7 +83,7 @@ inline WantedTensor wanted_list(std::string name, ElementType type, std::size_t 
 }
 
 inline void check_sizes(const StateReader& in, bool fits) {
-  if (!fits) in.refuse("its parts in the checkpoint do not fit each other");
+  if (!fits) in.refuse("the parts in the checkpoint do not fit each other");
 }
 
 template <Number T>

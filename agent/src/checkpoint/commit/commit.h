@@ -61,7 +61,7 @@ enum class Tried { kNever, kBefore };
                                                                std::uint32_t world_size,
                                                                std::string_view mark, std::string_view owner,
                                                                std::vector<PackRecord>& receipts);
-// Does the same as the function above, but without receipts that earlier calls have read.
+// This overload of try_commit() has no receipts of earlier calls, and reads all receipts itself.
 [[nodiscard]] Result<std::optional<InventoryEntry>> try_commit(Disk& disk, const CheckpointId& id,
                                                                std::uint32_t world_size,
                                                                std::string_view mark,

@@ -162,7 +162,7 @@ std::optional<std::string> find_two_owners(std::span<const PackRecord> packs) {
     if (pack.owner.empty()) continue;
     if (first == nullptr) first = &pack;
     if (pack.owner == first->owner) continue;
-    return "its packs are of two jobs: the pack of rank " + std::to_string(first->rank.value()) +
+    return "the packs are of two jobs: the pack of rank " + std::to_string(first->rank.value()) +
            " was written by " + first->owner + " and that of rank " + std::to_string(pack.rank.value()) +
            " by " + pack.owner + "; each job needs a --run-name of its own";
   }

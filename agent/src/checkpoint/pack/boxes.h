@@ -12,9 +12,9 @@ namespace ratoon::checkpoint {
 
 inline constexpr std::size_t kDimensionsMax = 64;  // the limit of PyTorch and NumPy
 
-// Returns nothing if the product of all lengths other than 0 exceeds 2^63 - 1 bytes. The limit holds even if
-// a length is 0: other programs keep lengths and strides in 63 bits, and a stride is the product of the
-// lengths after it.
+// Returns nothing if the product of all lengths other than 0 exceeds 2^63 - 1 bytes. The limit of 2^63 - 1
+// holds even if a length is 0: other programs keep lengths and strides in 63 bits, and a stride is the
+// product of the lengths after it.
 [[nodiscard]] std::optional<std::uint64_t> count_bytes(ElementType type, const TensorShape& shape);
 
 // Whether a part of this shape, placed at box.begin, lies inside box.whole_shape.

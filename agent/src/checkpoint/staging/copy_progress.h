@@ -23,7 +23,7 @@ class CopyProgress {
   // The first `bytes` bytes are copied and do not change, unless the copy is cancelled.
   void advance_to(std::uint64_t bytes) { set(bytes); }
   void complete() { set(kWhole); }
-  // Declares that the bytes copied so far must not be used, and will change. Has no effect after complete().
+  // Declares that the bytes copied so far must not be used, and will change; has no effect after complete().
   void cancel() {
     if (there_.load(std::memory_order_relaxed) != kWhole) set(kCancelled);
   }

@@ -120,7 +120,7 @@ std::optional<SlotInfo> Slab::read_info() const {
 
 void Slab::write_info(const SlotInfo& info) {
   if (at_ == nullptr || !fd_.is_open()) return;
-  // Keep the order of the stores: if the process is killed, the file has all earlier stores.
+  // Keep the order of the writes to memory: if the process is killed, the file has all earlier writes.
   std::atomic_signal_fence(std::memory_order_seq_cst);
   const SlotInfoBytes bytes = encode_slot_info(info, home_);
   std::memcpy(at_, bytes.data(), bytes.size());

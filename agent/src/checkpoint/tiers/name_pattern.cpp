@@ -73,7 +73,7 @@ Result<void> check_pattern(std::string_view pattern, std::uint32_t ranks_that_wr
   if (ranks_that_write > 1 && expand_name(pattern, facts).value_or("") == *of_first) {
     return refusal(
         pattern,
-        "it gives " + std::to_string(ranks_that_write) +
+        "the pattern gives " + std::to_string(ranks_that_write) +
             " ranks the same name, and each rank would overwrite the file of the others: add {rank}");
   }
   return {};

@@ -327,7 +327,7 @@ TEST_F(TwoOwners, AMixtureIsNotCommitted) {
     const auto committed = store->try_commit(id(1, 20), 2);
     ASSERT_FALSE(committed);
     EXPECT_EQ(committed.error().kind(), ErrorKind::kConflict);
-    EXPECT_THAT(committed.error().message(), HasSubstr("its packs are of two jobs"));
+    EXPECT_THAT(committed.error().message(), HasSubstr("the packs are of two jobs"));
   }
   EXPECT_TRUE(complete().empty());
 }

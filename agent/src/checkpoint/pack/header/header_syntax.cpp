@@ -46,7 +46,7 @@ class Reader {
       return take_entry(found_.tensors.back());
     }
     tensor_name_ = nullptr;
-    if (has_metadata_) return complain("this key appears twice");
+    if (has_metadata_) return complain("the key appears twice");
     has_metadata_ = true;
     return take_object([this](std::string& key) {
       found_.metadata.emplace_back(std::move(key), std::string());

@@ -17,7 +17,7 @@ struct Difference {
   std::string is;    // in the program
 };
 
-// Returns at most one difference for each Subject, in the order of that enumeration.
+// Returns at most one difference for each Subject, in the order of the enumeration Subject.
 [[nodiscard]] std::vector<Difference> differences_between(const StoredStream& state,
                                                           const StoredStream& program);
 

@@ -137,8 +137,8 @@ void check_segment(const Plan& before, const Segment& segment) {
                before.cursor_after(segment.batch) == segment.from;
   }
   if (!is_sound)
-    refuse_state("its segment from slot " + std::to_string(segment.from) +
-                 " does not follow from the one before it");
+    refuse_state("the segment from slot " + std::to_string(segment.from) +
+                 " does not follow from the previous segment");
 }
 
 }  // namespace
@@ -255,7 +255,7 @@ Plan restore_plan(const StoredStream& stored, std::shared_ptr<const Recipe> reci
   }
   const bool is_known = stored.first_known == 0 || stored.first_known == plan.segments.front().start;
   if (!is_known || stored.batches < plan.last().batch || plan.cursor_after(stored.batches) != stored.cursor)
-    refuse_state("its cursor at slot " + std::to_string(stored.cursor) + " is not where " +
+    refuse_state("the cursor at slot " + std::to_string(stored.cursor) + " is not where " +
                  std::to_string(stored.batches) + " batches end");
   return plan;
 }

@@ -51,7 +51,7 @@ struct StoredStream {
 // Throws Failure if `text` is not the saved state of a stream.
 [[nodiscard]] StoredStream decode_stream(std::string_view text);
 
-// Returns the saved form of the recipe. All other members of the StoredStream stay empty.
+// Returns a StoredStream of which only the members for the recipe are set.
 [[nodiscard]] StoredStream store_recipe(const Recipe& recipe);
 [[nodiscard]] std::vector<StoredSegment> store_segments(const Plan& plan);
 

@@ -39,7 +39,7 @@ Result<HashedFile> hash_file(const std::filesystem::path& path, std::uint64_t sk
   if (::fstat(fd.get(), &after) != 0) return system_error(errno, doing);
   if (before.st_size != after.st_size || modified_nanoseconds(before) != modified_nanoseconds(after)) {
     return Error(ErrorKind::kConflict,
-                 doing + ": it changed while it was read. Write data to a new file, and rename it");
+                 doing + ": the file changed during the read. Write data to a new file, and rename it");
   }
   return HashedFile{.bytes = static_cast<std::uint64_t>(after.st_size),
                     .modified_nanoseconds = modified_nanoseconds(after),

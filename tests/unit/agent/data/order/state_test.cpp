@@ -246,14 +246,14 @@ TEST(State, ThatContradictsItselfIsRefused) {
     std::string state;
     const char* sentence;
   } cases[] = {
-      {with("\"cursor\":54", "\"cursor\":55"), "its cursor at slot 55 is not where 6 batches end"},
-      {with("\"batches\":6", "\"batches\":7"), "its cursor at slot 54 is not where 7 batches end"},
+      {with("\"cursor\":54", "\"cursor\":55"), "the cursor at slot 55 is not where 6 batches end"},
+      {with("\"batches\":6", "\"batches\":7"), "the cursor at slot 54 is not where 7 batches end"},
       {with("\"batches\":6", "\"batches\":4"), "is not where 4 batches end"},
-      {with("\"from\":12", "\"from\":13"), "its segment from slot 13 does not follow"},
-      {with("\"start\":40", "\"start\":11"), "its segment from slot 12 does not follow"},
-      {with("{\"batch\":5", "{\"batch\":2"), "its segment from slot 48 does not follow"},
+      {with("\"from\":12", "\"from\":13"), "the segment from slot 13 does not follow"},
+      {with("\"start\":40", "\"start\":11"), "the segment from slot 12 does not follow"},
+      {with("{\"batch\":5", "{\"batch\":2"), "the segment from slot 48 does not follow"},
       {with("\"global_batch\":6,\"start\":48", "\"global_batch\":0,\"start\":48"), "does not follow"},
-      {with("\"from\":0", "\"from\":1"), "its segment from slot 1 does not follow"},
+      {with("\"from\":0", "\"from\":1"), "the segment from slot 1 does not follow"},
       {with("\"start\":48}", "\"start\":48,\"weights\":[65536]}"), "there is one source"},
       {with("\"weights\":[65536]", "\"weights\":[65536,1]"), "as many items as there are samples"},
       {with("\"names\":[\"web\"]", "\"names\":[\"web\",\"x\"]"), "as many items as there are samples"},
