@@ -152,7 +152,7 @@ Result<Compression> parse_compression(std::string_view name) {
 
 Result<void> decompress(CompressionKind kind, Bytes compressed, Room raw) {
   if (unpack(kind, compressed, raw)) return {};
-  return Error(ErrorKind::kCorrupted, "its " + std::to_string(compressed.size()) + " bytes of " +
+  return Error(ErrorKind::kCorrupted, "the " + std::to_string(compressed.size()) + " bytes of " +
                                           std::string(extension_of(kind)) + " do not unpack to the " +
                                           std::to_string(raw.size()) + " bytes that the index says");
 }

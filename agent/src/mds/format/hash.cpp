@@ -108,7 +108,7 @@ Result<void> check_hashes(std::span<const FileHash> expected, Bytes bytes) {
     if (!found) return found.error();
     if (*found == hash.digest) continue;
     return Error(ErrorKind::kCorrupted,
-                 "its " + hash.algorithm + " is " + *found + ", but the index says " + hash.digest);
+                 "the " + hash.algorithm + " is " + *found + ", but the index says " + hash.digest);
   }
   return {};
 }

@@ -24,7 +24,7 @@ bool wait_for_folder(const Options& options, checkpoint::CallsWithTimeout& calls
   }
 }
 
-// The lock of this rank may be held by a process of another launch. That process's call shows its launch.
+// If a process of another launch holds this rank's lock, that process's call shows its launch.
 Result<GroupRendezvous> open_to_tell(const Options& options,
                                      const std::shared_ptr<checkpoint::CallsWithTimeout>& calls,
                                      Timestamp give_up, Duration look, const Clock& clock) {

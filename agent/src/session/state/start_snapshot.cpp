@@ -55,13 +55,13 @@ void StartSnapshot::begin(const TrackedObjects& tracked, const Assignment& assig
   if (changed.empty()) return;
   const bool is_same_rank = kept_->rank == assignment.rank && kept_->world_size == assignment.world_size;
   const std::string sentence =
-      "no checkpoint is saved yet, and tensor '" + changed +
-      "' is not as it was when the run began, since it " +
-      (is_same_rank ? "outlives the training function: this process must be started anew; that is not needed "
-                      "if the function itself creates the objects that it tracks"
-                    : "outlives the training function or depends on the rank, which has changed: this "
-                      "process must be started anew; that is not needed for objects that the function "
-                      "creates alike on all ranks, nor for a generator that track() seeds");
+      "no checkpoint is saved yet, and tensor '" + changed + "' is not as it was when the run began, since " +
+      (is_same_rank
+           ? "the tensor outlives the training function: this process must be started anew; that is not "
+             "needed if the function itself creates the objects that it tracks"
+           : "the tensor outlives the training function or depends on the rank, which has changed: this "
+             "process must be started anew; that is not needed for objects that the function "
+             "creates alike on all ranks, nor for a generator that track() seeds");
   if (!kept_->has_bytes) {
     fail(ExitCode::kStartAgain, sentence + "; more than " + std::to_string(bytes_max_) +
                                     " bytes are not kept to set it back: save earlier (--save-every)");

@@ -201,7 +201,7 @@ TEST(MdsDataset, ABombIsRefusedAtTheSizeThatTheIndexSays) {
     index["shards"][1]["hashes"] = json::array();
   });
   EXPECT_THAT(failure_of(hurt),
-              HasSubstr("shard.00001.mds.zstd: its 177 bytes of zstd do not unpack to the 300 bytes"));
+              HasSubstr("shard.00001.mds.zstd: the 177 bytes of zstd do not unpack to the 300 bytes"));
 }
 
 TEST(MdsDataset, AWrongSampleIsNamed) {

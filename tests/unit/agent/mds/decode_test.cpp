@@ -219,7 +219,7 @@ TEST(Text, IsUtf8) {
         "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xfe"})
     EXPECT_FALSE(is_utf8(bytes_in(text))) << text;
   for (const char* encoding : {"str", "json", "str_int", "str_float", "str_decimal"})
-    expect_refused(encoding, "\xff", "its text is not UTF-8");
+    expect_refused(encoding, "\xff", "the text is not UTF-8");
 }
 
 }  // namespace

@@ -149,7 +149,7 @@ TEST(MdsWriter, ValuesThatAreNoneOfTheEncodingAreRefused) {
   expect_refused("float32", 1e39, "1e+39 is out of its range");
   expect_refused("float64", "1", "'float64' takes a number");
   expect_refused("str", 3, "'str' takes a text");
-  expect_refused("str", "\xff", "its text is not UTF-8");
+  expect_refused("str", "\xff", "the text is not UTF-8");
   expect_refused("str_int", 3.0, "'str_int' takes a whole number");
   expect_refused("str_int", "3.0", "'str_int' takes a whole number");
   expect_refused("str_int", "-", "'str_int' takes a whole number");

@@ -45,7 +45,7 @@ Result<void> add_field(const Encoding& encoding, Bytes bytes, Sample& into) {
       into.add(Field{.type = encoding.type, .shape = *encoding.shape, .bytes = bytes});
       return {};
     case EncodingKind::kText:
-      if (!is_utf8(bytes)) return corrupted_value("its text is not UTF-8");
+      if (!is_utf8(bytes)) return corrupted_value("the text is not UTF-8");
       add_bytes(ElementType::kText, bytes, into);
       return {};
     case EncodingKind::kArray:

@@ -67,7 +67,7 @@ bool is_integer(std::string_view text) {
 }
 
 Result<void> append_text(const Encoding& encoding, std::string_view text, std::string& out) {
-  if (!is_utf8(std::as_bytes(std::span(text)))) return refused("its text is not UTF-8");
+  if (!is_utf8(std::as_bytes(std::span(text)))) return refused("the text is not UTF-8");
   if (encoding.name == "str_int" && !is_integer(text)) return is_none(encoding, "a whole number");
   if (encoding.name == "str_float") return is_none(encoding, "a number");
   if (encoding.name == "str_decimal" && !nearest_double(text))

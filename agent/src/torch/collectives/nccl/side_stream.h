@@ -20,7 +20,7 @@ class SideStream {
   // Operations queued on this stream after this call run after all operations that this thread's current
   // stream has queued so far.
   void follow_current();
-  // Marks the newest operation on this stream. The following two functions use the mark.
+  // Marks the newest operation on this stream. let_current_wait() and is_past_mark() use the mark.
   void mark();
   void let_current_wait() const;  // the current stream waits for the marked operation
   // Returns whether the marked operation is done. After a permanent error of the accelerator, throws.
