@@ -59,8 +59,8 @@ struct Position {
   }
 };
 
-// Requests from outside of the process that take effect at the end of a step on which all ranks agree. None
-// of these requests forces a process to leave.
+// Requests from outside of the process that take effect at the end of a step on which all ranks agree. No
+// request from outside forces a process to leave.
 struct OutsideRequests {
   std::uint64_t save_request = 0;  // a count: save together once it is greater than the one already served
   Attempt hand_over{0};            // leave this attempt for a replacement that is ready; 0: none

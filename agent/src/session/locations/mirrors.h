@@ -1,5 +1,5 @@
 // Mirrors does the work after a commit, in parallel with training: copies to the run's stores, retention
-// there, and names of the newest checkpoint. A failure becomes an event and is counted.
+// there, and names of the newest checkpoint. Each failure becomes an event, and is counted.
 //
 // Thread contract: note_committed(), go_back_to(), copies() and await() from any thread, the rest from the
 // training thread.
