@@ -253,7 +253,7 @@ void check(const Program& program, const TrainedRun& run) {
 }
 
 TEST(TrackedStateLaws, HoldForAnyProgram) {
-  const sim::Seeds all = sim::seeds_of_this_run(test::afforded(100), "tracked_state_laws_test");
+  const sim::Seeds all = sim::seeds_of_this_run(test::afforded(60), "tracked_state_laws_test");
   std::uint64_t refused = 0;
   for (const std::uint64_t seed : all) {
     SCOPED_TRACE(all.replay(seed));
