@@ -63,7 +63,7 @@ class Rights(unittest.TestCase):
             self.cluster.post(PODS, {"metadata": {"name": f"taken-worker-{index}-i0"}, "spec": {
                 "containers": [{"name": "trainer", "image": "example.org/counter:1", "command": ["true"], "env": []}]}})
         self.cluster.start_job("taken", steps=10)
-        self.cluster.server.request("DELETE", SLICE)  # by somebody's mistake
+        self.cluster.patch(SLICE, {"endpoints": []})  # by somebody's mistake
         self.cluster.patch(CERTIFICATE, {"data": {"tls.key": "YQ=="}})  # and this one
         deadline = time.monotonic() + 180
         while (unused := find_unused()) and time.monotonic() < deadline:
