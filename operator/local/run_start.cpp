@@ -23,7 +23,7 @@ Result<void> discard_staged(const RunFolder& folder) {
   return StagingFolder::discard(StagingFolder::kMemoryRoot, folder.path());
 }
 
-// Returns whether the job's roles have changed; new arguments may move the end of the training.
+// Returns whether the job's roles differ from those in `document`: new arguments may name a later end.
 bool has_other_roles(const nlohmann::json& document, const api::TrainingJob& job) {
   const nlohmann::json::json_pointer stored("/job/spec/roles");
   const nlohmann::json::json_pointer given("/spec/roles");

@@ -341,8 +341,8 @@ class Session {
   [[nodiscard]] std::array<float, kNumbers> numbers() const;
   void take_sums(std::span<const float, kNumbers> sums_of_all);
   // Adds a function that is called on the training thread before the tracked objects are read for a save.
-  // `check` waits for operations that may still change the objects, or fails. `check` may throw. All
-  // functions are called in the order in which they were added, until the attempt ends.
+  // `check` waits for operations that may still change the objects, or fails. `check` may throw. The
+  // added functions are called in the order of their addition, and are removed when the attempt ends.
   void before_saves(std::function<void()> check);
   // Adds a function that is called only for saves that all ranks make in this step, so `check` may wait for
   // the other ranks. `check` is not called for the save of complete(), which a rank may make alone.

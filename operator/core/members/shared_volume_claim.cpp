@@ -16,7 +16,7 @@ std::uint64_t members_of(const api::TrainingJobSpec& spec) {
   return count;
 }
 
-// Returns whether the last decision reported in the status that the claim cannot be shared.
+// Returns whether `status` already has the condition that the claim cannot be shared.
 bool is_told(const api::TrainingJobStatus& status) {
   return std::ranges::any_of(status.conditions, [](const api::Condition& c) {
     return c.type == api::condition::kInvalidSpec && c.reason == api::condition::kClaimNotShared && c.is_true;

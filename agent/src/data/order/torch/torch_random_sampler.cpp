@@ -22,8 +22,8 @@ constexpr std::uint64_t kDrawChunk = 32;
 constexpr std::uint64_t kNumbersOfLoader = 2;
 constexpr std::uint64_t kSamplesMax = std::uint64_t{1} << 53;
 
-// torch.randint takes the remainder of 32 random bits for small ranges, and of 64 bits for large ranges.
-// (PyTorch 2.6 itself still uses the older limit between small and large.)
+// torch.randint takes the remainder of 32 random bits for small ranges, and of 64 bits for large ranges. The
+// limit between small and large ranges is 2^32 in PyTorch 2.6 and before, and 2^28 in later releases.
 std::uint64_t numbers_of_draw(const RandomSamplerOptions& options) {
   const int bits = options.release == TorchRelease::kBefore2_6 ? 32 : 28;
   return options.samples < std::uint64_t{1} << bits ? 1 : 2;
