@@ -90,7 +90,7 @@ class Remote(S3Test):
         (hurt / "shard.00000.mds").write_bytes(shard[:-1] + b"?")
         said = self.refusal("s3://data/hurt")
         self.assertIn("s3://data/hurt/shard.00000.mds", said)
-        self.assertRegex(said, "its blake2b is [0-9a-f]+, but the index says [0-9a-f]+")
+        self.assertRegex(said, "the blake2b is [0-9a-f]+, but the index says [0-9a-f]+")
         (hurt / "shard.00000.mds").write_bytes(shard[:-1])
         self.assertRegex(self.refusal("s3://data/hurt"), f"shard.00000.mds.*{len(shard) - 1}.*{len(shard)}")
         (hurt / "shard.00000.mds").unlink()

@@ -166,9 +166,9 @@ TEST(MdsDataset, WrongBytesAreRefused) {
   std::string bytes = test::read_text(hurt / "shard.00000.mds");
   bytes.back() = static_cast<char>(bytes.back() ^ 1);
   test::write_text(hurt / "shard.00000.mds", bytes);
-  EXPECT_THAT(failure_of(hurt), HasSubstr("shard.00000.mds: its blake2b is "));
+  EXPECT_THAT(failure_of(hurt), HasSubstr("shard.00000.mds: the blake2b is "));
   EXPECT_EQ(failure_of(hurt, {.verifies_local_files = false}), "");
-  EXPECT_THAT(failure_of(hurt, {.maps_files = false}), HasSubstr("shard.00000.mds: its blake2b is "));
+  EXPECT_THAT(failure_of(hurt, {.maps_files = false}), HasSubstr("shard.00000.mds: the blake2b is "));
 }
 
 // Each hash by itself, of the stored and of the unpacked bytes.
@@ -184,7 +184,7 @@ TEST(MdsDataset, EveryHashIsChecked) {
         std::string wrong = digest.get<std::string>();
         wrong.back() = wrong.back() == '0' ? '1' : '0';
         hurt.change_index([&](json& index) { index["shards"][0][part]["hashes"][name] = wrong; });
-        EXPECT_THAT(failure_of(hurt), HasSubstr("its " + name + " is " + digest.get<std::string>() +
+        EXPECT_THAT(failure_of(hurt), HasSubstr("the " + name + " is " + digest.get<std::string>() +
                                                 ", but the index says " + wrong));
         hurt.change_index([&](json& index) { index["shards"][0][part]["hashes"][name] = digest; });
       }

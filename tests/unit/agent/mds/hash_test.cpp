@@ -52,7 +52,7 @@ TEST(Hash, EveryOneIsChecked) {
     const auto checked = check_hashes(changed, bytes_in("abc"));
     ASSERT_FALSE(checked);
     EXPECT_EQ(checked.error().kind(), ErrorKind::kCorrupted);
-    EXPECT_EQ(checked.error().message(), "its " + both[wrong].algorithm + " is " + both[wrong].digest +
+    EXPECT_EQ(checked.error().message(), "the " + both[wrong].algorithm + " is " + both[wrong].digest +
                                              ", but the index says " + changed[wrong].digest);
   }
 }

@@ -34,7 +34,7 @@ TEST(SharedFilesTest, NameTheLineAndNeverItsText) {
        {"[default\n", "geheim = 1\n", "[default]\ngeheim\n", "[default]\n= geheim\n"}) {
     const auto sections = parse_shared_file(text, "the file");
     ASSERT_FALSE(sections) << text;
-    EXPECT_THAT(sections.error().message(), testing::MatchesRegex("line [12] of the file .*"));
+    EXPECT_THAT(sections.error().message(), testing::MatchesRegex("line [12] of the file: .*"));
     EXPECT_THAT(sections.error().message(), Not(HasSubstr("geheim")));
   }
 }

@@ -170,7 +170,7 @@ TEST(Stream, RefusesWhatIsNoState) {
   } cases[] = {
       {"", "cannot be read"},
       {"[]", "cannot be read"},
-      {with("\"format\":1", "\"format\":3"), "a newer Ratoon wrote this"},
+      {with("\"format\":1", "\"format\":3"), "a newer version of Ratoon wrote this"},
       {with("feistel-1", "feistel-2"),
        "the order is feistel-2, epoch end carry, but in the program it is feistel-1"},
       {with("\"cursor\":0", "\"cursor\":-1"), "stream.cursor"},

@@ -279,7 +279,7 @@ TEST(DistributedSampler, RefusesWhatIsNoState) {
     const char* sentence;
   } cases[] = {{"", "cannot be read"},
                {"[]", "cannot be read"},
-               {with("\"format\":1", "\"format\":3"), "a newer Ratoon wrote this"},
+               {with("\"format\":1", "\"format\":3"), "a newer version of Ratoon wrote this"},
                {with("\"consumed\":0", "\"consumed\":11"), "state.consumed"},
                {with("\"epoch\":0", "\"epoch\":-1"), "state.epoch"},
                {with("DistributedSampler", "RandomSampler"), "state.sampler"},
