@@ -128,7 +128,6 @@ Decision Laws::decide() {
   check_placement(seen, decision);
   check_starting(seen);
   check_silent(seen, decision);
-  check_starters(seen, decision);
   check_unreachable(seen, decision);
   check_finishing(seen, decision);
   check_pauses(seen, decision);

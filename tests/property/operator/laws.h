@@ -42,12 +42,11 @@ struct Tally {
   std::uint64_t rests = 0;      // suspended, with no pod left
   std::uint64_t deletions = 0;  // jobs whose time to live was over
   std::uint64_t failures = 0;
-  std::uint64_t rejections = 0;     // of pods by kubelets
-  std::uint64_t ignored = 0;        // failures of roles that fail no job
-  std::uint64_t older_points = 0;   // worlds that went back to before what another one resumed
-  std::uint64_t taken_back = 0;     // members that were done with a checkpoint that was lost
-  std::uint64_t late_starters = 0;  // members that were silent before their first world, until their deadline
-  std::uint64_t unreachable = 0;    // members that were replaced because of a cut between nodes
+  std::uint64_t rejections = 0;    // of pods by kubelets
+  std::uint64_t ignored = 0;       // failures of roles that fail no job
+  std::uint64_t older_points = 0;  // worlds that went back to before what another one resumed
+  std::uint64_t taken_back = 0;    // members that were done with a checkpoint that was lost
+  std::uint64_t unreachable = 0;   // members that were replaced because of a cut between nodes
 };
 
 class Laws {
@@ -81,7 +80,6 @@ class Laws {
   void check_unreachable(const core::Observation& seen, const core::Decision& decision) const;
   void check_starting(const core::Observation& seen) const;
   void check_silent(const core::Observation& seen, const core::Decision& decision) const;
-  void check_starters(const core::Observation& seen, const core::Decision& decision) const;
   void check_departures(const core::Observation& seen, const core::Decision& decision);
   void find_ends(const core::Observation& seen, const core::Decision& decision);
   void check_devices(const core::Observation& seen, const core::Decision& decision) const;

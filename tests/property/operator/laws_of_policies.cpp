@@ -254,36 +254,4 @@ void Laws::check_duration(const Observation& seen, const Decision& decision) con
       << "is waited for without end";
 }
 
-// Before its first world a member has its start deadline alone: a program that starts on a busy machine may
-// be silent for longer than one that trains. A node that is in trouble takes its members with it.
-void Laws::check_starters(const Observation& seen, const Decision& decision) const {
-  if (seen.job.status.is_formed) return;  // members of a world that this operator has not heard
-  const Duration limit = std::chrono::seconds(seen.job.spec.disruption_policy.suspect_after_seconds);
-  const Duration deadline = std::chrono::seconds(seen.job.spec.start_deadline_seconds);
-  for (const auto& action : decision.actions) {
-    const auto* event = std::get_if<core::EmitEvent>(&action);
-    if (event == nullptr || !event->message.ends_with(": silent for too long")) continue;
-    const auto pod =
-        std::ranges::find(seen.pods, event->message.substr(0, event->message.find(": ")), &api::Pod::name);
-    if (pod == seen.pods.end()) continue;
-    const auto node = std::ranges::find(seen.nodes, pod->node, &api::Node::name);
-    const auto& suspects = seen.job.status.suspect_nodes;
-    const bool is_in_trouble =
-        (node != seen.nodes.end() && node->is_lost) ||
-        std::ranges::find(suspects, pod->node, &api::SuspectNode::name) != suspects.end();
-    bool has_met = false;
-    Duration silence(0);
-    for (const auto& process : seen.processes) {
-      if (process.identity.member_uid != pod->uid || process.is_completed) continue;
-      has_met = has_met || world_.has_ever_met(process.identity);
-      silence = std::max(silence, world_.now() - std::max(process.last_heard, seen.listening_since));
-    }
-    if (is_in_trouble || has_met) continue;
-    ++tally_.late_starters;
-    EXPECT_TRUE(deadline > Duration(0) && silence >= std::max(deadline, limit))
-        << event->message << ", and had met no world\n"
-        << world_.describe();
-  }
-}
-
 }  // namespace ratoon::sim

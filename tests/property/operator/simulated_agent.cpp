@@ -258,7 +258,6 @@ void World::sit_down(Agent& agent, const Assignment& assignment) {
   agent.asked.reset();
   agent.assignment = assignment;
   agent.has_met = true;
-  starts_that_met_.insert(agent.identity.start);
   agent.state = Agent::State::kTraining;
   agent.moved_at = agent.beats_at = now_;
   agent.served_save = 0;

@@ -182,10 +182,6 @@ class World {
   [[nodiscard]] const Storage& storage() const { return storage_; }
   // Whether that start of a process had a seat.
   [[nodiscard]] bool has_met(const ProcessIdentity& process) const;
-  // The same for a start that may be gone.
-  [[nodiscard]] bool has_ever_met(const ProcessIdentity& process) const {
-    return starts_that_met_.contains(process.start);
-  }
   // The checkpoints that that start of a process reported when it asked to join; nullptr: it sent no message.
   [[nodiscard]] const JoinRequest* heard_from(const ProcessIdentity& process) const;
   // Whether the platform, or an administrator of nodes, announced the end of this node, as far as the
@@ -335,7 +331,6 @@ class World {
   std::map<Lineage, std::set<Rank>> receipts_;
   Storage storage_;
   std::map<std::string, JoinRequest> heard_;  // by start
-  std::set<std::string> starts_that_met_;     // that had a seat
   std::set<std::pair<std::string, std::uint32_t>>
       waits_;  // pods and local ranks that the present operator heard
   std::set<std::pair<std::string, std::uint32_t>> done_;  // processes, by pod and local rank
