@@ -63,9 +63,9 @@ struct SavingWorld {
   // The writer's side calls all functions below. The writer calls before_commit before each attempt to
   // commit, for files other than packs to which the manifest refers.
   std::function<void()> before_commit{};
-  // confirm_place is called after each commit, on every rank. If confirm_place returns an error, the run's
-  // place belongs to another job: the commit is not reported, because the other job may have chosen its
-  // resume point before this commit.
+  // confirm_place is called before a commit, and after each commit on every rank. If it returns an error, the
+  // run's place belongs to another job: the checkpoint is not committed, or not reported, because the other
+  // job may have chosen its resume point before this commit.
   std::function<Result<void>()> confirm_place{};
   // on_commit is called for each commit, before older checkpoints are removed.
   std::function<void(const InventoryEntry&)> on_commit{};

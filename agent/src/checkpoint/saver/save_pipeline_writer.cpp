@@ -17,6 +17,20 @@ bool is_gone(const Disk& disk, const std::string& path) {
   return !file && file.error().kind() == ErrorKind::kNotFound;
 }
 
+// A process that was suspended for longer than a lease still believes that it owns the location. The claim is
+// read once all votes are there, so that such a process leaves no manifest beside those of the new owner. The
+// caller reads the claim again after the commit, because the process may be suspended between these calls.
+Result<std::optional<InventoryEntry>> commit_if_owned(const Disk& disk, const RunStore& store,
+                                                      const StagedPack& pack,
+                                                      std::vector<PackRecord>& receipts,
+                                                      const std::function<Result<void>()>& confirm) {
+  const auto are_there =
+      confirm ? read_receipts(disk, pack.id, pack.world_size, receipts) : Result<bool>(false);
+  if (are_there && *are_there)
+    if (const auto confirmed = confirm(); !confirmed) return confirmed.error();
+  return store.try_commit(pack.id, pack.world_size, receipts);
+}
+
 }  // namespace
 
 bool SavePipeline::work_once() {
@@ -146,7 +160,7 @@ bool SavePipeline::advance_commits(Lock& lock) {
     const auto find_copy = is_of_now && !commits ? world_->find_copy : nullptr;
     auto committed = without_lock(lock, [&] {
       if (before_commit) before_commit();
-      if (commits) return resources_.store.try_commit(pack.id, pack.world_size, *receipts);
+      if (commits) return commit_if_owned(*resources_.disk, resources_.store, pack, *receipts, confirm);
       auto found = resources_.store.find(pack.id);
       // If this rank's receipt is missing, the checkpoint was committed and has been removed already, or a
       // later attempt removed it.
