@@ -2,6 +2,7 @@
 first save, a runner that is killed, an end that the program asked for, a job that fails."""
 
 import json
+import pathlib
 import signal
 import subprocess
 import unittest
@@ -27,6 +28,13 @@ class Accounts(unittest.TestCase):
         wait_until(lambda: any(f'"step":{step},' in line and '"ledger"' in line
                                for path in run.folder.glob("checkpoints/*/history/*.jsonl")
                                for line in path.read_text().splitlines()), f"step {step} in the history")
+
+    def kill_all(self, run):
+        """The kernel kills the members after their runner: a member that lived on would make a step of the next run."""
+        members = [pid for member in run.status()["members"] for pid in member["pids"]]
+        run.process.kill()
+        run.process.wait()
+        wait_until(lambda: not any(pathlib.Path(f"/proc/{pid}").exists() for pid in members), "the members' end")
 
     def finish(self, run, code=0):
         run.let_pass(60)
@@ -63,8 +71,7 @@ class Accounts(unittest.TestCase):
         run = self.make_run(held_at=35, interval=20)
         run.start()
         self.wait_until_known(run, 35)
-        run.process.kill()
-        run.process.wait()
+        self.kill_all(run)
         self.assertEqual(run.commits()[-1][1], 20)
         run.start()
         report = self.finish(run)
@@ -77,8 +84,7 @@ class Accounts(unittest.TestCase):
         run = self.make_run(held_at=35, interval=20)
         run.start()
         self.wait_until_known(run, 35)
-        run.process.kill()
-        run.process.wait()
+        self.kill_all(run)
         status = json.loads((run.folder / "status.json").read_text())
         status["job"]["status"]["progress"]["step"] = 21
         (run.folder / "status.json").write_text(json.dumps(status))
