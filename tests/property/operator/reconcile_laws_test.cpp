@@ -232,7 +232,7 @@ TEST(ReconcileLaws, HoldWhereTrainersEndWithoutTheLastCheckpoint) {
   }
   std::cout << worlds << " worlds, " << wrong << " wrong completions\n";
   if (worlds < kEnoughToCount / kShare) return;
-  EXPECT_GE(wrong, worlds / 2) << "few trainers ever ended early";
+  EXPECT_GE(wrong, worlds / 5) << "few trainers ever ended early";
 }
 
 // Each story is the shortest list of moves that led to a fault of the core, or of a law, which its first
