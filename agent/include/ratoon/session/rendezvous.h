@@ -1,6 +1,6 @@
 // Rendezvous: where the ranks of an attempt meet, for programs with their own collectives.
+//   const ratoon::Rendezvous meeting = session.rendezvous();
 #pragma once
-
 #include <cstdint>
 #include <string>
 

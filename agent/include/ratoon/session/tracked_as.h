@@ -1,6 +1,6 @@
 // How Session::track() treats an object of weights, and memory of the program's own.
+//   session.track("replay buffer", buffer, {.is_weight = false});
 #pragma once
-
 #include <ratoon/tensor_view.h>
 
 namespace ratoon {
