@@ -3,6 +3,7 @@
 import os
 
 os.environ.setdefault("RATOON_SEEDS", "50000")
+os.environ.setdefault("RATOON_DRAWS_AT_ONCE", "96")
 
 from failing_calls_test import FailingCalls  # noqa: E402
 

@@ -14,7 +14,7 @@ from failing_calls import BIN, DONE, Folder, first_seed, run_draws
 
 DRAWS = 1000
 # Most of their time they wait for a pause before a save is tried again.
-AT_ONCE = 16
+AT_ONCE = int(os.environ.get("RATOON_DRAWS_AT_ONCE", 16))
 
 
 class FailingCalls(unittest.TestCase):
