@@ -11,6 +11,7 @@
 #include "base/http/client/connect.h"
 #include "base/http/client/cpprest_connection.h"
 #include "base/http/client/direct_connection.h"
+#include "base/http/client/proxy_tunnel.h"
 #include "base/http/client/socket_meter.h"
 #include "base/http/syntax.h"
 #include "base/http/url.h"
@@ -113,6 +114,13 @@ Result<void> check_request(const Request& request, const Url& url) {
   return {};
 }
 
+Result<std::optional<Proxy>> read_proxy(const std::string& url) {
+  if (url.empty()) return std::optional<Proxy>();
+  auto proxy = parse_proxy(url);
+  if (!proxy) return proxy.error();
+  return std::optional(*std::move(proxy));
+}
+
 // A function that makes a ClientConnection from a connected socket; `tls` is null for http://.
 using MakeConnection = Result<std::unique_ptr<ClientConnection>> (*)(const Url& url,
                                                                      std::string expected_name,
@@ -125,7 +133,8 @@ class PoolingTransport final : public HttpTransport {
       : make_connection_(make_connection),
         server_name_(options.tls.server_name),
         pool_(options.idle_connections_max),
-        tls_(TlsClient::make(options.tls)) {}
+        tls_(TlsClient::make(options.tls)),
+        proxy_(read_proxy(options.proxy)) {}
 
   Result<Response> call(const Request& request, const Limits& limits, std::stop_token stop) override {
     const auto url = parse_url(request.url);
@@ -175,13 +184,15 @@ class PoolingTransport final : public HttpTransport {
 
   Result<std::unique_ptr<ClientConnection>> open_connection(const CallPlan& plan) {
     if (plan.url.is_https && !tls_) return tls_.error();
+    if (!proxy_) return proxy_.error();
     Duration within = plan.limits.connect;
     if (plan.deadline) {
       const Duration left =
           std::max<Duration>(*plan.deadline - SteadyClock::now(), std::chrono::milliseconds(1));
       within = within > Duration::zero() ? std::min(within, left) : left;
     }
-    auto connected = connect_to(plan.url, within, plan.stop);
+    auto connected = *proxy_ ? connect_through(**proxy_, plan.url, within, plan.stop)
+                             : connect_to(plan.url, within, plan.stop);
     if (!connected) return connected.error();
     std::string name = server_name_.empty() ? plan.url.host : server_name_;
     return make_connection_(plan.url, std::move(name), std::move(*connected),
@@ -192,6 +203,7 @@ class PoolingTransport final : public HttpTransport {
   const std::string server_name_;
   ConnectionPool pool_;
   const Result<std::shared_ptr<const TlsClient>> tls_;
+  const Result<std::optional<Proxy>> proxy_;
 };
 
 }  // namespace

@@ -6,7 +6,8 @@ target_include_directories(http_test_support PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_libraries(http_test_support PRIVATE ratoon::base_core OpenSSL::Crypto ratoon_build_flags)
 
 add_library(transport_conformance OBJECT
-  conformance/transport_basics.cpp conformance/transport_limits.cpp conformance/transport_tls.cpp)
+  conformance/transport_basics.cpp conformance/transport_limits.cpp conformance/transport_proxy.cpp
+  conformance/transport_tls.cpp)
 target_include_directories(transport_conformance PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_libraries(transport_conformance PRIVATE ratoon::base_http GTest::gmock ratoon_build_flags)
 

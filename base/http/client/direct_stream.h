@@ -9,6 +9,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <ratoon/result.h>
 
@@ -59,6 +60,9 @@ class DirectStream {
     std::optional<Interruption> interruption{};
   };
   [[nodiscard]] Read read(std::span<char> into);
+
+  // Gives up the socket; the stream must not be used after that.
+  [[nodiscard]] UniqueFd take_socket() { return std::move(socket_); }
 
   [[nodiscard]] bool is_usable() const { return wakeup_.is_usable(); }
   [[nodiscard]] bool has_read_ahead() const;  // bytes that no call of read() has returned yet

@@ -49,8 +49,8 @@ std::optional<Error> find_unsupported(const json& cluster, const json& user) {
   if (!text_in(user, "as").empty()) return refuse("as", "give that user's credentials directly");
   if (flag_in(cluster, "insecure-skip-tls-verify"))
     return refuse("insecure-skip-tls-verify", "give the server's authority in certificate-authority-data");
-  if (!text_in(cluster, "proxy-url").empty())
-    return refuse("proxy-url", "name a server that can be reached directly");
+  if (text_in(cluster, "proxy-url").starts_with("https:"))
+    return refuse("proxy-url with https", "give a proxy with http:// or socks5://");
   return std::nullopt;
 }
 
@@ -110,6 +110,7 @@ Result<ApiServerAccess> decode_kubeconfig(const json& document, const std::strin
     return Error(ErrorKind::kInvalid, "the kubeconfig's server must be an http or https address, found '" +
                                           cut_text(access.server, 100) + "'");
   access.server_name = text_in(*cluster, "tls-server-name");
+  access.proxy = text_in(*cluster, "proxy-url");
   access.name_space = text_in(*context, "namespace");
   if (access.name_space.empty()) access.name_space = "default";
   if (auto complaint = read_credentials(*cluster, *user, read_file, access))

@@ -22,6 +22,7 @@ struct ApiServerAccess {
   std::string ca_file;          // file of ca_pem, if it may change
   std::string certificate_pem;  // empty: no client certificate
   std::string private_key_pem;
+  std::string proxy;        // URL of the proxy to the server; empty: none
   std::string server_name;  // expected in the server's certificate; empty: the server's host
   std::string token;
   std::string token_file;                    // takes precedence over token; read again, as tokens expire

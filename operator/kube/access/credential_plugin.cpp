@@ -28,8 +28,8 @@ std::string request_of(const std::string& api_version, const json& exec, const j
   json spec = {{"interactive", false}};
   if (flag_in(exec, "provideClusterInfo")) {
     json about = {{"server", text_in(cluster, "server")}};
-    if (const std::string name = text_in(cluster, "tls-server-name"); !name.empty())
-      about["tls-server-name"] = name;
+    for (const char* field : {"tls-server-name", "proxy-url"})
+      if (const std::string text = text_in(cluster, field); !text.empty()) about[field] = text;
     if (!ca_pem.empty()) about["certificate-authority-data"] = encode_base64(ca_pem);
     for (const auto& extension : items_of(cluster, "extensions"))
       if (text_in(extension, "name") == "client.authentication.k8s.io/exec")

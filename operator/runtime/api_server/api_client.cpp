@@ -20,12 +20,13 @@ constexpr std::uint32_t kPauseSecondsMax = 5;
 constexpr std::string_view kBearer = "Bearer ";
 
 std::unique_ptr<http::HttpTransport> make_transport(const kube::ApiServerAccess& access, const Clock& clock) {
-  http::TlsClientOptions tls{.ca_pem = access.ca_pem,
-                             .certificate_pem = access.certificate_pem,
-                             .private_key_pem = access.private_key_pem,
-                             .server_name = access.server_name};
-  if (access.ca_file.empty()) return http::make_direct_transport({.tls = std::move(tls)});
-  return std::make_unique<CaReloadingTransport>(std::move(tls), access.ca_file, clock);
+  http::TransportOptions options{.tls = {.ca_pem = access.ca_pem,
+                                         .certificate_pem = access.certificate_pem,
+                                         .private_key_pem = access.private_key_pem,
+                                         .server_name = access.server_name},
+                                 .proxy = access.proxy};
+  if (access.ca_file.empty()) return http::make_direct_transport(options);
+  return std::make_unique<CaReloadingTransport>(std::move(options), access.ca_file, clock);
 }
 
 std::unique_ptr<PluginCredentials> make_plugin(const kube::ApiServerAccess& access, const Clock& clock) {

@@ -12,12 +12,12 @@ constexpr Duration kLookAgainAtCa = std::chrono::minutes(1);
 
 }  // namespace
 
-CaReloadingTransport::CaReloadingTransport(http::TlsClientOptions tls, std::string ca_file,
+CaReloadingTransport::CaReloadingTransport(http::TransportOptions options, std::string ca_file,
                                            const Clock& clock)
     : ca_file_(std::move(ca_file)),
       clock_(clock),
-      tls_(std::move(tls)),
-      transport_(http::make_direct_transport({.tls = tls_})),
+      options_(std::move(options)),
+      transport_(http::make_direct_transport(options_)),
       looked_at_(clock.now()) {}
 
 Result<http::Response> CaReloadingTransport::call(const http::Request& request, const http::Limits& limits,
@@ -38,12 +38,12 @@ std::shared_ptr<http::HttpTransport> CaReloadingTransport::current() {
   looked_at_ = now;
   auto ca_pem = read_file(ca_file_);
   // Keep the CA if the file cannot be read or has only half of its new content.
-  if (!ca_pem || ca_pem->empty() || *ca_pem == tls_.ca_pem) return transport_;
-  http::TlsClientOptions renewed = tls_;
-  renewed.ca_pem = std::move(*ca_pem);
-  if (!http::TlsClient::make(renewed)) return transport_;
-  tls_ = std::move(renewed);
-  transport_ = http::make_direct_transport({.tls = tls_});
+  if (!ca_pem || ca_pem->empty() || *ca_pem == options_.tls.ca_pem) return transport_;
+  http::TransportOptions renewed = options_;
+  renewed.tls.ca_pem = std::move(*ca_pem);
+  if (!http::TlsClient::make(renewed.tls)) return transport_;
+  options_ = std::move(renewed);
+  transport_ = http::make_direct_transport(options_);
   return transport_;
 }
 

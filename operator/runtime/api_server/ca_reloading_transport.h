@@ -15,8 +15,8 @@ namespace ratoon::runtime {
 
 class CaReloadingTransport final : public http::HttpTransport {
  public:
-  // `tls.ca_pem` is the current content of the file. The clock must outlive this object.
-  CaReloadingTransport(http::TlsClientOptions tls, std::string ca_file, const Clock& clock);
+  // `options.tls.ca_pem` is the current content of the file. The clock must outlive this object.
+  CaReloadingTransport(http::TransportOptions options, std::string ca_file, const Clock& clock);
 
   [[nodiscard]] Result<http::Response> call(const http::Request& request, const http::Limits& limits,
                                             std::stop_token stop) override;
@@ -29,7 +29,7 @@ class CaReloadingTransport final : public http::HttpTransport {
   const std::string ca_file_;
   const Clock& clock_;
   std::mutex mutex_;
-  http::TlsClientOptions tls_;  // guarded by mutex_, as are those below
+  http::TransportOptions options_;  // guarded by mutex_, as are those below
   std::shared_ptr<http::HttpTransport> transport_;
   Timestamp looked_at_;
 };

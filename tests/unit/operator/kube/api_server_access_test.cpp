@@ -41,6 +41,17 @@ TEST(Kubeconfig, ReadsTheCurrentContext) {
   EXPECT_EQ(access->name_space, "team-a");
 }
 
+TEST(Kubeconfig, ReadsTheProxyAndTheExpectedNameOfTheServer) {
+  json document = kubeconfig();
+  json& cluster = document["clusters"][0]["cluster"];
+  cluster["proxy-url"] = "http://proxy.example:3128";
+  cluster["tls-server-name"] = "api.example";
+  const auto access = decode_kubeconfig(document, "", read);
+  ASSERT_TRUE(access) << access.error().message();
+  EXPECT_EQ(access->proxy, "http://proxy.example:3128");
+  EXPECT_EQ(access->server_name, "api.example");
+}
+
 TEST(Kubeconfig, RefusesWithASentence) {
   const auto refusal = [](const char* pointer, const json& value, const std::string& context = "") {
     json document = kubeconfig();
@@ -59,6 +70,8 @@ TEST(Kubeconfig, RefusesWithASentence) {
   }
   EXPECT_NE(refusal("/users/0/user/as", "root").find("'as'"), std::string::npos);
   EXPECT_NE(refusal("/clusters/0/cluster/insecure-skip-tls-verify", true).find("insecure"),
+            std::string::npos);
+  EXPECT_NE(refusal("/clusters/0/cluster/proxy-url", "https://proxy").find("http:// or socks5://"),
             std::string::npos);
   EXPECT_NE(refusal("/clusters/0/cluster/server", "h:6443").find("found 'h:6443'"), std::string::npos);
   EXPECT_NE(refusal("/users/0/user/client-key-data", "").find("both are needed"), std::string::npos);

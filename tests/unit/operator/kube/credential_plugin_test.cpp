@@ -46,11 +46,13 @@ TEST(CredentialPlugin, LearnsTheClusterWhereItAsksForIt) {
   const json cluster = {
       {"server", "https://h:6443"},
       {"tls-server-name", "api"},
+      {"proxy-url", "http://proxy:3128"},
       {"extensions", {{{"name", "client.authentication.k8s.io/exec"}, {"extension", {{"audience", "a"}}}}}}};
   const auto plugin = decode_credential_plugin(asks, cluster, "CA\xff");
   ASSERT_TRUE(plugin) << plugin.error().message();
   EXPECT_EQ(json::parse(plugin->variables.at("KUBERNETES_EXEC_INFO"))["spec"]["cluster"],
             json::parse(R"({"server": "https://h:6443", "tls-server-name": "api",
+                            "proxy-url": "http://proxy:3128",
                             "certificate-authority-data": "Q0H/", "config": {"audience": "a"}})"));
 }
 

@@ -1,0 +1,296 @@
+#include "base/http/client/proxy_tunnel.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include <openssl/evp.h>
+
+#include "base/http/client/connect.h"
+#include "base/http/client/direct_stream.h"
+
+namespace ratoon::http {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr std::size_t kHeadBytesMax = 16 * 1024;
+constexpr std::size_t kTextBytesMax = 255;  // of a host, a user or a password in SOCKS5
+constexpr std::uint16_t kSocksPort = 1080;
+
+constexpr char kVersion = 5;
+constexpr char kLoginVersion = 1;
+constexpr char kNoLogin = 0;
+constexpr char kLogin = 2;
+constexpr char kConnect = 1;
+constexpr char kIpv4 = 1;
+constexpr char kName = 3;
+constexpr char kIpv6 = 4;
+
+Error bad_proxy(const std::string& problem) {
+  return {ErrorKind::kInvalid,
+          "the URL of the proxy " + problem + "; expected http://host:port or socks5://host:port"};
+}
+
+std::optional<std::string> unescape(std::string_view text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      plain.push_back(text[i]);
+      continue;
+    }
+    unsigned value = 0;
+    const std::string_view digits = text.substr(i + 1, 2);
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
+    if (error != std::errc() || digits.size() != 2 || end != digits.data() + 2) return std::nullopt;
+    plain.push_back(static_cast<char>(value));
+    i += 2;
+  }
+  return plain;
+}
+
+std::string base64_of(const std::string& bytes) {
+  std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');  // OpenSSL writes a zero behind the text
+  const int size =
+      EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
+                      reinterpret_cast<const unsigned char*>(bytes.data()), static_cast<int>(bytes.size()));
+  text.resize(static_cast<std::size_t>(size));
+  return text;
+}
+
+const char* socks_refusal(char code) {
+  static constexpr std::array<const char*, 9> kReasons{"no reason",
+                                                       "a general failure",
+                                                       "its rules do not allow this connection",
+                                                       "the network is unreachable",
+                                                       "the host is unreachable",
+                                                       "the server refused the connection",
+                                                       "the time to live expired",
+                                                       "it does not support the command",
+                                                       "it does not support this kind of address"};
+  const auto index = static_cast<std::size_t>(static_cast<unsigned char>(code));
+  return index < kReasons.size() ? kReasons[index] : "an unknown reason";
+}
+
+// The exchange with the proxy that comes before the bytes of the server.
+class Tunnel {
+ public:
+  Tunnel(const Proxy& proxy, const Url& server, UniqueFd connected, Duration within,
+         const std::stop_token& stop)
+      : proxy_(proxy),
+        server_(server),
+        stream_(std::move(connected)),
+        notify_(stop, [this] { stream_.notify(); }) {
+    DirectStream::Bounds bounds{.deadline = std::nullopt, .stop = stop};
+    if (within > Duration::zero()) bounds.deadline = SteadyClock::now() + within;
+    stream_.set_bounds(std::move(bounds));
+  }
+
+  Result<UniqueFd> open() {
+    if (!stream_.is_usable()) return failed(ErrorKind::kUnavailable, "no file descriptor is left");
+    auto opened = proxy_.protocol == ProxyProtocol::kHttp ? open_http() : open_socks();
+    if (!opened) return opened.error();
+    return stream_.take_socket();
+  }
+
+ private:
+  Result<void> open_http() {
+    const std::string host =
+        server_.host.find(':') == std::string::npos ? server_.host : "[" + server_.host + "]";
+    const std::string authority = host + ":" + std::to_string(server_.port);
+    std::string head = "CONNECT " + authority + " HTTP/1.1\r\nHost: " + authority + "\r\n";
+    if (!proxy_.user.empty())
+      head += "Proxy-Authorization: Basic " + base64_of(proxy_.user + ":" + proxy_.password) + "\r\n";
+    if (auto written = write(head + "\r\n"); !written) return written;
+
+    std::string reply;
+    while (!reply.ends_with("\r\n\r\n")) {
+      if (reply.size() == kHeadBytesMax)
+        return failed(ErrorKind::kInvalid, "the head of its reply is longer than 16 KiB");
+      // One byte at a time, so that no byte of the server is taken.
+      auto byte = read(1);
+      if (!byte) return byte.error();
+      reply += *byte;
+    }
+    const std::string_view line = std::string_view(reply).substr(0, reply.find('\r'));
+    if (!line.starts_with("HTTP/1.") || line.size() < 12)
+      return failed(ErrorKind::kInvalid, "its reply is not HTTP/1.1; check that an HTTP proxy listens there");
+    const std::string_view status = line.substr(9);
+    if (status.starts_with("2")) return {};
+    const bool is_login = status.starts_with("407");
+    return failed(
+        is_login || status.starts_with("403") ? ErrorKind::kPermissionDenied : ErrorKind::kUnavailable,
+        "it refused with '" + printable(status) +
+            (is_login ? "'; give its user and password in its URL" : "'; see the log of the proxy"));
+  }
+
+  Result<void> open_socks() {
+    const bool has_login = !proxy_.user.empty();
+    if (proxy_.user.size() > kTextBytesMax || proxy_.password.size() > kTextBytesMax)
+      return failed(ErrorKind::kInvalid, "its user or password is longer than 255 bytes");
+    if (server_.host.size() > kTextBytesMax)
+      return failed(ErrorKind::kInvalid, "the name of the server is longer than 255 bytes");
+    if (auto written = write(has_login ? std::string{kVersion, 2, kNoLogin, kLogin}
+                                       : std::string{kVersion, 1, kNoLogin});
+        !written)
+      return written;
+    const auto method = read(2);
+    if (!method) return method.error();
+    if (method->front() != kVersion)
+      return failed(ErrorKind::kInvalid, "its reply is not SOCKS5; check that a SOCKS5 proxy listens there");
+    if ((*method)[1] == kLogin && has_login) {
+      if (auto logged_in = log_in(); !logged_in) return logged_in;
+    } else if ((*method)[1] != kNoLogin) {
+      return failed(ErrorKind::kPermissionDenied, has_login ? "it accepts no user and password"
+                                                            : "it needs a user and a password in its URL");
+    }
+    return request_connection();
+  }
+
+  Result<void> log_in() {
+    std::string login{kLoginVersion};
+    for (const std::string* text : {&proxy_.user, &proxy_.password}) {
+      login.push_back(static_cast<char>(text->size()));
+      login += *text;
+    }
+    if (auto written = write(login); !written) return written;
+    const auto reply = read(2);
+    if (!reply) return reply.error();
+    if ((*reply)[1] == 0) return {};
+    return failed(ErrorKind::kPermissionDenied, "it refused the user and the password of its URL");
+  }
+
+  Result<void> request_connection() {
+    std::string request{kVersion, kConnect, 0, kName, static_cast<char>(server_.host.size())};
+    request += server_.host;
+    request.push_back(static_cast<char>(server_.port >> 8));
+    request.push_back(static_cast<char>(server_.port & 0xff));
+    if (auto written = write(request); !written) return written;
+    const auto reply = read(4);
+    if (!reply) return reply.error();
+    if (reply->front() != kVersion) return failed(ErrorKind::kInvalid, "its reply is not SOCKS5");
+    if ((*reply)[1] != 0)
+      return failed((*reply)[1] == 2 ? ErrorKind::kPermissionDenied : ErrorKind::kUnavailable,
+                    std::string("it refused: ") + socks_refusal((*reply)[1]));
+    return skip_address((*reply)[3]);
+  }
+
+  // The proxy names the address from which it connected to the server; nothing needs it.
+  Result<void> skip_address(char kind) {
+    std::size_t size = 0;
+    if (kind == kIpv4) size = 4;
+    if (kind == kIpv6) size = 16;
+    if (kind == kName) {
+      const auto length = read(1);
+      if (!length) return length.error();
+      size = static_cast<unsigned char>(length->front());
+    }
+    if (size == 0) return failed(ErrorKind::kInvalid, "its reply names an unknown kind of address");
+    const auto skipped = read(size + sizeof(std::uint16_t));
+    if (!skipped) return skipped.error();
+    return {};
+  }
+
+  Result<void> write(std::string_view bytes) {
+    if (const auto interruption = stream_.write(bytes)) return explain(*interruption);
+    return {};
+  }
+
+  Result<std::string> read(std::size_t size) {
+    std::string bytes(size, '\0');
+    for (std::size_t have = 0; have < size;) {
+      const auto got = stream_.read(std::span(bytes).subspan(have));
+      if (got.interruption) return explain(*got.interruption);
+      if (got.size == 0)
+        return failed(ErrorKind::kUnavailable, "it closed the connection; check that a proxy listens there");
+      have += got.size;
+    }
+    return bytes;
+  }
+
+  [[nodiscard]] Error explain(const Interruption& interruption) const {
+    switch (interruption.cause) {
+      case Interruption::Cause::kStopped:
+        return failed(ErrorKind::kCancelled, "the call was cancelled");
+      case Interruption::Cause::kLate:
+      case Interruption::Cause::kSilent:
+        return failed(ErrorKind::kTimeout, "it did not answer within the time limit of a connection");
+      case Interruption::Cause::kBroken:
+        break;
+    }
+    return failed(ErrorKind::kUnavailable, interruption.problem);
+  }
+
+  [[nodiscard]] Error failed(ErrorKind kind, const std::string& how) const {
+    return {kind, "connecting to " + server_.host_header + " for " + server_.shown + " through the proxy " +
+                      proxy_.url.host_header + " failed: " + how};
+  }
+
+  static std::string printable(std::string_view text) {
+    std::string shown(text.substr(0, 100));
+    std::ranges::replace_if(shown, [](char c) { return c < 0x20 || c >= 0x7f; }, '?');
+    return shown;
+  }
+
+  const Proxy& proxy_;
+  const Url& server_;
+  DirectStream stream_;
+  std::stop_callback<std::function<void()>> notify_;
+};
+
+}  // namespace
+
+Result<Proxy> parse_proxy(std::string_view text) {
+  Proxy proxy;
+  const auto scheme_end = text.find("://");
+  if (scheme_end == std::string_view::npos) return bad_proxy("has no scheme");
+  const std::string_view scheme = text.substr(0, scheme_end);
+  std::string_view rest = text.substr(scheme_end + 3);
+  if (scheme == "socks5" || scheme == "socks5h")
+    proxy.protocol = ProxyProtocol::kSocks5;
+  else if (scheme == "https")
+    return bad_proxy("has the scheme https; Ratoon does not use TLS to a proxy");
+  else if (scheme != "http")
+    return bad_proxy("has an unknown scheme");
+
+  if (const auto at = rest.rfind('@'); at != std::string_view::npos) {
+    const std::string_view login = rest.substr(0, at);
+    const auto colon = std::min(login.find(':'), login.size());
+    const auto user = unescape(login.substr(0, colon));
+    const auto password = unescape(login.substr(std::min(colon + 1, login.size())));
+    if (!user || !password) return bad_proxy("has a user or password with a '%' that starts no escape");
+    if (user->empty()) return bad_proxy("has an '@' without a user in front of it");
+    proxy.user = *user;
+    proxy.password = *password;
+    rest = rest.substr(at + 1);
+  }
+  while (rest.ends_with('/')) rest.remove_suffix(1);
+  auto url = parse_url("http://" + std::string(rest));
+  if (!url) return bad_proxy("does not name a host and a port");
+  if (url->target != "/") return bad_proxy("has a path or a query");
+  proxy.url = *std::move(url);
+  const bool has_port = proxy.url.host_header.ends_with(":" + std::to_string(proxy.url.port));
+  if (proxy.protocol == ProxyProtocol::kSocks5 && !has_port) {
+    proxy.url.port = kSocksPort;
+    proxy.url.host_header += ":" + std::to_string(kSocksPort);
+  }
+  return proxy;
+}
+
+Result<UniqueFd> connect_through(const Proxy& proxy, const Url& server, Duration within,
+                                 const std::stop_token& stop) {
+  const auto began = SteadyClock::now();
+  auto connected = connect_to(proxy.url, within, stop);
+  if (!connected) return connected.error().with_context("the proxy of " + server.shown);
+  if (within > Duration::zero())
+    within = std::max<Duration>(within - (SteadyClock::now() - began), std::chrono::milliseconds(1));
+  return Tunnel(proxy, server, *std::move(connected), within, stop).open();
+}
+
+}  // namespace ratoon::http

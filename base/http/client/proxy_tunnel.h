@@ -1,0 +1,34 @@
+// Connects to a server through a proxy, with the method CONNECT of HTTP or with SOCKS5. After that the bytes
+// of the connection are those of the server.
+#pragma once
+
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include <ratoon/result.h>
+
+#include "base/core/clock.h"
+#include "base/core/unique_fd.h"
+#include "base/http/url.h"
+
+namespace ratoon::http {
+
+enum class ProxyProtocol { kHttp, kSocks5 };
+
+struct Proxy {
+  ProxyProtocol protocol = ProxyProtocol::kHttp;
+  Url url;           // without user and password
+  std::string user;  // empty: the proxy needs no credentials
+  std::string password;
+};
+
+// Parses http://[user:password@]host[:port] or socks5://[user:password@]host[:port]. The characters of user
+// and password may be escaped as in every URL. The error never shows them.
+[[nodiscard]] Result<Proxy> parse_proxy(std::string_view text);
+
+// Like connect_to(), but through the proxy. The proxy looks up the name of the server.
+[[nodiscard]] Result<UniqueFd> connect_through(const Proxy& proxy, const Url& server, Duration within,
+                                               const std::stop_token& stop);
+
+}  // namespace ratoon::http
