@@ -1,20 +1,33 @@
 #include "base/core/boot_id.h"
 
-#include <array>
+#include <filesystem>
+#include <system_error>
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include "base/core/unique_fd.h"
+#include "base/core/read_file.h"
 
 namespace ratoon {
+namespace {
 
-std::optional<std::string> boot_id() {
-  std::array<char, 64> text{};
-  const UniqueFd fd(::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
-  const ssize_t got = fd.is_open() ? ::read(fd.get(), text.data(), text.size()) : 0;
-  if (got <= 0) return std::nullopt;
-  return std::string(text.data(), static_cast<std::size_t>(got));
+constexpr const char* kBootId = "/proc/sys/kernel/random/boot_id";
+constexpr const char* kNetwork = "/proc/self/ns/net";
+
+}  // namespace
+
+Result<std::string> read_boot_id() {
+  auto text = read_file_or_none(kBootId);
+  if (!text) return text.error().with_context("identifying this machine");
+  while (text->ends_with('\n')) text->pop_back();
+  return text;
+}
+
+Result<std::string> read_network_namespace() {
+  std::error_code code;
+  const auto name = std::filesystem::read_symlink(kNetwork, code);
+  if (!code) return name.string();
+  const Error error = system_error(code.value(), std::string("identifying this machine: ") + kNetwork);
+  if (error.kind() == ErrorKind::kNotFound || error.kind() == ErrorKind::kPermissionDenied)
+    return std::string();
+  return error;
 }
 
 }  // namespace ratoon

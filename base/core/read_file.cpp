@@ -34,4 +34,11 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t byt
                                         " bytes, far more than expected; check the path");
 }
 
+Result<std::string> read_file_or_none(const std::filesystem::path& path, std::size_t bytes_max) {
+  auto text = read_file(path, bytes_max);
+  const bool is_none = !text && (text.error().kind() == ErrorKind::kNotFound ||
+                                 text.error().kind() == ErrorKind::kPermissionDenied);
+  return is_none ? Result<std::string>(std::string()) : text;
+}
+
 }  // namespace ratoon

@@ -88,8 +88,7 @@ Result<void> point_latest(const fs::path& run_folder, const std::string& name, c
     const auto pointed = id_in_target(fs::read_symlink(link, code));
     if (pointed && *pointed > latest.id) return {};
   }
-  fs::create_directories(link.parent_path(), code);
-  if (code) return system_error(code.value(), "making " + link.parent_path().string());
+  if (auto created = create_folders(link.parent_path()); !created) return created.error();
   const fs::path target =
       (run_folder / pack_path(latest.id, latest.rank)).lexically_relative(link.parent_path());
   const fs::path temporary = run_folder / temporary_path(name, mark);

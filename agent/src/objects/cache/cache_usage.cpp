@@ -25,8 +25,8 @@ struct Record {
 
 // Returns nothing if the machine has no boot id. Without a boot id, no usage record is kept.
 std::optional<std::uint64_t> this_boot() {
-  const auto id = boot_id();
-  if (!id) return std::nullopt;
+  const auto id = read_boot_id();
+  if (!id || id->empty()) return std::nullopt;
   return xxh3_128(std::as_bytes(std::span(*id))).low;
 }
 

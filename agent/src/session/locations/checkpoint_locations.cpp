@@ -117,7 +117,7 @@ CheckpointLocations::CheckpointLocations(const Options& options, std::shared_ptr
       mirrors_(make_mirrors(plan_of(tiers_, options, owner_), std::move(meters), events_)),
       ownership_(std::make_shared<OwnershipGuard>(locations_to_claim(tiers_, options), owner_, events_)) {
   if (const auto checked = check_final_weights_file(options, *calls_); !checked)
-    fail(ExitCode::kConfiguration, checked.error().message());
+    fail(exit_code_of(checked.error().kind()), checked.error().message());
 }
 
 // At the end of the job, releases the claims on locations, so that the next job need not wait for them. A

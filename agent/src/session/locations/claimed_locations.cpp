@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "agent/src/checkpoint/tiers/claim.h"
-#include "agent/src/session/locations/identity.h"
 #include "agent/src/session/options/location_options.h"
+#include "base/core/boot_id.h"
 #include "base/core/folder_mark.h"
 #include "base/core/random_name.h"
 #include "base/core/xxh3.h"

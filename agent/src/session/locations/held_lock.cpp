@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-#include "agent/src/session/locations/identity.h"
+#include "base/core/boot_id.h"
 
 namespace ratoon::session {
 namespace {

@@ -1,14 +1,13 @@
 #include "agent/src/session/locations/identity.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <span>
 
 #include "agent/src/checkpoint/disk/durable.h"
 #include "agent/src/checkpoint/format/file_names.h"
 #include "agent/src/session/options/location_options.h"
+#include "base/core/boot_id.h"
 #include "base/core/folder_identity.h"
-#include "base/core/read_file.h"
 #include "base/core/xxh3.h"
 
 namespace ratoon::session {
@@ -65,37 +64,16 @@ Result<std::string> identity_in(checkpoint::Disk& home, bool is_alone,
   return identity_there(*kept, *mark);
 }
 
-// Returns the text of a file, or an empty text if this machine has no such file.
-Result<std::string> there_or_none(const Result<std::string>& text) {
-  if (text ||
-      (text.error().kind() != ErrorKind::kNotFound && text.error().kind() != ErrorKind::kPermissionDenied))
-    return text;
-  return std::string();
-}
-
-Result<std::string> read_network_name() {
-  std::error_code code;
-  const auto name = std::filesystem::read_symlink("/proc/self/ns/net", code);
-  if (code) return there_or_none(system_error(code.value(), "reading /proc/self/ns/net"));
-  return name.string();
-}
-
 Result<std::string> identity_of_this_machine() {
   const auto boot = read_boot_id();
   if (!boot) return boot.error();
-  const auto network = read_network_name();
+  const auto network = read_network_namespace();
   if (!network) return network.error();
   const std::string text = *boot + " " + *network;
   return to_hex(xxh3_128(std::as_bytes(std::span(text))));
 }
 
 }  // namespace
-
-Result<std::string> read_boot_id() {
-  const auto text = there_or_none(read_file("/proc/sys/kernel/random/boot_id"));
-  if (!text) return text.error().with_context("identifying this machine");
-  return without_line_end(*text);
-}
 
 Result<std::string> identity_of(const Options& options, checkpoint::Disk& home,
                                 const std::function<Result<std::uint64_t>()>& folder_mark,

@@ -22,13 +22,11 @@
 
 namespace ratoon::session {
 
-// Returns the id of this boot of the machine's kernel; empty if the machine does not provide it.
-[[nodiscard]] Result<std::string> read_boot_id();
-
-// Returns an empty text if identities are not to be compared: the starter of this process gave no identity,
-// or the file is damaged, or it is missing and cannot be created. Returns an error if the file exists but
-// cannot be read now, because an unknown identity must count neither as missing nor as different.
-// `folder_mark` is called only if there is a folder; `writer` names this process in temporary files.
+// Returns the identity of this process's job. An empty text means that identities cannot be compared: the
+// launcher gave none, or the file is damaged or cannot be created. Returns an error if the file exists but
+// cannot be read, because the job must then neither be taken for another job nor for this one. The function
+// `folder_mark` is called only if the run has a folder. `writer` is a name of this process for temporary
+// files.
 [[nodiscard]] Result<std::string> identity_of(const Options& options, checkpoint::Disk& home,
                                               const std::function<Result<std::uint64_t>()>& folder_mark,
                                               std::string_view writer);

@@ -51,74 +51,96 @@ struct Ancestor {
   std::string started;  // in clock ticks since the boot of the machine
 };
 
-// Reads /proc/PID/stat. The name of the program comes first, in parentheses, and may contain spaces and
-// parentheses.
-std::optional<Ancestor> read_ancestor(const std::string& pid) {
+// Reads /proc/PID/stat. In the file /proc/PID/stat, the name of the program is in parentheses, and may itself
+// contain spaces and parentheses. Returns nothing if this process cannot see that process.
+Result<std::optional<Ancestor>> read_ancestor(const std::string& pid) {
   constexpr std::size_t kParent = 2, kStarted = 20;
-  const auto text = read_file("/proc/" + pid + "/stat");
-  if (!text) return std::nullopt;
+  const auto text = read_file_or_none("/proc/" + pid + "/stat");
+  if (!text) return text.error();
   const std::size_t name_end = text->rfind(')');
-  if (name_end == std::string::npos) return std::nullopt;
+  if (name_end == std::string::npos) return std::optional<Ancestor>();
   const auto fields = split(text->substr(name_end + 1), ' ');
-  if (fields.size() <= kStarted) return std::nullopt;
-  return Ancestor{.parent = fields[kParent], .started = fields[kStarted]};
+  if (fields.size() <= kStarted) return std::optional<Ancestor>();
+  return std::optional(Ancestor{.parent = fields[kParent], .started = fields[kStarted]});
 }
 
-bool has_variable(const std::string& pid, const std::string& variable) {
-  const auto environment = read_file("/proc/" + pid + "/environ");
-  return environment && ('\0' + *environment).find('\0' + variable + '=') != std::string::npos;
+constexpr std::size_t kEnvironmentBytesMax = std::size_t{8} << 20;  // more than Linux allows
+
+Result<bool> has_variable(const std::string& pid, const std::string& variable) {
+  const auto environment = read_file_or_none("/proc/" + pid + "/environ", kEnvironmentBytesMax);
+  if (!environment) return environment.error();
+  return ('\0' + *environment).find('\0' + variable + '=') != std::string::npos;
 }
 
 }  // namespace
 
-std::string identify_machine() {
+Result<std::string> identify_machine() {
   std::array<char, 256> host{};
   static_cast<void>(::gethostname(host.data(), host.size() - 1));
-  std::array<char, 64> network{};
-  static_cast<void>(::readlink("/proc/self/ns/net", network.data(), network.size() - 1));
-  return std::string(host.data()) + " " + network.data() + " " + boot_id().value_or("");
+  const auto network = read_network_namespace();
+  if (!network) return network.error();
+  const auto boot = read_boot_id();
+  if (!boot) return boot.error();
+  return std::string(host.data()) + " " + *network + " " + *boot;
 }
 
-std::string identify_ancestor_without(const std::string& variable) {
+Result<std::string> identify_ancestor_without(const std::string& variable) {
   std::string pid = std::to_string(::getppid());
   for (;;) {
     const auto ancestor = read_ancestor(pid);
-    if (!ancestor) return pid;
-    if (!has_variable(pid, variable)) return pid + " " + ancestor->started;
-    pid = ancestor->parent;
+    if (!ancestor) return ancestor.error().with_context("identifying the launcher");
+    if (!*ancestor) return pid;
+    const auto has_it = has_variable(pid, variable);
+    if (!has_it) return has_it.error().with_context("identifying the launcher");
+    if (!*has_it) return pid + " " + (*ancestor)->started;
+    pid = (*ancestor)->parent;
   }
 }
 
-// Launches on two machines may have the same variables if each has all its ranks on one machine: the run ID
-// "none" and a loopback port. A launch over several machines has in its variables the address of one machine,
-// which identifies the launch.
-std::string name_of_torchrun(const Variables& variables, bool is_on_one_machine, const LaunchSite& site) {
+// Two launches on two machines may have the same variables if each launch uses only its own machine: the run
+// ID "none" and a loopback port. If a launch has several machines, its variables contain the address of one
+// of them, which identifies the launch.
+Result<std::string> name_of_torchrun(const Variables& variables, bool is_on_one_machine,
+                                     const LaunchSite& site) {
   const std::string name =
       "torchrun" + join_variables(variables, {"TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT"});
   if (!is_on_one_machine) return name;
-  return name + "-" + digest_of(site.machine() + "\n" + log_folder_of_launch(variables));
+  const auto machine = site.machine();
+  if (!machine) return machine.error();
+  return name + "-" + digest_of(*machine + "\n" + log_folder_of_launch(variables));
 }
 
 std::string name_of_slurm_step(const Variables& variables) {
   return "slurm" + join_variables(variables, {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT"});
 }
 
-// Open MPI 5 names the host and process ID of mpirun in its name space. Open MPI 4 has only a 16-bit hash of
-// host and process ID, and a random key for each launch. Containers on several machines may have equal host
-// names and process IDs.
-std::string name_of_open_mpi(const Variables& variables, bool is_on_one_machine, const LaunchSite& site) {
+// With Open MPI 5, the name space variable contains the host and process ID of mpirun. With Open MPI 4, the
+// variable contains only a 16-bit hash of host and process ID, so a random key of the launch is added. The
+// machine is a part of the name, because containers on different machines may have equal host names and
+// process IDs.
+Result<std::string> name_of_open_mpi(const Variables& variables, bool is_on_one_machine,
+                                     const LaunchSite& site) {
   const std::string launch =
       join_variables(variables, {"PMIX_NAMESPACE", "OMPI_MCA_orte_precondition_transports"});
-  return "openmpi-" + digest_of(launch + (is_on_one_machine ? "\n" + site.machine() : ""));
+  if (!is_on_one_machine) return "openmpi-" + digest_of(launch);
+  const auto machine = site.machine();
+  if (!machine) return machine.error();
+  return "openmpi-" + digest_of(launch + "\n" + *machine);
 }
 
-// On one machine, the Hydra proxy that is the parent of all ranks identifies the launch. The proxies of
-// several machines share only the variables with which mpiexec was started.
-std::string name_of_hydra(const Variables& variables, bool is_on_one_machine, const LaunchSite& site) {
-  if (is_on_one_machine)
-    return "hydra-" + digest_of(site.machine() + "\n" + site.ancestor_without("PMI_RANK"));
-  return "hydra-" + digest_of(join_variables(variables, {"MASTER_ADDR", "MASTER_PORT", "SLURM_JOB_ID",
-                                                         "SLURM_RESTART_COUNT", "PBS_JOBID", "LSB_JOBID"}));
+// If all ranks are on one machine, their common parent, the proxy of the launcher Hydra, identifies the
+// launch. On several machines, the proxies share only the environment variables with which mpiexec was
+// started.
+Result<std::string> name_of_hydra(const Variables& variables, bool is_on_one_machine,
+                                  const LaunchSite& site) {
+  if (!is_on_one_machine)
+    return "hydra-" + digest_of(join_variables(variables, {"MASTER_ADDR", "MASTER_PORT", "SLURM_JOB_ID",
+                                                           "SLURM_RESTART_COUNT", "PBS_JOBID", "LSB_JOBID"}));
+  const auto machine = site.machine();
+  if (!machine) return machine.error();
+  const auto proxy = site.ancestor_without("PMI_RANK");
+  if (!proxy) return proxy.error();
+  return "hydra-" + digest_of(*machine + "\n" + *proxy);
 }
 
 std::vector<LaunchName> read_launches(const Variables& variables) {

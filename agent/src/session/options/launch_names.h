@@ -8,33 +8,36 @@
 #include <vector>
 
 #include <ratoon/options.h>
+#include <ratoon/result.h>
 
 namespace ratoon::session {
 
 using Variables = std::function<std::optional<std::string>(const char* name)>;
 
-// Returns a text that is equal for two processes only if they run on one machine in one network namespace, so
-// that they cannot both listen at one port.
-[[nodiscard]] std::string identify_machine();
+// Returns a text that is equal for two processes only if they are on the same machine in the same network
+// namespace. All ranks of a launch must get the same text, so a fault of the machine is an error and does not
+// change the text.
+[[nodiscard]] Result<std::string> identify_machine();
 
-// Identifies the process that set `variable`: the closest ancestor that does not have the variable itself.
-// Programs between the launcher and this process, such as a shell, inherit the variable and do not count. For
-// two ancestors on one machine, the texts differ.
-[[nodiscard]] std::string identify_ancestor_without(const std::string& variable);
+// Returns a text that identifies the process that set `variable`: the closest ancestor process without this
+// environment variable. Programs between the launcher and this process, such as a shell, have inherited the
+// variable and are skipped. The texts of two ancestors on one machine differ.
+[[nodiscard]] Result<std::string> identify_ancestor_without(const std::string& variable);
 
 struct LaunchSite {
-  std::function<std::string()> machine = identify_machine;
-  std::function<std::string(const std::string& variable)> ancestor_without = identify_ancestor_without;
+  std::function<Result<std::string>()> machine = identify_machine;
+  std::function<Result<std::string>(const std::string& variable)> ancestor_without =
+      identify_ancestor_without;
 };
 
-[[nodiscard]] std::string name_of_torchrun(const Variables& variables, bool is_on_one_machine,
-                                           const LaunchSite& site);
+[[nodiscard]] Result<std::string> name_of_torchrun(const Variables& variables, bool is_on_one_machine,
+                                                   const LaunchSite& site);
 [[nodiscard]] std::string name_of_slurm_step(const Variables& variables);
-[[nodiscard]] std::string name_of_open_mpi(const Variables& variables, bool is_on_one_machine,
-                                           const LaunchSite& site);
-// Makes a name for the launch, because Hydra, the launcher of MPICH, gives its processes none.
-[[nodiscard]] std::string name_of_hydra(const Variables& variables, bool is_on_one_machine,
-                                        const LaunchSite& site);
+[[nodiscard]] Result<std::string> name_of_open_mpi(const Variables& variables, bool is_on_one_machine,
+                                                   const LaunchSite& site);
+// Makes a name for a launch of Hydra, the launcher of MPICH, which does not name its launches.
+[[nodiscard]] Result<std::string> name_of_hydra(const Variables& variables, bool is_on_one_machine,
+                                                const LaunchSite& site);
 
 // Returns the launches that may restart this process. mpirun never restarts a process.
 [[nodiscard]] std::vector<LaunchName> read_launches(const Variables& variables);

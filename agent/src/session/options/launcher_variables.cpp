@@ -135,7 +135,10 @@ Result<void> check_agreement(const Variables& variables, const GroupOptions& gro
 
 Result<GroupOptions> read_torchrun(const Variables& variables, const LaunchSite& site) {
   auto group = read_numbers(variables, kTorchrun);
-  if (group) group->name = name_of_torchrun(variables, group->is_on_one_machine, site);
+  if (!group) return group;
+  auto name = name_of_torchrun(variables, group->is_on_one_machine, site);
+  if (!name) return name.error();
+  group->name = *std::move(name);
   return group;
 }
 
@@ -148,8 +151,9 @@ Result<GroupOptions> read_mpirun(const Variables& variables, const LaunchSite& s
   if (is_open_mpi) {
     if (auto agree = check_agreement(variables, *group, names, kHydra); !agree) return agree.error();
   }
-  const auto name = is_open_mpi ? name_of_open_mpi : name_of_hydra;
-  group->name = name(variables, group->is_on_one_machine, site);
+  auto name = (is_open_mpi ? name_of_open_mpi : name_of_hydra)(variables, group->is_on_one_machine, site);
+  if (!name) return name.error();
+  group->name = *std::move(name);
   return group;
 }
 

@@ -27,7 +27,7 @@ std::string name_of_place(const Options& options) {
   const MemberOptions& member = options.member;
   const std::string place = home_of(options) + '\0' + member.job_namespace + '\0' + member.role + '\0' +
                             std::to_string(member.index) + '\0' + std::to_string(member.local_rank) + '\0' +
-                            boot_id().value_or("");
+                            read_boot_id().value_or("");
   return "ratoon-" + to_hex(xxh3_128(std::as_bytes(std::span(place))));
 }
 

@@ -20,6 +20,7 @@
 #include "agent/src/session/locations/held_lock.h"
 #include "base/contract/codec.h"
 #include "base/contract/limits.h"
+#include "base/core/durable_folder.h"
 #include "base/core/read_file.h"
 #include "base/core/xxh3.h"
 
@@ -136,11 +137,10 @@ Result<bool> is_there(const fs::path& path) {
 Result<RendezvousFolder> RendezvousFolder::open(const fs::path& run_folder, const GroupOptions& group) {
   const fs::path root = run_folder / checkpoint::kMeeting;
   const fs::path folder = root / folder_name(group);
-  std::error_code code;
-  fs::create_directories(folder, code);
-  if (code) return system_error(code.value(), "making " + folder.string());
+  if (auto created = create_folders(folder); !created) return created.error();
   auto lock = take_lock(root / (rank_name(group.rank) + ".lock"), group.rank);
   if (!lock) return lock.error();
+  std::error_code code;
   fs::remove(folder / (rank_name(group.rank) + ".json"), code);  // the call of an earlier start is invalid
   return RendezvousFolder(root, folder, group, *std::move(lock));
 }

@@ -69,7 +69,7 @@ void set_error_explainer(std::function<std::optional<ErrorMeaning>(const std::ex
 }
 
 bool is_help_request(const Result<Options>& options) {
-  if (!options) fail(ExitCode::kConfiguration, options.error().message());
+  if (!options) fail(exit_code_of(options.error().kind()), options.error().message());
   if (options->help.empty()) return false;
   std::fputs(options->help.c_str(), stdout);
   std::fflush(stdout);

@@ -61,9 +61,7 @@ Result<void> begin_anew(const std::filesystem::path& path) {
 }
 
 Result<std::shared_ptr<UniqueFd>> open_in(const std::filesystem::path& path, bool is_anew) {
-  std::error_code code;
-  std::filesystem::create_directories(path.parent_path(), code);
-  if (code) return system_error(code.value(), "making the folder");
+  if (auto created = create_folders(path.parent_path()); !created) return created.error();
   if (is_anew) {
     if (auto begun = begin_anew(path); !begun) return begun.error();
   }

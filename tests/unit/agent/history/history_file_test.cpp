@@ -106,7 +106,7 @@ TEST(HistoryFile, AFailedSyncIsFinal) {
     if (call != test::DiskCall::kSync) return {};
     return {.error = Error(ErrorKind::kIo, "bad sector")};
   });
-  EXPECT_THAT(file.sync().error().message(), HasSubstr("given up"));
+  EXPECT_THAT(file.sync().error().message(), HasSubstr("is no longer written"));
   disk.set_faults({});
   file.append(row(3));
   EXPECT_FALSE(file.sync());

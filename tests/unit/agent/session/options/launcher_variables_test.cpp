@@ -231,6 +231,26 @@ TEST(LauncherVariables, LaunchesOfMpirunOnOneMachineEachAreToldApart) {
     EXPECT_EQ(name_at(over_many, "a", "1"), name_at(over_many, "b", "2"));
 }
 
+// Another name would make this rank wait for a launch that has no other ranks.
+TEST(LauncherVariables, AMachineThatCannotBeIdentifiedForNowIsAnErrorThatMayPass) {
+  const Error fault(ErrorKind::kUnavailable, "reading /proc/self/ns/net: Input/output error");
+  const LaunchSite faulty = {.machine = [&] { return fault; }};
+  LaunchSite without_proxy = {.machine = [] { return std::string("a"); }};
+  without_proxy.ancestor_without = [&](const std::string&) { return fault; };
+  const Values torchrun = with(with(kTorchrun, "MASTER_ADDR", "127.0.0.1"), "LOCAL_WORLD_SIZE", "8");
+  const Values open_mpi = with(kOpenMpi, "OMPI_COMM_WORLD_LOCAL_SIZE", "8");
+  const Values hydra = with(kHydra, "MPI_LOCALNRANKS", "8");
+  for (const auto& [values, site] : {std::pair(torchrun, faulty), std::pair(open_mpi, faulty),
+                                     std::pair(hydra, faulty), std::pair(hydra, without_proxy)}) {
+    const auto group = read_launcher_variables(variables_of(values), site);
+    ASSERT_FALSE(group);
+    EXPECT_EQ(group.error().kind(), ErrorKind::kUnavailable);
+    EXPECT_EQ(group.error().message(), fault.message());
+  }
+  for (const Values& over_machines : {kTorchrun, kOpenMpi, kHydra})
+    EXPECT_TRUE(read_launcher_variables(variables_of(over_machines), faulty));
+}
+
 // `torchrun` alone gives its launches the run ID "none" and a port of loopback, the same on each machine.
 TEST(LauncherVariables, LaunchesOnOneMachineEachAreToldApart) {
   const Values own = with(with(kTorchrun, "MASTER_ADDR", "127.0.0.1"), "LOCAL_WORLD_SIZE", "8");
@@ -240,8 +260,8 @@ TEST(LauncherVariables, LaunchesOnOneMachineEachAreToldApart) {
   EXPECT_EQ(name_on(own, "a"), name_on(with(own, "RANK", "0"), "a"));
   EXPECT_NE(name_on(own, "a"), name_on(own, "b"));
   EXPECT_EQ(name_on(kTorchrun, "a"), name_on(kTorchrun, "b")) << "a launch over several machines";
-  EXPECT_EQ(identify_machine(), identify_machine());
-  EXPECT_GT(identify_machine().size(), 36u);
+  EXPECT_EQ(*identify_machine(), *identify_machine());
+  EXPECT_GT(identify_machine()->size(), 36u);
 
   const auto logs = [&](const std::string& file) { return with(own, "TORCHELASTIC_ERROR_FILE", file); };
   const std::string first = name_on(logs("/tmp/torchelastic_x/none_a/attempt_0/3/error.json"), "a");
