@@ -42,7 +42,7 @@ bool starts_trainers(const CLI::App& command) {
   return command.get_name() == "run" || command.get_name() == "launch";
 }
 
-// Returns example words that stand between the command and an option of the trainer.
+// Returns the example words to print between the ratoon command and an option of the trainer.
 std::string example_of(const CLI::App& command) {
   return command.get_name() == "run" ? " job.yaml -- " : " -- trainer ";
 }

@@ -42,7 +42,7 @@ std::string case_of(const Level& level) {
 }
 
 // The script offers no words for the value of an option, for the trainer's arguments after --, and for
-// commands that take a file: then the shell itself completes file names.
+// commands that take a file: in these cases the shell itself completes file names.
 std::string function_of(const std::vector<Level>& levels) {
   std::vector<std::string> paths;
   std::string cases;

@@ -63,7 +63,7 @@ int main(int argc, char** argv) {
     ratoon::cli::add_status_command(app, exit_code, true);
     ratoon::cli::add_suspend_commands(app, exit_code, true);
     ratoon::cli::add_logs_command(app, exit_code);
-    app.footer("Runs of this machine, their checkpoints and reports: see `ratoon --help`.");
+    app.footer("For runs on this machine, their checkpoints and reports, see `ratoon --help`.");
   } else {
     ratoon::cli::add_commands(app, exit_code, ratoon::cli::take_trainer_arguments(argc, argv));
   }

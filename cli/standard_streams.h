@@ -5,11 +5,11 @@
 
 namespace ratoon::cli {
 
-// Opens /dev/null in place of each standard stream that is closed. A file that is opened later would
-// otherwise get that stream's descriptor number, and printed text would go into the file.
+// Opens /dev/null in place of each standard stream that is closed. If a standard stream stayed closed, a file
+// that is opened later would get its descriptor number, and printed text would go into that file.
 void open_standard_streams();
 
-// Writes the buffered output. Returns an error if this or an earlier write lost a part of the output.
+// Writes the buffered output. Returns an error if this write or an earlier write lost a part of the output.
 [[nodiscard]] Result<void> flush_output();
 
 }  // namespace ratoon::cli

@@ -1,6 +1,6 @@
-// Takes the words after `--` of `ratoon run` and `ratoon launch`: the trainer's arguments. The words are
-// removed before CLI11 parses the command line, because CLI11 would split some arguments ("[64,32]") and drop
-// others ("[]").
+// Takes the words after `--` of `ratoon run` and `ratoon launch`: the trainer's arguments. These words are
+// removed before the library CLI11 parses the command line, because CLI11 would split some arguments
+// ("[64,32]") and drop other arguments ("[]").
 #pragma once
 
 #include <string>

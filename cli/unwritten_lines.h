@@ -15,7 +15,7 @@ class UnwrittenLines {
   explicit UnwrittenLines(int fd);
 
   // Keeps the line for the next write. If 64 KiB are kept already, drops and counts the line; a later line
-  // then tells how many lines are missing.
+  // then says how many lines are missing.
   void add(const std::string& line);
   // Returns whether few lines are kept. A caller that can hold back its lines waits for has_room().
   [[nodiscard]] bool has_room() const;

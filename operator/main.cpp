@@ -102,7 +102,8 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_flag("--leader-elect,!--no-leader-elect", options.is_elected,
                "Run jobs only while this operator holds the lease; other operators stand by");
-  app.add_option("--lease-name", options.lease_name, "The lease, in the operator's own namespace")
+  app.add_option("--lease-name", options.lease_name,
+                 "The name of the lease of the leading operator, in the operator's own namespace")
       ->capture_default_str();
   app.add_option(
          "--check-installation", checked_deployment,

@@ -38,9 +38,10 @@ Result<T> decode(std::string_view text) {
   if (!complaint && (version < kOldestServedContractVersion || version > kContractVersion)) {
     complaint =
         Error(ErrorKind::kInvalid,
-              "the other side speaks version " + std::to_string(version) + " of the contract, this side " +
+              "the message has version " + std::to_string(version) +
+                  " of the contract between agent and operator, and this program reads versions " +
                   std::to_string(kOldestServedContractVersion) + " to " + std::to_string(kContractVersion) +
-                  ": update the older of agent and operator (the operator first)");
+                  ": update the older of agent and operator; if both are old, update the operator first");
   }
   T message;
   contract::read(fields, message);

@@ -21,7 +21,7 @@ const json& empty_list() {
   return *value;
 }
 
-// Returns the JSON value that was found as text, shortened so that it fits into an error message.
+// Returns the found JSON value as text, shortened so that it fits into an error message.
 std::string describe(const json& value) {
   std::string text = value.dump(-1, ' ', true, json::error_handler_t::replace);
   if (text.size() > 60) text = text.substr(0, 57) + "...";

@@ -14,13 +14,14 @@
 
 namespace ratoon {
 
-// Parses text of at most `bytes_max` bytes and `depth_max` levels. Throws no exception. If a key occurs
-// twice, its last value counts.
+// Parses JSON text of at most `bytes_max` bytes, nested at most `depth_max` levels deep. Throws no exception.
+// If a key occurs twice, its last value counts.
 [[nodiscard]] Result<nlohmann::json> parse_json(std::string_view text, std::size_t bytes_max, int depth_max);
 
 class Fields {
  public:
-  // `path` names the object in complaints: "process.job". An object and its children share one `complaint`.
+  // `path` is the object's place in the message, such as "process.job". Readers of nested objects share
+  // `complaint`.
   Fields(const nlohmann::json& object, std::string path, std::optional<Error>& complaint);
 
   [[nodiscard]] std::string text(const char* name, std::size_t bytes_max);           // required, not empty
@@ -35,7 +36,7 @@ class Fields {
   [[nodiscard]] Fields child(const nlohmann::json& value, const std::string& name);
 
   void complain(const char* name, std::string_view expectation);
-  // Complains without quoting the value: for values that an error message must not repeat, such as secrets.
+  // Sets a complaint that does not quote the value, because an error message must not repeat a secret.
   void complain_without_value(const char* name, std::string_view expectation);
   [[nodiscard]] bool is_sound() const { return !complaint_->has_value(); }
 

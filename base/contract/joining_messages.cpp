@@ -1,4 +1,5 @@
-// JSON of the messages with which a trainer process joins a world (processes that train together).
+// Converts to JSON and back the messages with which a trainer process joins a world (processes that train
+// together).
 #include <algorithm>
 #include <span>
 #include <string>
@@ -52,7 +53,7 @@ void read(Fields& f, JoinRequest& m) {
   if (m.processes_per_node == 0) f.complain("processes_per_node", "at least 1");
   if (m.process.local_rank >= std::max(m.processes_per_node, 1U)) {
     f.complain("processes_per_node",
-               "greater than process.local_rank (" + std::to_string(m.process.local_rank) + ")");
+               "a number greater than process.local_rank (" + std::to_string(m.process.local_rank) + ")");
   }
   m.left_attempt = Attempt(f.whole("left_attempt", kAttemptMax));
   m.has_met = f.flag("has_met");
@@ -94,7 +95,7 @@ void read(Fields& f, Assignment& m) {
   m.rank = Rank(small(f, "rank"));
   m.world_size = small(f, "world_size");
   if (m.rank.value() >= m.world_size) {
-    f.complain("rank", "less than world_size (" + std::to_string(m.world_size) + ")");
+    f.complain("rank", "a rank less than world_size (" + std::to_string(m.world_size) + ")");
   }
   m.rendezvous = read_address(f, "rendezvous");
   m.secret = read_secret(f, "secret");
@@ -103,7 +104,8 @@ void read(Fields& f, Assignment& m) {
   if (f.find("resume") != nullptr) {
     Fields r = f.object("resume");
     m.resume = read_resume_point(r);
-    if (m.resume->attempt >= m.attempt) r.complain("attempt", "an attempt before the assignment's attempt");
+    if (m.resume->attempt >= m.attempt)
+      r.complain("attempt", "an attempt number below the assignment's attempt");
   }
   if (f.find("losses") != nullptr) {
     Fields losses = f.object("losses");

@@ -18,7 +18,7 @@ namespace ratoon::contract {
 [[nodiscard]] nlohmann::json to_json(const CompletionRecord& message);
 [[nodiscard]] nlohmann::json to_json(const Refusal& message);
 
-// Reads `message` from `fields`; the first fault becomes the complaint of `fields`.
+// Reads `message` from `fields`; the first invalid field becomes the complaint of `fields`.
 void read(Fields& fields, JoinRequest& message);
 void read(Fields& fields, Assignment& message);
 void read(Fields& fields, JoinReply& message);

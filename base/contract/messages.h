@@ -1,5 +1,6 @@
-// The messages of agents and the coordinator: join, assignment, beat, orders, completed. Messages are plain
-// structs; codec.h bounds every size and refuses invalid values with an error message.
+// The messages between an agent (in a trainer process) and the coordinator: join, assignment, heartbeat,
+// orders, completed. Messages are plain structs; codec.h bounds every size and refuses invalid values with an
+// error message.
 #pragma once
 
 #include <cstddef>
@@ -42,8 +43,8 @@ struct ProcessIdentity {
   friend auto operator<=>(const ProcessIdentity&, const ProcessIdentity&) = default;
 };
 
-// Returns a member's (pod's) name. Every process that computes the name gets the same name, so that the error
-// "already exists" works as a lock.
+// Returns a member's (pod's) name. All processes compute the same name for a pod, so only one can create the
+// pod: the others get "already exists".
 [[nodiscard]] std::string member_name(const JobKey& job, const std::string& role, std::uint32_t index,
                                       std::uint32_t incarnation);
 
@@ -66,22 +67,25 @@ struct RollbackRequest {
   friend bool operator==(const RollbackRequest&, const RollbackRequest&) = default;
 };
 
-// A process says: "I am ready to train; tell me with which other processes (in which world)."
+// A process sends this message when it is ready to train; the reply names the world (the processes) that it
+// joins.
 struct JoinRequest {
   ProcessIdentity process;
   std::uint32_t processes_per_node = 1;
   Attempt left_attempt{0};  // newest attempt of this start; only a newer one is of use to it
   Step left_step{0};        // steps that it knows of that attempt; 0: it does not know any
-  // Whether this start was in a world. Without a world, the run's folder may give left_attempt and left_step.
+  // Whether this process has trained in a world. If it has not, left_attempt and left_step may come from
+  // files of the run.
   bool has_met = false;
   std::string address;  // host:port, already bound, on which rank 0's store would listen
   std::vector<InventoryEntry> inventory;
-  // How long before sending this message the process began to list its checkpoints (the inventory). Without
+  // How long before it sent this message the process began to list its checkpoints (the inventory). Without
   // inventory_age_seconds, only a process's first list of checkpoints, or a requested list, counts as new.
   std::optional<double> inventory_age_seconds{};
   std::optional<RollbackRequest> rollback{};  // the same for all processes of a world, or for none
   std::uint32_t threads = 0;                  // threads per operation if numerics are pinned; 0: not pinned
-  // The absolute path of the folder, or the URL, in which the process saves; empty: it does not tell.
+  // The absolute path or URL under which the process saves checkpoints; empty if the process does not report
+  // it.
   std::string save_location{};
 
   friend bool operator==(const JoinRequest&, const JoinRequest&) = default;
@@ -116,7 +120,8 @@ struct PeerAddress {
   friend bool operator==(const PeerAddress&, const PeerAddress&) = default;
 };
 
-// The greatest number of peers in an assignment or a beat: in a larger world a process probes only some.
+// The greatest number of peers in a message: in a larger world a process tests connections to only some
+// members.
 inline constexpr std::size_t kPeersMax = 64;
 
 struct Assignment {
@@ -130,14 +135,14 @@ struct Assignment {
   std::optional<RunLosses> losses{};  // of the run; absent: they are not counted
   std::uint32_t threads = 0;          // those that rank 0 requested
   // The members to whose addresses this process tries to connect while it waits for other processes. Only the
-  // first process of each member gets peers; for all other processes the list is empty.
+  // first process of each member gets a list of peers; all other processes get an empty list.
   std::vector<PeerAddress> peers{};
 
   friend bool operator==(const Assignment&, const Assignment&) = default;
 };
 
-// The reply to a JoinRequest has the assignment, or says for what the world still waits. Without an
-// assignment the agent asks again at once.
+// The reply to a JoinRequest has the assignment, or says for what the world still waits. If the reply has no
+// assignment, the agent sends the JoinRequest again at once.
 struct JoinReply {
   std::optional<Assignment> assignment;
   std::string waiting_for;
@@ -147,7 +152,7 @@ struct JoinReply {
 
 enum class ProcessPhase { kJoining, kLoad, kData, kCompute, kCollective, kSave, kValidate, kUser };
 
-// A run's progress towards its end, as rank 0 counts it.
+// A run's progress towards its end, as rank 0 measures it.
 struct Outlook {
   std::uint64_t position = 0;
   std::uint64_t total = 0;     // the position of the end; 0: unknown
@@ -159,7 +164,8 @@ struct Outlook {
 
 inline constexpr std::size_t kDamagedMax = 16;
 
-// A trainer process says at regular intervals: "I am alive, and this is my state."
+// The heartbeat: each trainer process sends its state at regular intervals, which also shows that it is
+// alive.
 struct Beat {
   ProcessIdentity process;
   Attempt attempt{0};
@@ -170,21 +176,22 @@ struct Beat {
   std::optional<double> allowed_seconds{};  // longer in the phase than this is a hang; absent: no limit
   std::optional<InventoryEntry> committed;  // newest checkpoint that this process knows to be complete
   // Checkpoints of this attempt that were reported as committed and later failed verification: they are not
-  // durable, even if other processes saw the commit. Only the kDamagedMax newest checkpoints are listed.
+  // durable, even if other processes saw the commit. The list has only the kDamagedMax newest damaged
+  // checkpoints.
   std::vector<InventoryEntry> damaged{};
-  // The UIDs of those members in the assignment's `peers` to which several attempts to connect failed while
-  // the process waited. The list has at most kPeersMax UIDs.
+  // The UIDs of the members in the assignment's `peers` to which this process repeatedly could not connect
+  // while it waited for other processes. The list `unreachable_peers` has at most kPeersMax UIDs.
   std::vector<std::string> unreachable_peers{};
   std::optional<Outlook> outlook{};  // only rank 0 has one
   // How long the last save took until its commit, or how long the current save has taken if that is longer.
-  // The duration is absent if the process has not saved yet.
+  // The duration of the save is absent if the process has not saved yet.
   std::optional<double> save_seconds{};
 
   friend bool operator==(const Beat&, const Beat&) = default;
 };
 
-// Asks for orders newer than `seen_revision`. The reply comes once there are newer orders; after a timeout it
-// repeats the current orders.
+// Asks for orders newer than `seen_revision`. The coordinator replies as soon as it has newer orders; after a
+// timeout it sends the current orders again.
 struct OrdersRequest {
   ProcessIdentity process;
   std::uint64_t seen_revision = 0;
@@ -199,10 +206,10 @@ struct Orders {
   Attempt attempt{0};  // newest attempt; greater than the process's own: leave the world and join again
   std::optional<double> drain_deadline_seconds;  // seconds until the end of this member's node
   bool stop = false;                             // leave after this step with ExitCode::kPreempted
-  // Counts the requests that all ranks save a checkpoint now. A request is met once all ranks of the attempt
-  // have saved after it.
+  // How often the coordinator has requested that all ranks save a checkpoint now. Such a request is fulfilled
+  // once all ranks of the attempt have saved a checkpoint after the request.
   std::uint64_t save_request = 0;
-  // A replacement member is ready: all ranks of `attempt` save and join again; other ranks ignore the order.
+  // True if a replacement member is ready: all ranks of `attempt` then save a checkpoint and join again.
   bool hand_over = false;
   bool hung = false;  // the attempt before this one ended because a process hung in it
   std::string reason;
@@ -210,7 +217,8 @@ struct Orders {
   friend bool operator==(const Orders&, const Orders&) = default;
 };
 
-// A process says: "I reached the end of the training." This message completes a job; exit code 0 does not.
+// A process reports the end of the training. Only this message completes a job; an exit of a process with
+// code 0 does not.
 struct Completed {
   ProcessIdentity process;
   Attempt attempt{0};
@@ -225,11 +233,12 @@ struct Completed {
 // Completed and CompletionRecord: a longer path is left out.
 inline constexpr const char* kWeightsResult = "weights";
 inline constexpr std::size_t kWeightsBytesMax = 253;
-// The key in Completed.result, and the greatest length, of the reason why the program ended the run early.
+// The key in Completed.result for the reason why the program ended the run early, and its greatest length.
 inline constexpr const char* kFinishReasonResult = "finish_reason";
 inline constexpr std::size_t kFinishReasonBytesMax = 253;
 
-// Reports the completion without a coordinator: a container writes this record as its termination message.
+// A report of completion that needs no coordinator: the container writes this record as its termination
+// message.
 struct CompletionRecord {
   Attempt attempt{0};
   Step step{0};
@@ -240,7 +249,7 @@ struct CompletionRecord {
   friend bool operator==(const CompletionRecord&, const CompletionRecord&) = default;
 };
 
-// Why the coordinator refused a call. `kind` is for programs, `message` for people.
+// Why the coordinator refused a call. Programs read the field `kind`, and people read `message`.
 struct Refusal {
   std::string kind;  // one of names::refusal
   std::string message;

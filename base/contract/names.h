@@ -18,7 +18,7 @@ inline constexpr std::string_view kFlagPrefix = "--ratoon-";
 // The audience of the projected service account token with which a member authenticates to the operator.
 inline constexpr std::string_view kTokenAudience = "ratoon";
 
-// Labels on every object that belongs to a job.
+// Labels on every Kubernetes object that belongs to a job.
 namespace label {
 inline constexpr std::string_view kJobName = "ratoon.dev/job-name";
 inline constexpr std::string_view kJobUid = "ratoon.dev/job-uid";
@@ -50,7 +50,8 @@ inline constexpr const char* kPodIp = "RATOON_POD_IP";
 inline constexpr const char* kProcessesPerNode = "RATOON_PROCESSES_PER_NODE";
 inline constexpr const char* kCoordinatorUrl = "RATOON_COORDINATOR_URL";
 // For a coordinator over TLS: the CA that signs the coordinator's certificate, as PEM text, and the name in
-// that certificate if it differs from the URL's host. Neither the CA nor the name is a secret.
+// that certificate if it differs from the URL's host. The CA certificate and the name in the coordinator's
+// certificate are not secret.
 inline constexpr const char* kCoordinatorCa = "RATOON_COORDINATOR_CA";
 inline constexpr const char* kCoordinatorName = "RATOON_COORDINATOR_NAME";
 inline constexpr const char* kTokenFile = "RATOON_TOKEN_FILE";
@@ -92,7 +93,7 @@ inline constexpr const char* kTerminationFile = "RATOON_TERMINATION_FILE";
 inline constexpr const char* kMetricsPort = "RATOON_METRICS_PORT";
 inline constexpr const char* kTimeLimit = "RATOON_TIME_LIMIT";
 // When the run's time limit began to count, in seconds since 1970, so that processes which a launch starts
-// later share its deadline. Without RATOON_TIME_LIMIT_SINCE the limit counts from the process's start.
+// later share its deadline. Without RATOON_TIME_LIMIT_SINCE the time limit counts from the process's start.
 inline constexpr const char* kTimeLimitSince = "RATOON_TIME_LIMIT_SINCE";
 inline constexpr const char* kGraceSeconds = "RATOON_GRACE_SECONDS";  // from SIGTERM to the end
 inline constexpr const char* kNoticeSignal = "RATOON_NOTICE_SIGNAL";
@@ -136,7 +137,7 @@ inline constexpr std::uint16_t kOperatorMetrics = 9402;
 inline constexpr std::uint16_t kAgentMetrics = 9400;
 }  // namespace port
 
-// Prometheus metrics. Metrics have the units seconds, bytes or plain counts.
+// Prometheus metrics. Each metric is a number of seconds, a number of bytes or a plain count.
 namespace metric {
 inline constexpr std::string_view kAttempt = "ratoon_attempt";
 inline constexpr std::string_view kStep = "ratoon_step";
@@ -191,7 +192,8 @@ inline constexpr std::string_view kProcessMemory = "process_resident_memory_byte
 inline constexpr std::string_view kProcessCpu = "process_cpu_seconds_total";
 }  // namespace metric
 
-// Labels of metrics. Prometheus itself sets labels named `job` and `namespace`, so ours differ.
+// Labels of metrics. Prometheus itself sets labels named `job` and `namespace`, so Ratoon's labels have other
+// names.
 namespace metric_label {
 inline constexpr std::string_view kTrainingNamespace = "training_namespace";
 inline constexpr std::string_view kTrainingJob = "training_job";

@@ -11,8 +11,9 @@ struct Known {
   std::string_view key;
   Duration time;
 };
-// Google stops a machine 30 s after the notice, and the handler that taints the node uses up some of these
-// seconds. Azure sets no taint: the program that watches Azure's events passes the key "azure".
+// Google stops a machine 30 s after the preemption notice, and the handler that taints the node uses up some
+// of these seconds. Azure taints no node: the program that reads Azure's scheduled events passes the key
+// "azure".
 constexpr std::array<Known, 5> kKnown = {{{"aws", seconds(120)},
                                           {"aws-node-termination-handler/spot-itn", seconds(120)},
                                           {"gcp", seconds(25)},

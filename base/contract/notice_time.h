@@ -1,5 +1,5 @@
-// How long a node still exists after a notice that names no time. Operator and agent use the same times: the
-// operator learns of a notice from taints, an agent from signals.
+// How long a node keeps running after a preemption notice that gives no time. Operator and agent use the same
+// times: the operator learns of a notice from the node's taints, and an agent from signals.
 #pragma once
 
 #include <string_view>
@@ -8,12 +8,12 @@
 
 namespace ratoon {
 
-// The default time of a pod between SIGTERM and SIGKILL. Slurm's default KillWait is also 30 s.
+// The default time that a pod has between SIGTERM and SIGKILL. Slurm's default KillWait is also 30 s.
 inline constexpr Duration kUsualGrace = std::chrono::seconds(30);
 
-// `key` is the taint that gave the notice, or the notice's source: "aws", "gcp", "azure" or any other name.
-// Clouds stop a node after a fixed time and ignore its pods' grace periods. Cordons, autoscalers and signals
-// leave each pod its grace period.
+// `key` is the key of the taint that announced the preemption, or its source: "aws", "gcp", "azure" or
+// another name. Clouds stop a preempted node after a fixed time and ignore its pods' grace periods. After a
+// cordon, a scale-down or a signal, each pod still gets its grace period.
 [[nodiscard]] Duration notice_time_of(std::string_view key, Duration grace);
 
 }  // namespace ratoon

@@ -11,7 +11,7 @@
 namespace ratoon {
 
 // Lists under the key `left_out_list` are skipped and are not in the result. Values nested deeper than
-// `depth_max` levels become null, so that the other objects can still be read if one object is too deep.
+// `depth_max` levels become null, so that one too deep object does not make all others unreadable.
 [[nodiscard]] Result<nlohmann::json> parse_json_without(std::string_view left_out_list, std::string_view text,
                                                         std::size_t bytes_max, int depth_max);
 

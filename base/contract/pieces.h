@@ -1,4 +1,4 @@
-// Converts the parts that several messages share to JSON and back.
+// Converts structs that occur in several messages to JSON and back.
 #pragma once
 
 #include <algorithm>

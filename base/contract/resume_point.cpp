@@ -21,8 +21,8 @@ std::string flags_of(const std::optional<RollbackRequest>& rollback) {
 std::string find_rollback_dispute(const std::vector<JoinRequest>& joiners) {
   for (std::size_t rank = 1; rank < joiners.size(); ++rank) {
     if (joiners[rank].rollback == joiners[0].rollback) continue;
-    return "rank 0 has " + flags_of(joiners[0].rollback) + " and rank " + std::to_string(rank) + " has " +
-           flags_of(joiners[rank].rollback) +
+    return "rank 0 was started with " + flags_of(joiners[0].rollback) + " and rank " + std::to_string(rank) +
+           " with " + flags_of(joiners[rank].rollback) +
            ": give all processes of the run the same flags; no checkpoint was set aside";
   }
   return "";

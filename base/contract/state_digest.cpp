@@ -24,7 +24,7 @@ std::string digest_of_text(std::string_view text) {
   return to_hex(hash64(0, text));
 }
 
-// Replaces bytes that are not UTF-8, so a text with such bytes differs from the text that was written.
+// Replaces bytes that are not UTF-8, so if damage added such bytes, the result differs from the stored text.
 std::string text_of(const json& body) {
   return body.dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -56,15 +56,14 @@ std::string find_damage(std::string_view text, const json& body,
     return item.key() == kFormat || std::ranges::find(old_fields, item.key()) != old_fields.end();
   });
   if (has_others)
-    return "the state has a field that is not known, and no digest: it is damaged, or a newer Ratoon wrote "
-           "it";
+    return "the state has no digest, and it has an unknown field: it is damaged, or a newer Ratoon wrote it";
   const auto format = body.find(kFormat);
   if (format != body.end() && *format == kWithDigest)
     return "the state has no digest, and only states of format 1 may have none: it is damaged; take it from "
            "another checkpoint";
   // If damage renamed the digest to the name of another field, the state has that field twice.
   if (as_written.size() != text.size())
-    return "the state has a field twice or spaces between fields, and no digest: it is damaged";
+    return "the state has no digest, and it has a duplicate field or spaces between fields: it is damaged";
   return "";
 }
 

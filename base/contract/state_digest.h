@@ -1,5 +1,5 @@
-// Adds a digest to a state that is one line of JSON: the digest protects every byte, also if a program keeps
-// the state in its own file. Pure.
+// Adds a digest to a state that is one line of JSON: the digest protects every byte, even if a program stores
+// the state in a file of its own. Pure.
 //
 //   return seal_state({{"epoch", 2}});  // {"epoch":2,"format":2,"state_digest":"..."}
 //
@@ -19,9 +19,9 @@ namespace ratoon {
 
 class Fields;  // base/contract/fields.h
 
-// Adds the fields for format and digest. The digest is hash(0, text) of docs/reference/stream.md, where text
-// is the state without its digest. The format is 2: a state of format 2 without a digest is damaged. A state
-// of format 1 may have been written before Ratoon added digests.
+// Adds the fields for the state's format and its digest. The digest is hash(0, text) of
+// docs/reference/stream.md, where text is the state without its digest. The format is 2: a state of format 2
+// without a digest is damaged. A state of format 1 may have been written before Ratoon added digests.
 [[nodiscard]] std::string seal_state(nlohmann::json body);
 
 // Returns a description of the text's damage, empty if it is intact. `old_fields` are the fields, beside the

@@ -1,4 +1,5 @@
-// JSON of the messages of a trainer process after it has joined: beats, orders and its completion.
+// Converts to JSON and back the messages of a process that has joined a world: heartbeats, orders and
+// completion.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -19,9 +20,10 @@ ResumePoint read_last_checkpoint(Fields& f, Attempt attempt, Step last) {
   Fields field = f.object("checkpoint");
   ResumePoint checkpoint = contract::read_resume_point(field);
   if (f.is_sound() && checkpoint.step != last)
-    field.complain("step", "the run's last step (" + std::to_string(last.value()) + ")");
+    field.complain("step", "equal to the run's last step (" + std::to_string(last.value()) + ")");
   if (f.is_sound() && checkpoint.attempt > attempt)
-    field.complain("attempt", "at most the run's last attempt (" + std::to_string(attempt.value()) + ")");
+    field.complain("attempt", "an attempt number of at most the run's last attempt (" +
+                                  std::to_string(attempt.value()) + ")");
   return checkpoint;
 }
 

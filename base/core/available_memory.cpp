@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The file names of the memory limits in cgroups of one version (1 or 2).
+// The names of the files with a cgroup's memory limit and memory use, in one version of cgroups (1 or 2).
 struct Names {
   const char* limit;
   const char* used;

@@ -9,7 +9,7 @@
 namespace ratoon {
 
 Duration from_seconds(double s) {
-  // Half of the greatest duration (146 years): added to a Timestamp it cannot overflow.
+  // Half of the greatest duration (146 years): a Timestamp plus this duration cannot overflow.
   constexpr Duration kForever = Duration::max() / 2;
   if (std::isnan(s)) return Duration::zero();
   if (s >= seconds(kForever)) return kForever;

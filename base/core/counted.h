@@ -1,4 +1,4 @@
-// Writes a count with its noun, for people: "1 process", "3 processes".
+// Writes a count with its noun for an output that people read: "1 process", "3 processes".
 #pragma once
 
 #include <cstdint>

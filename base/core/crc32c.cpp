@@ -14,7 +14,7 @@ std::uint32_t add_byte(std::uint32_t crc, std::byte byte) {
   return (crc >> 8) ^ kSlices[0][(crc ^ std::to_integer<std::uint32_t>(byte)) & 0xFF];
 }
 
-// Reads byte by byte, so that the result is right on either endianness; compilers make one read of them.
+// Reads single bytes, so that the result is right on either endianness; compilers merge these into one read.
 std::uint32_t load_little_endian(const std::byte* at) {
   return std::to_integer<std::uint32_t>(at[0]) | std::to_integer<std::uint32_t>(at[1]) << 8 |
          std::to_integer<std::uint32_t>(at[2]) << 16 | std::to_integer<std::uint32_t>(at[3]) << 24;
@@ -49,7 +49,8 @@ std::uint32_t crc32c(std::span<const std::byte> data, std::uint32_t crc) {
   return best(data, crc);
 }
 
-// The initial and the final inversion of the CRC cancel out, so appending b only multiplies a and adds b.
+// A CRC inverts its bits at the start and at the end. In the CRC of two joined texts the inner inversions
+// cancel out, so it is CRC a times a power of x, plus CRC b.
 std::uint32_t crc32c_combine(std::uint32_t a, std::uint32_t b, std::uint64_t length_b) {
   return crc32c_tables::multiply(a, crc32c_tables::power_of_bytes(length_b)) ^ b;
 }

@@ -11,7 +11,8 @@ namespace ratoon {
 // there are none. Uses the processor's CRC instruction if the processor has it.
 [[nodiscard]] std::uint32_t crc32c(std::span<const std::byte> data, std::uint32_t crc = 0);
 
-// Returns the CRC of two joined pieces, from each piece's CRC and the second one's length: O(log length_b).
+// Returns the CRC of two joined pieces, from the CRC of each piece and the length of the second piece, in
+// O(log length_b).
 [[nodiscard]] std::uint32_t crc32c_combine(std::uint32_t a, std::uint32_t b, std::uint64_t length_b);
 
 // The two implementations of crc32c(), for tests and benchmarks.

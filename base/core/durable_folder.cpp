@@ -43,8 +43,8 @@ Result<void> create_folders(const fs::path& folder) {
   if (folder.has_relative_path()) {  // the root has no folder above it, and is its own parent
     if (auto above = create_folders(folder.parent_path()); !above) return above;
   }
-  // Another process may create the same folder at the same moment. A process that finds the folder existing
-  // syncs the parent folder too.
+  // Another process may create the same folder at the same time. If the folder exists already, this process
+  // still syncs the parent folder, so that the folder survives a power cut.
   if (::mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST) {
     const int number = errno;
     const Error refused = system_error(number, "creating folder " + folder.string());

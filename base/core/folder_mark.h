@@ -7,7 +7,7 @@
 namespace ratoon {
 
 // Returns a hash of the folder's inode number and, if the file system has it, its time of birth. Every
-// process gets the same hash while the folder exists. 0: unknown.
+// process gets the same hash while the folder exists. The hash is 0 if the inode number is unknown.
 [[nodiscard]] std::uint64_t folder_mark(const std::filesystem::path& folder);
 
 }  // namespace ratoon

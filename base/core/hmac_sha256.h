@@ -10,7 +10,7 @@ namespace ratoon {
 
 inline constexpr std::size_t kSha256Bytes = 32;
 
-// Returns the kSha256Bytes bytes of the digest; to_hex() converts them to digits.
+// Returns the kSha256Bytes bytes of the digest; to_hex() converts these bytes to digits.
 [[nodiscard]] std::string sha256_of(std::string_view bytes);
 [[nodiscard]] std::string hmac_sha256_of(std::string_view key, std::string_view bytes);
 

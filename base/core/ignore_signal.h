@@ -5,7 +5,8 @@
 
 namespace ratoon {
 
-// Returns whether this process ignores the signal: programs started by nohup ignore SIGHUP, by '&' SIGINT.
+// Returns whether this process ignores the signal: nohup makes a program ignore SIGHUP, and a shell's '&'
+// makes it ignore SIGINT.
 [[nodiscard]] inline bool is_ignored(int number) {
   struct sigaction now{};
   return ::sigaction(number, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 &&
@@ -20,8 +21,8 @@ inline void ignore_signal(int number) {
     std::signal(number, SIG_IGN);
 }
 
-// Ignores the signals that a write raises: to a file beyond `ulimit -f`, and to a pipe without a reader, as
-// in `trainer | tee log` after the end of tee.
+// Ignores SIGXFSZ, which a write beyond the file size of `ulimit -f` raises, and SIGPIPE, which a write to a
+// pipe without a reader raises, for example in `trainer | tee log` after tee has ended.
 inline void ignore_signals_of_writes() {
   ignore_signal(SIGXFSZ);
   ignore_signal(SIGPIPE);

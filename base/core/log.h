@@ -61,7 +61,8 @@ class LogValue {
   Variant value_;
 };
 
-// Keys are lower_snake_case. A field with a reserved key (time, level, message, cut) gets "_" appended.
+// Keys are lower_snake_case. A field with a reserved key (time, level, message, cut) gets "_" appended to its
+// key.
 struct LogField {
   std::string_view key;
   LogValue value;

@@ -17,7 +17,8 @@ class LogLine {
   // Writes the beginning of a line; `time` has the form of format_rfc3339().
   void begin(std::string_view time, LogLevel level, std::string_view message);
 
-  // Adds fields. A text that does not fit is shortened; a field of which nothing fits is left out.
+  // Adds fields. A text that does not fit into the line is shortened; a field of which nothing fits is left
+  // out.
   void add(std::span<const LogField> fields);
 
   // Adds fields that another LogLine of the same format rendered; `is_cut` tells whether they were cut.

@@ -13,7 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Inside a container the cgroup's path is often the host's path; then only the mount point itself exists.
+// Inside a container the cgroup's path is often the host's path; in that case only the cgroup mount point
+// itself exists.
 OwnCgroup cgroup_at(fs::path mount, std::string_view path, bool is_unified) {
   std::error_code ignored;
   fs::path folder = (mount / fs::path(path).relative_path() / "").parent_path();

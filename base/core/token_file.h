@@ -1,5 +1,6 @@
 // TokenFile: an access token from a file that kubelet replaces long before the token expires. Reads the file
-// again each minute, and at once after a refusal. While the file cannot be read, the last token is used.
+// again each minute, and at once after a server refused the token. While the file cannot be read, the last
+// token is used.
 //
 // Thread contract: any thread.
 #pragma once
@@ -18,9 +19,10 @@ class TokenFile {
   // If `path` is empty, the token is empty. The clock must outlive this object.
   TokenFile(std::string path, const Clock& clock) : path_(std::move(path)), clock_(clock) {}
 
-  // Returns the token; it is empty if the file could never be read, and then each call tries to read again.
+  // Returns the token; it is empty if the file could never be read; each call then tries to read the file
+  // again.
   [[nodiscard]] std::string token();
-  // Tells that a server refused the token: the next call of token() reads the file again.
+  // Records that a server refused the token: the next call of token() reads the file again.
   void doubt();
 
  private:

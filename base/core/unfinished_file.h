@@ -1,5 +1,5 @@
 // A file that is written under a temporary name and then renamed: save_file_atomically() in single steps, for
-// callers that do something around each step, for instance limit its time.
+// callers that for instance limit the time of each step.
 //
 //   auto file = UnfinishedFile::create("out/metrics.json");
 //   file->write(bytes);                             // any number of times

@@ -1,6 +1,6 @@
 // UnforkedFd owns a file descriptor that belongs to this process alone: a child that is forked and does not
 // exec closes it at once. If a child inherited the descriptor of a locked file, the lock would outlive the
-// parent, and no other process could take the parent's place.
+// parent, and no other process could lock the file after the parent's end.
 //
 // Thread contract: only one thread at a time uses an object; any thread may fork.
 #pragma once

@@ -68,7 +68,7 @@ TextPiece first_piece(std::span<const std::byte> bytes) {
 
 namespace {
 
-// Replaces each byte that is not text by `instead`, and control characters too unless `with_controls`.
+// Replaces each byte that is not UTF-8 by `instead`, and control characters too unless `with_controls`.
 std::string replaced(std::string_view text, std::string_view instead, bool with_controls) {
   std::string shown;
   shown.reserve(text.size());

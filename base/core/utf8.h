@@ -34,7 +34,7 @@ struct TextPiece {
 
 // Makes the text safe for one line of a terminal: names and reasons from a disk or a store may hold any
 // bytes. Characters that could move the cursor, or begin a new line, become '?'. Bytes that are not UTF-8
-// become '?' too: an 8-bit terminal may obey them.
+// become '?' too: an 8-bit terminal may treat them as control characters.
 [[nodiscard]] std::string printable(std::string_view text);
 
 }  // namespace ratoon

@@ -44,7 +44,7 @@ class Xxh3Stream {
   [[nodiscard]] std::uint64_t digest64() const;
   [[nodiscard]] Hash128 digest128() const;
 
-  // Forgets all bytes that were added, like a new stream.
+  // Forgets all added bytes, so that the stream is like a new one.
   void reset();
 
  private:

@@ -32,11 +32,12 @@ struct ServerRequest {
   std::string peer;  // "127.0.0.1:43210"
 };
 
-// Writes a reply in pieces. Any thread may write, but only one thread at a time.
+// Writes a reply in pieces. Any thread may write the reply, but only one thread at a time.
 class StreamWriter {
  public:
   virtual ~StreamWriter() = default;
-  // Blocks while too many bytes are unsent. Returns an error if the client has left or the server stops.
+  // Blocks while too many bytes of the reply are unsent. Returns an error if the client has left or the
+  // server stops.
   [[nodiscard]] virtual Result<void> write(std::string_view bytes) = 0;
   // Ends the reply properly. If finish() was not called, the destructor cuts the connection, so that the
   // client sees a broken reply.
@@ -76,7 +77,8 @@ struct TlsServerOptions {
   std::string client_ca_pem{};  // not empty: clients must show a certificate of this authority
 };
 
-// The address to listen on for IPv6 and IPv4 clients; a machine without IPv6 then listens on IPv4 only.
+// The address to listen on for IPv6 and IPv4 clients; on a machine without IPv6 the server listens on IPv4
+// only.
 inline constexpr const char* kEveryAddress = "::";
 
 struct ServerOptions {
@@ -92,11 +94,11 @@ struct ServerOptions {
   Duration idle_deadline{std::chrono::seconds(75)};   // between two requests on one connection
   Duration write_deadline{std::chrono::seconds(30)};  // the client reads nothing
   // The time limit for a whole reply, from its first piece to its last, even if the client reads steadily.
-  // Without a value there is no time limit.
+  // Without a value, a reply has no time limit.
   std::optional<Duration> reply_deadline{};
   // The greatest number of unauthenticated connections; if absent, only connections_max limits them. Beyond
-  // the limit, each new connection closes one connection of a client address that has many, or one chosen as
-  // in base/http/server/unauthenticated_connections.h.
+  // the limit, the server closes one connection for each new one, by the rules of
+  // base/http/server/unauthenticated_connections.h.
   std::optional<std::size_t> unauthenticated_connections_max{};
   // The time limit for a whole request on an unauthenticated connection, counted from the beginning of the
   // connection (so with TLS handshake) or from the previous reply.

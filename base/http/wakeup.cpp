@@ -9,8 +9,8 @@ namespace ratoon::http {
 
 Wakeup::Wakeup() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
-// The results of write() and read() do not matter: if the eventfd's counter is full, it still wakes the
-// thread; if it is 0, it is already clear.
+// The results of write() and read() do not matter: an eventfd whose counter is full still wakes the thread,
+// and a counter of 0 needs no read to reset it.
 void Wakeup::notify() const {
   const std::uint64_t one = 1;
   [[maybe_unused]] const auto written = ::write(fd_.get(), &one, sizeof one);

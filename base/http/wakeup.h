@@ -9,7 +9,7 @@ class Wakeup {
  public:
   Wakeup();
 
-  // Returns false if the process had no file descriptor left for an eventfd; then no thread can wait.
+  // Returns false if the process had no file descriptor left for an eventfd; in this case no thread can wait.
   [[nodiscard]] bool is_usable() const { return fd_.is_open(); }
   [[nodiscard]] int fd() const { return fd_.get(); }
 

@@ -39,13 +39,13 @@ Result<Left> find_left(const Disk& disk, const CheckpointId& id) {
 
 Result<void> remove_files(Disk& disk, const std::string& folder, const std::vector<std::string>& files) {
   if (auto removed = checkpoint::remove_rank_files(disk, folder, files); !removed) return removed;
-  // Removing the folder fails if it still has another program's file, or a file of another step.
+  // The removal of the folder fails if the folder still has a file of another program or of another step.
   static_cast<void>(disk.remove_folder(checkpoint::folder_of(folder)));
   return {};
 }
 
 // Returns whether the checkpoint was removed. Removes the manifest last: as long as it exists, the next gc
-// knows to which checkpoint the other files belong.
+// can find out to which checkpoint the other files belong.
 Result<bool> remove_quarantined(Disk& disk, const CheckpointId& id) {
   const auto left = find_left(disk, id);
   if (!left) return left.error();
@@ -74,9 +74,9 @@ Result<bool> is_committed_now(const Disk& disk, const CheckpointId& id) {
   return manifest.error();
 }
 
-// Returns whether the packs must stay: a run may have quarantined the checkpoint or set it aside by a
-// rollback, or a user may have pinned it while a run was retiring it. Call this after checking manifests/: a
-// manifest leaves manifests/ only after its copy is in quarantine/ or aside/.
+// Returns whether a checkpoint's packs (tensor files) must stay: a run may have quarantined the checkpoint or
+// set it aside by a rollback, or a user may have pinned it while a run was retiring it. Call this after
+// checking manifests/: a manifest leaves manifests/ only after its copy is in quarantine/ or aside/.
 Result<bool> is_wanted_now(const Disk& disk, const CheckpointId& id) {
   const auto given_up = checkpoint::given_up_checkpoints(disk);
   if (!given_up) return given_up.error();
@@ -91,7 +91,8 @@ Result<bool> remove_uncommitted(Disk& disk, const CheckpointId& id) {
   if (*was_wanted) return false;
   const auto left = find_left(disk, id);
   if (!left) return left.error();
-  // Remove receipts before packs: a commit includes only packs that have a receipt.
+  // Remove a pack's receipt, which says that the pack is complete, before the pack itself: no commit includes
+  // a pack without a receipt.
   if (auto votes = remove_files(disk, checkpoint::receipts_folder(id), left->receipts); !votes)
     return votes.error();
   const auto is_late = is_committed_now(disk, id);
@@ -99,7 +100,8 @@ Result<bool> remove_uncommitted(Disk& disk, const CheckpointId& id) {
   const auto is_wanted = is_wanted_now(disk, id);
   if (!is_wanted) return is_wanted.error();
   if (*is_wanted) return false;
-  // A run removes late commits too, because no run prefers an older attempt's checkpoint to a newer one's.
+  // A checkpoint of an old attempt that was committed this late may be removed: no run prefers it to a
+  // checkpoint of a newer attempt.
   const auto removed = *is_late ? checkpoint::remove_checkpoint(disk, id)
                                 : remove_files(disk, checkpoint::packs_folder(id), left->packs);
   if (!removed) return removed.error();

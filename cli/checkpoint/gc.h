@@ -41,7 +41,8 @@ struct GcPlan {
 [[nodiscard]] GcPlan plan_gc(const Survey& survey, const GcRules& rules);
 
 // Verifies the newest checkpoint (`on_verified` gets the number of bytes read), then removes the plan's items
-// and calls `on_removed` for each. If the newest checkpoint is damaged, only returns kCorrupted.
+// and calls `on_removed` for each. If the newest checkpoint is damaged, removes nothing and returns
+// kCorrupted.
 [[nodiscard]] Result<void> carry_out(checkpoint::Disk& disk, const Survey& survey, const GcPlan& plan,
                                      const std::function<void(std::uint64_t)>& on_verified,
                                      const std::function<void(const GcItem&)>& on_removed);

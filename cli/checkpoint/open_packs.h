@@ -24,7 +24,8 @@ struct OpenPack {
 // checkpoint is no damage.
 [[nodiscard]] bool is_retired(const checkpoint::Disk& disk, const checkpoint::CheckpointId& id);
 
-// Opens the packs of all ranks, or of `only_rank`. kConflict: the run has retired the checkpoint by now.
+// Opens the packs of all ranks, or of `only_rank`. Returns kConflict if the run has retired the checkpoint by
+// now.
 [[nodiscard]] Result<std::vector<OpenPack>> open_packs(const checkpoint::Disk& disk,
                                                        const checkpoint::CheckpointId& id,
                                                        const checkpoint::Manifest& manifest,
@@ -40,8 +41,8 @@ struct OpenCheckpoint {
                                                      const CheckpointSelection& selection,
                                                      std::optional<std::uint32_t> only_rank = {});
 
-// Calls `once` and returns its result. While `once` returns kConflict, which means that the run has retired
-// the chosen checkpoint, repeats the call, up to five calls in all.
+// Calls the function `once` and returns its result. While `once` returns kConflict, which means that the run
+// has retired the chosen checkpoint, repeats the call, up to five calls in all.
 template <typename Once>
 [[nodiscard]] auto retry_if_retired(const Once& once) {
   auto result = once();
@@ -50,7 +51,8 @@ template <typename Once>
   return result;
 }
 
-// Raises the soft limit to the hard limit: a checkpoint of thousands of ranks needs as many open files.
+// Raises this process's soft limit of open files to the hard limit: a checkpoint needs one open file per
+// rank.
 void raise_limit_of_open_files();
 
 }  // namespace ratoon::cli

@@ -71,7 +71,8 @@ Result<Pin> choose_pin(const std::vector<Pin>& pins, const CheckpointSelection& 
   if (selected.size() == 1) return selected.front();
   if (pins.empty()) return Error(ErrorKind::kNotFound, "no checkpoint is pinned here");
   if (selected.empty())
-    return Error(ErrorKind::kNotFound, "no such checkpoint is pinned; pinned are: " + names_of(pins));
+    return Error(ErrorKind::kNotFound,
+                 "that checkpoint is not pinned; the pinned checkpoints are: " + names_of(pins));
   return Error(ErrorKind::kInvalid,
                "several checkpoints are pinned; choose one with --step and --attempt: " + names_of(selected));
 }

@@ -16,12 +16,12 @@ namespace ratoon::cli {
 [[nodiscard]] Result<std::unique_ptr<checkpoint::Disk>> open_run_folder(const std::filesystem::path& folder);
 
 // Returns where the run of `ratoon run` in `folder` saves its checkpoints: a folder, or the URI of an object
-// store. If `folder` was copied or moved with its save folder in it, the path in the copy is returned.
-// Returns an empty text if `ratoon run` (of this or a newer version) did not make `folder`.
+// store. If `folder` was copied or moved together with its save folder, returns the save folder's path in the
+// copy. Returns an empty text if `ratoon run` (of this or a newer version) did not make `folder`.
 [[nodiscard]] std::string saves_of_run(const std::filesystem::path& folder);
 
-// Returns, for a folder of `ratoon run`, the folder of the run's checkpoints, or the only run folder below
-// it; for any other folder, `folder` itself.
+// If `ratoon run` made `folder`, returns the folder of the run's checkpoints. If `folder` has only one run
+// folder below it, returns that folder. In all other cases returns `folder` itself.
 [[nodiscard]] std::filesystem::path checkpoints_in(const std::filesystem::path& folder);
 
 // Returns the error that there is no run at `shown`. The error suggests the run folders in `below`, which

@@ -16,15 +16,17 @@
 namespace ratoon::cli {
 namespace {
 
-// Fewer retries than in a run: the user waits and should hear of an unreachable store within seconds.
+// Fewer retries than in a run: the user waits and should get the error about an unreachable store within
+// seconds.
 constexpr std::uint32_t kAttemptsMax = 6;
 // A bucket may hold all data of a team, so only the first pages of its list of keys are searched for runs.
 constexpr int kPagesMax = 10;
 
 using Entries = std::vector<checkpoint::DiskEntry>;
 
-// Returns whether the place has files of a run. A run that never committed has only packs; a run whose
-// checkpoints were removed may have only a pin. Files of other programs are ignored.
+// Returns whether this folder or prefix contains files of a run. A run that never committed has only packs
+// (tensor files); a run whose checkpoints were removed may have only a pin. Files of other programs are
+// ignored.
 Result<bool> is_run_place(const checkpoint::Disk& disk) {
   const auto is_attempt = [](const auto& entry) {
     return checkpoint::parse_attempt_name(entry.name).has_value();
@@ -85,8 +87,8 @@ Result<RunLocation> RunLocation::open(const std::string& address) {
     if (!store) return store.error();
     return open_in_store(*store);
   }
-  // Disk opens files relative to the folder's descriptor and follows no symbolic links, because a run and its
-  // copies consist of plain files.
+  // The class Disk opens files relative to the folder's descriptor and follows no symbolic links, because a
+  // run and its copies consist of plain files.
   const auto place = path_of_run(uri->path);
   if (!place) return place.error();
   if (const std::string saves = saves_of_run(*place); saves.find("://") != std::string::npos)

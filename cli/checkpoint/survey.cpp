@@ -162,7 +162,8 @@ Result<Survey> take_survey(const Disk& disk) {
   std::set<CheckpointId> listed = *named;
   for (const auto* list : {&inventory->complete, &inventory->damaged}) {
     for (const InventoryEntry& entry : *list) {
-      // A manifest that is gone by now may just have been set aside: do not count its packs as uncommitted.
+      // A rollback may have moved this manifest away since it was listed: its packs still do not count as
+      // uncommitted.
       named->insert(checkpoint::id_of(entry));
       auto found = look_at(disk, entry);
       if (!found && found.error().kind() == ErrorKind::kNotFound) continue;

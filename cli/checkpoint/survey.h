@@ -35,7 +35,8 @@ struct FoundCheckpoint {
   std::string pinned_why{};                        // where it is pinned
 };
 
-// The packs of a checkpoint without a manifest: a run is writing them now, or their writer died.
+// The packs (tensor files) of a checkpoint without a manifest: a run is writing them now, or their writer
+// died.
 struct Uncommitted {
   checkpoint::CheckpointId id;
   std::uint64_t packs = 0;
@@ -50,8 +51,9 @@ struct Survey {
 
 [[nodiscard]] Result<Survey> take_survey(const checkpoint::Disk& disk);
 
-// --step and --attempt of the command line. choose() returns that checkpoint, or without them the newest;
-// kNotFound: no match (the message lists complete checkpoints); kCorrupted: only damaged ones match.
+// The options --step and --attempt. choose() returns the checkpoint that they select, or the newest one if
+// both are absent; kNotFound: no match (the message lists complete checkpoints); kCorrupted: only damaged
+// ones match.
 struct CheckpointSelection {
   std::optional<std::uint64_t> step{};
   std::optional<std::uint64_t> attempt{};

@@ -17,7 +17,7 @@ using checkpoint::Extent;
 using checkpoint::IndexedTensor;
 using checkpoint::PackHeader;
 
-// Returns the pack's header with only the wanted tensors; their offsets and hashes in the file stay.
+// Returns the pack's header with only the wanted tensors; the tensors keep their offsets and hashes.
 PackHeader only(const PackHeader& header, const std::function<bool(const std::string&)>& is_wanted) {
   PackHeader kept = header;
   kept.layout.tensors.clear();
@@ -60,8 +60,8 @@ Error with_next_step(const Error& error) {
 Result<void> for_each_slab(
     const TensorShape& shape, std::uint64_t element_bytes, std::uint64_t bytes_max,
     const std::function<Result<void>(const TensorShape& begin, const TensorShape& shape)>& take) {
-  // The dimension along which the tensor is cut: one slice of all dimensions after it fits into `bytes_max`,
-  // and the dimensions before it advance one index at a time.
+  // The tensor is divided along this dimension: one index of it, with all later dimensions whole, fits into
+  // `bytes_max`. Each box has a single index in every earlier dimension.
   std::size_t axis = shape.size();
   std::uint64_t row_bytes = element_bytes;
   while (axis > 0 && shape[axis - 1] <= bytes_max / row_bytes) {

@@ -24,13 +24,13 @@ Result<void> for_each_slab(
     const TensorShape& shape, std::uint64_t element_bytes, std::uint64_t bytes_max,
     const std::function<Result<void>(const TensorShape& begin, const TensorShape& shape)>& take);
 
-// The stream and the packs must outlive its sources and must not move.
+// The TensorStream and its packs must outlive the sources that it returns and must not move.
 class TensorStream {
  public:
-  // Takes the tensors whose name matches a pattern. With `parts_as_they_are` each rank's part counts as
-  // a tensor of its own. Without `parts_as_they_are` make() joins the parts and returns an error if a
-  // tensor's parts do not cover it or ranks disagree; states of random generators are left out, because they
-  // differ on each rank.
+  // Selects the tensors whose name matches a pattern. With `parts_as_they_are` each rank's part counts as a
+  // tensor of its own. Without `parts_as_they_are` make() joins the parts and returns an error if a tensor's
+  // parts do not cover it or ranks disagree; states of random generators are left out, because they differ on
+  // each rank.
   [[nodiscard]] static Result<TensorStream> make(const std::vector<OpenPack>& packs,
                                                  const std::vector<std::string>& patterns,
                                                  bool parts_as_they_are);

@@ -27,7 +27,8 @@ VerifyOutcome verdict_of(CheckpointState standing) {
   return VerifyOutcome::kSetAside;
 }
 
-// Packs are opened one after the other, so that a checkpoint of thousands of ranks needs one open file.
+// Packs are opened one after the other, so that even a checkpoint of thousands of ranks needs only one open
+// file at a time.
 Result<void> verify_packs(const checkpoint::Disk& disk, const FoundCheckpoint& found,
                           const std::function<void(std::uint64_t)>& on_verified) {
   for (const auto& record : found.manifest->packs) {

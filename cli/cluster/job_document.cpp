@@ -14,8 +14,8 @@ namespace {
 using api::JobPhase;
 using nlohmann::json;
 
-// Returns the state of the member's pod as far as the job's status tells it, so that a user who may not read
-// pods can see it too.
+// Returns the state of the member's pod from the job's status, so that a user without permission to read pods
+// can see the state too.
 std::string_view standing_of(const api::TrainingJob& job, const api::MemberStatus& member) {
   if (member.is_completed) return "Completed";
   if (api::is_over(job.status.phase)) return "Ended";
@@ -33,7 +33,7 @@ json members_of(const api::TrainingJob& job) {
         {{"name", member_name(api::key_of(job), m.role, m.index, incarnation)}, {"phase", standing}});
     if (!node.empty()) members.back()["node"] = node;
   };
-  // A member without a UID has no pod; leave it out, unless it waits for a restart after a failure.
+  // A member without a UID has no pod; leave out this member, unless it waits for a restart after a failure.
   for (const auto& m : job.status.members) {
     if (!m.uid.empty() || m.not_before) add(m, m.incarnation, m.node, standing_of(job, m));
     if (m.is_leaving() && !m.successor_uid.empty()) add(m, m.successor, "", "Starting");

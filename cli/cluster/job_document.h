@@ -1,5 +1,5 @@
-// Converts a cluster's TrainingJob to the JSON format of a local run's status.json, so that the same screen
-// and the same JSON output serve both. Pure.
+// Converts a cluster's TrainingJob to the JSON format of a local run's status.json, so that the code for
+// screens and JSON output is the same for both. Pure.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@
 namespace ratoon::cli {
 
 // Returns the JSON keys `job`, `members`, `nodes`, `recoveries` and `progress` of status.json, as far as the
-// job's status contains their values. `running` is true until the job is over.
+// job's status contains their values. The field `running` is true until the job has succeeded or failed.
 [[nodiscard]] nlohmann::json describe_job(const api::TrainingJob& job, std::optional<double> steps_per_second,
                                           std::optional<double> seconds_left);
 

@@ -16,7 +16,8 @@ constexpr int kJsonVersion = 1;
 
 }  // namespace
 
-// Computes the rate from the operator's timestamps: with the local clock, delays of the watch would matter.
+// Computes the rate from the operator's timestamps: timestamps of the local clock would include the delays of
+// the watch.
 const local::ProgressRate& JobStatusText::note_progress_rate(const api::TrainingJob& job) {
   Rate& rate = rates_[api::key_of(job)];
   const auto& status = job.status;

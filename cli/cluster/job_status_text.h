@@ -1,5 +1,6 @@
 // JobStatusText: writes what `ratoon status` prints for a cluster's jobs: a screen for one job, a table for
-// several, JSON, or one line for each. The object remembers only the rates (steps per second).
+// several, JSON, or one line for each. A JobStatusText stores only the rates (steps per second) of jobs
+// between two calls.
 #pragma once
 
 #include <map>

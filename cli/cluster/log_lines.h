@@ -19,7 +19,7 @@ class LogLines final : public http::BodySink {
 
   Result<void> on_head(const http::ResponseHead& head) override;
   Result<void> on_bytes(std::string_view bytes) override;
-  // Call this after each stream: prints a last line that has no newline.
+  // Prints the last line of a stream if that line has no newline: call this after each stream.
   Result<void> end_stream();
 
   // Returns the HTTP status, or 0 if the server has not answered.

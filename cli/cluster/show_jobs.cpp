@@ -68,8 +68,9 @@ class JobQuestion {
     return {};
   }
 
-  // Reports once that the API server cannot be reached, and waits for it. A refusal ends the watch, except in
-  // the first seconds: a server that has just started may not have loaded its RBAC rules.
+  // Reports only once that the API server cannot be reached, and waits until it can be reached again. A
+  // refusal ends the watch, except in the first seconds: a server that has just started may not have loaded
+  // its RBAC rules.
   std::optional<Error> tell_trouble(const runtime::Reflector& reflector) {
     const auto trouble = reflector.trouble();
     const bool is_refused = trouble && trouble->kind() == ErrorKind::kPermissionDenied;

@@ -14,7 +14,8 @@ std::string_view take_until(std::string_view& rest, std::string_view ends) {
   return part;
 }
 
-// Follows `path` as far as its fields exist, and returns the last field's line; `found` if none exists.
+// Follows `path` as far as its fields exist, and returns the last existing field's line, or `found` if none
+// exists.
 std::optional<int> descend(const YAML::Node& value, std::string_view path, std::optional<int> found) {
   if (path.starts_with('[') && value.IsSequence()) {
     path.remove_prefix(1);

@@ -1,5 +1,5 @@
 // The text of crds/trainingjob.yaml, compiled into the program. Clusters validate TrainingJobs by this
-// definition, so the program can do it too.
+// definition, so the program can validate a TrainingJob in the same way.
 #pragma once
 
 namespace ratoon::cli {

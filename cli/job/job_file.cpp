@@ -89,7 +89,7 @@ std::string at_line(const std::filesystem::path& path, int line) {
 }
 
 // Appends the user's arguments to the document, so that status.json shows the command that runs. The trainer
-// expands $(NAME) in the arguments. If the document is not a job, the job's decoder reports that later.
+// expands $(NAME) in the arguments. If the document is not a job, the job's decoder reports this error later.
 void append_arguments(const std::vector<std::string>& more, json& document) {
   const json::json_pointer trainer("/spec/roles/0/template/spec/containers/0");
   if (more.empty() || !document.contains(trainer) || !document[trainer].is_object()) return;

@@ -1,4 +1,4 @@
-// cli/job/: reading TrainingJob files. Here: TrainingJobs in YAML, in the format that kubectl takes.
+// cli/job/ reads TrainingJob files. Here: TrainingJobs in YAML, in the format that kubectl takes.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +14,8 @@ namespace ratoon::cli {
 // Reads a file. Appends `more_arguments` to the command of the first role.
 [[nodiscard]] Result<api::TrainingJob> read_job_file(const std::filesystem::path& path,
                                                      const std::vector<std::string>& more_arguments);
-// Parses `text`, the content of the file at `path`, as read_job_file() does.
+// Parses `text`, the content of the TrainingJob file at `path`; read_job_file() reads the file and calls
+// this.
 [[nodiscard]] Result<api::TrainingJob> parse_job(const std::string& text, const std::filesystem::path& path,
                                                  const std::vector<std::string>& more_arguments);
 

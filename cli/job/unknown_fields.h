@@ -14,9 +14,9 @@ struct UnknownField {
   std::string sentence;  // names the field, and suggests a known one
 };
 
-// Returns the first field that `definition` (a CustomResourceDefinition) does not know. Accepts any field
-// where `definition` does, for example below a pod template. Returns nothing for a document of another kind
-// or version, because the decoder refuses the whole document.
+// Returns the first field that `definition` (a CustomResourceDefinition) does not know. Accepts any field in
+// places where `definition` allows unknown fields, for example below a pod template. Returns nothing for a
+// document of another kind or version, because the decoder refuses the whole document.
 [[nodiscard]] std::optional<UnknownField> find_unknown_field(const YAML::Node& document,
                                                              const YAML::Node& definition);
 

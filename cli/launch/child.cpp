@@ -71,7 +71,8 @@ Result<pid_t> start_child(const std::vector<std::string>& command,
 
 EndedChild reap_child() {
   siginfo_t info{};
-  // Kills the child's process group before it reaps the child: after that the group's id may be reused.
+  // Kills the child's process group before it reaps the child: after the child is reaped, the group's id may
+  // be reused.
   if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return {};
   ::kill(-info.si_pid, SIGKILL);
   while (::waitpid(info.si_pid, nullptr, 0) < 0 && errno == EINTR) {

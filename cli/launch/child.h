@@ -27,9 +27,9 @@ struct EndedChild {
   ProcessEnd end;
 };
 
-// Reaps a child process that has ended, and kills the other processes of its group. The process may be an
-// orphan: a container's first process adopts processes that an ended child leaves. Returns an EndedChild with
-// default values if no child has ended.
+// Reaps a child process that has ended, and kills the other processes of its group. The ended process may be
+// an orphan: a container's first process adopts the processes that an ended child has started. Returns an
+// EndedChild with default values if no child has ended.
 [[nodiscard]] EndedChild reap_child();
 
 }  // namespace ratoon::cli

@@ -70,7 +70,8 @@ std::optional<std::string> find_variable(const char* name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
-// Returns --nproc, else the job's processesPerNode, else one per GPU. Returns 0 if the number is invalid.
+// Returns --nproc, else the job's processesPerNode, else one per GPU. Returns 0 if the number of processes is
+// invalid.
 std::uint32_t count_processes(const std::string& query, const std::vector<std::string>& devices) {
   const std::string from_job = find_variable(names::env::kProcessesPerNode).value_or("");
   const std::string& text = query.empty() ? from_job : query;
@@ -143,8 +144,9 @@ std::filesystem::path default_folder(const api::TrainingJob& job) {
   return std::filesystem::path(*saves) / kRunsFolder / (is_name ? run : job.meta.name);
 }
 
-// Runs the processes as a local job of their own. Each process is a member of its own, so others survive its
-// loss. The job is made as a JSON document for status.json, so the same command can continue the run.
+// Runs the processes as a local job of their own. Each process is a separate member of the job, so the other
+// processes survive the loss of one. The job is a JSON document that status.json stores, so the same command
+// can continue the run.
 int launch_alone(const LaunchArguments& arguments, std::uint32_t processes) {
   json words = json::array();
   for (const std::string& word : arguments.command) words.push_back(api::escape_variables(word));

@@ -43,8 +43,8 @@ class Launcher {
     for (const int signal : kForwarded)
       if (!is_ignored(signal)) sigaddset(&signals_, signal);
     ::sigprocmask(SIG_BLOCK, &signals_, nullptr);
-    // This process may have inherited SIGCHLD as ignored, from some supervisors. With SIGCHLD ignored the
-    // kernel reaps the children itself, and their exit codes are lost.
+    // Some supervisors start this process with SIGCHLD ignored. With SIGCHLD ignored the kernel reaps the
+    // children itself, and their exit codes are lost.
     std::signal(SIGCHLD, SIG_DFL);
     // Ignore signals of failed writes: a closed output or `ulimit -f` must not end this process.
     for (const int number : {SIGPIPE, SIGXFSZ})
@@ -142,8 +142,9 @@ class Launcher {
               (starts_again ? "; it is started again" : ""));
   }
 
-  // When a process leaves after SIGTERM, usually all processes got SIGTERM and leave. A process that got no
-  // SIGTERM would wait forever for the process that left, because that one is not restarted.
+  // When a process exits after SIGTERM, usually all processes got SIGTERM and exit. A process that got no
+  // SIGTERM would wait forever for an exited process, because the launcher does not restart a process that
+  // exited after SIGTERM.
   void end_stragglers() {
     if (!hurry_at_) hurry_at_ = clock_.now() + plan_.grace;
     if (living_.empty() || has_hurried_ || clock_.now() < *hurry_at_) return;

@@ -1,8 +1,8 @@
 // ProcessSupervisor: decides for `ratoon launch` what happens after a process ends. Restarts a process
 // that was killed or ended with exit code 81 in the same pod, where its staged checkpoints are still in
-// memory. Another failure of a process ends all processes, and the launcher returns the first exit
-// code. After a process has left with 80 (preempted), other processes that SIGTERM ends are no
-// failures.
+// memory. A failure with any other exit code ends all processes, and the launcher returns the first
+// exit code. After a process has exited with code 80 (preempted), other processes that SIGTERM ends count as
+// no failures.
 #pragma once
 
 #include <cstdint>
@@ -25,22 +25,23 @@ class ProcessSupervisor {
   ProcessSupervisor(std::uint32_t processes, std::uint32_t restarts_max)
       : restarts_max_(restarts_max), slots_(processes) {}
 
-  // due() returns the local ranks to start now; next_start() returns when the next one must be started.
+  // due() returns the local ranks to start now; next_start() returns when the next process must be started.
   [[nodiscard]] std::vector<std::uint32_t> due(Timestamp now) const;
   [[nodiscard]] std::optional<Timestamp> next_start() const;
 
   void note_start(std::uint32_t local_rank, Timestamp now);
-  // Tells that the system had no resources to start the process: it is due again after a pause.
+  // Records that the system had no resources to start the process: the next try follows after a pause.
   void note_refused_start(std::uint32_t local_rank, Timestamp now);
-  // Tells how a process ended; returns whether it will be restarted.
+  // Records how a process ended; returns whether it will be restarted.
   bool note_end(std::uint32_t local_rank, ProcessEnd end, Timestamp now);
-  // Tells that all processes were asked to leave: none is restarted. If a process still waited for its start,
-  // its work is not done, and `code` becomes the launch's exit code.
+  // Records that all processes got SIGTERM: from then on none is restarted. If a process was still to be
+  // started, its work is not done, and `code` becomes the launch's exit code.
   void note_stop(ExitCode code);
 
-  // Returns whether a process has failed; then the launcher asks all running processes to leave.
+  // Returns whether a process has failed; the launcher then sends SIGTERM to all running processes.
   [[nodiscard]] bool has_failed() const { return failure_.has_value(); }
-  // Returns whether a process left after a signal; then the launcher expects the others to leave too.
+  // Returns whether a process exited after a signal; the launcher then expects the other processes to exit
+  // too.
   [[nodiscard]] bool was_preempted() const { return was_preempted_; }
   [[nodiscard]] bool is_over() const;
   // Returns the launcher's exit code: the first failure's; else 80 if a process was preempted; else the code

@@ -29,7 +29,8 @@ void take_from_useful(const std::string& part, double spent, PartSeconds& parts)
   parts[part] += spent;
 }
 
-// Splits the useful time by the ranks' time ledger. Without a ledger, only the save stalls are known.
+// Splits the useful time by the ranks' time ledger. For a run without an operator's time ledger, only the
+// time of stalls by saves is known.
 void split_useful(const RunFacts& facts, PartSeconds& parts) {
   for (const char* part : kWithinUseful) take_from_useful(part, of(facts.history.ledger, part), parts);
   if (!facts.history.ledger.empty()) return;
@@ -118,7 +119,8 @@ std::uint64_t count_steps_made_again(const RunFacts& facts) {
   std::uint64_t of_events = 0;
   for (const RunEvent& event : facts.events)
     if (event.kind == "recovery" && event.disruption) of_events += event.disruption->lost_steps;
-  // Each count may be too low, because a killed process loses its last second of history: use the maximum.
+  // Each of these counts may be too low, because a killed process loses its last second of history: use the
+  // highest count.
   return std::max({not_kept, of_events, count_by_attempts(facts.history)});
 }
 

@@ -30,8 +30,8 @@ TimelineBar bar_of(LedgerPart part, const api::JobLedger& ledger, double begin, 
   return {begin, end, text.name, who + text.what};
 }
 
-// Adds bars for the time between two ledger events: first the part that the earlier event names, then other
-// parts, because a loss that was found late began another part before the next event.
+// Adds bars for the time between two ledger events: the first part is the one that the earlier event names.
+// Other parts may follow, because a loss that the operator found late began a new part before the next event.
 void add_between(const api::JobLedger& ledger, const api::JobLedger& next, std::vector<TimelineBar>& bars) {
   double at = seconds(ledger.since->since_epoch);
   const auto add = [&](LedgerPart part) {

@@ -8,7 +8,8 @@
 namespace ratoon::cli {
 
 // Returns the job's time ledger as bars, from the changes of the ledger in events.jsonl. The bars of a part
-// add up to the time in the job's status. `end` is the run's last known time. An old run has no bars.
+// add up to the time in the job's status. `end` is the run's last known time. A run of an old version, whose
+// events have no ledger, has no bars.
 [[nodiscard]] std::vector<TimelineBar> ledger_bars(const std::vector<RunEvent>& events, double end);
 
 }  // namespace ratoon::cli

@@ -22,7 +22,7 @@ std::vector<std::pair<std::string, double>> phases_of(const api::RecoveryPhases&
           {"first step", p.first_step_seconds}};
 }
 
-// Thins out the marks evenly, so that a reader can still distinguish them.
+// Removes some of the marks on the time axis, evenly, so that a reader can still distinguish the others.
 std::vector<TimelineMark> thin_marks(std::vector<TimelineMark> marks) {
   const std::size_t every = (marks.size() + kMarksMax - 1) / kMarksMax;
   if (every <= 1) return marks;
@@ -49,7 +49,7 @@ void add_last_failure(const RunFacts& facts, double began, Report& report) {
                          .lines = local::last_lines_in(failure.last_lines, kLastLinesMax)};
 }
 
-// Keeps only the longest recoveries if a report would have too many, in order of time.
+// If a report would have too many recoveries, keeps only the longest ones, in order of time.
 void cut_recoveries(Report& report) {
   auto& all = report.recoveries;
   report.recoveries_in_all = all.size();
@@ -61,7 +61,8 @@ void cut_recoveries(Report& report) {
 }
 
 // Returns whether the run counts the event as a loss. A process that ends after a handover, on a node that
-// gave notice, is not a loss. A silent process is a loss even if it never failed.
+// gave notice, is not a loss. A process that stopped sending messages counts as a loss even if it never
+// failed.
 bool is_loss(const RunEvent& news) {
   return news.reason == "MemberLost" || news.reason == "WorldHung";
 }
@@ -123,7 +124,7 @@ void add_finish_reason(const RunFacts& facts, Report& report) {
     report.finish_reason = facts.checkpoints.front().finish_reason;
 }
 
-// Takes the counts of losses from the job's status, because some losses may be missing in events.jsonl.
+// Reads the counts of losses from the job's status, because some losses may be missing in events.jsonl.
 void count_losses(const RunFacts& facts, Report& report) {
   report.losses_in_all = report.losses.size();
   if (!facts.status) return;

@@ -35,8 +35,8 @@ struct TimelineMark {
   std::string what;
 };
 
-// `part` is what the time was used for: a part of the time ledger (docs/reference/history.md), "away" (no
-// `ratoon run` ran) or "absent" (no process of the member ran).
+// `part` names the use of the time: a part of the time ledger (docs/reference/history.md), "away" (no `ratoon
+// run` ran) or "absent" (no process of the member ran).
 struct TimelineBar {
   double begin = 0;
   double end = 0;

@@ -43,7 +43,7 @@ json json_of(const StoredCheckpoint& one) {
   return object;
 }
 
-// Quotes the cell if RFC 4180 requires it.
+// Quotes a cell of the CSV if RFC 4180 requires quotes.
 std::string cell(const std::string& text) {
   if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
   std::string quoted = "\"";

@@ -115,11 +115,11 @@ void add_run_option(CLI::App& command, const char* name, ControlArguments& argum
 // Adds `suspend` or `resume`, which act on a whole run or TrainingJob, not on one member.
 CLI::App& add_whole_run_command(CLI::App& app, bool is_suspend, int& exit_code, bool is_plugin) {
   auto arguments = std::make_shared<ControlArguments>();
-  CLI::App* command =
-      app.add_subcommand(is_suspend ? "suspend" : "resume",
-                         std::string(is_suspend ? "Make a run save and end its processes, until it is resumed"
-                                                : "Continue a suspended run") +
-                             (is_plugin ? "" : ", of this machine or of a cluster"));
+  CLI::App* command = app.add_subcommand(
+      is_suspend ? "suspend" : "resume",
+      std::string(is_suspend ? "Save a run and end its processes, until `resume` continues it"
+                             : "Continue a suspended run") +
+          (is_plugin ? "" : ", of this machine or of a cluster"));
   if (is_plugin)
     command->add_option("job", arguments->run, "A TrainingJob's name")->required();
   else
@@ -162,9 +162,10 @@ void add_control_commands(CLI::App& app, int& exit_code) {
   reclaim_command->add_option("node", to_reclaim->target, "The node's name in `ratoon status`")->required();
   add_run_option(*reclaim_command, "--run", *to_reclaim);
   auto* notice = reclaim_command->add_option("--notice", to_reclaim->notice,
-                                             "Time between the notice and the end of the node");
+                                             "Time between the preemption notice and the end of the node");
   notice->capture_default_str();
-  reclaim_command->add_flag("--silent", to_reclaim->is_silent, "Remove the node at once, without notice")
+  reclaim_command
+      ->add_flag("--silent", to_reclaim->is_silent, "Remove the node at once, without a preemption notice")
       ->excludes(notice);
   reclaim_command->callback([to_reclaim, &exit_code] { exit_code = reclaim(*to_reclaim); });
 

@@ -30,7 +30,7 @@ void LiveScreen::write(const std::string& text) {
 }
 
 // Returns the codes that erase the old picture. Returns no codes if the terminal became narrower and so
-// wrapped our lines: the old picture then stays above the new one.
+// wrapped the printed lines: the old picture of the run then stays above the new one.
 std::string LiveScreen::erase_picture() {
   if (picture_lines_ == 0 || terminal_size(fd_).columns < picture_columns_) return "";
   return "\x1b[" + std::to_string(picture_lines_) + "F" + kClearBelow;
@@ -80,7 +80,7 @@ void LiveScreen::draw(const nlohmann::json& document, bool is_running) {
   if (!view) return;  // a document that cannot be shown must not end a run
   view->is_running = is_running;
   const TerminalSize size = terminal_size(fd_);
-  // The picture leaves one row of the terminal for event lines, and one for the cursor.
+  // The picture of the run leaves one row of the terminal for event lines, and one row for the cursor.
   const std::size_t rows = size.rows > 4 ? size.rows - 2 : 2;
   const auto lines = render_run(*view, clock_.wall_now(), size.columns, rows);
   std::string picture;

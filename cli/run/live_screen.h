@@ -1,6 +1,6 @@
 // LiveScreen: the output of `ratoon run`. On a terminal, event lines scroll by, and below them a picture of
-// the run is redrawn in place. On a file or pipe only the lines are printed. While the run lasts, output
-// never blocks, even if no program reads the pipe.
+// the run is redrawn in place. If the output is a file or a pipe, only the event lines are printed. While the
+// run lasts, output never blocks, even if no program reads the pipe.
 #pragma once
 
 #include <optional>
@@ -23,9 +23,9 @@ class LiveScreen {
 
   [[nodiscard]] bool is_terminal() const { return is_terminal_; }
   void print(const std::string& line);
-  // Keeps a line until the next write. The caller must have removed bytes that could move the cursor.
+  // Keeps a line until the next write. The line must have no bytes that could move the cursor.
   void add_line(const std::string& line) { lines_.add(line); }
-  // Returns false if the output is slower than the lines come; further lines would then be left out.
+  // Returns false if so many lines are kept that further lines would be left out of the output.
   [[nodiscard]] bool has_room() const { return lines_.has_room(); }
   // Writes as many of the kept lines as the output accepts without blocking.
   void write_what_it_takes();

@@ -27,10 +27,11 @@ class MemberLines {
   // Skips lines that are already in the log files of this folder, because they belong to earlier runs.
   MemberLines(std::filesystem::path logs, Output output);
 
-  // Learns the members from status.json. The first call must come before a member prints a line.
+  // Reads the list of members from status.json. Call this function for the first time before a member prints
+  // a line.
   void follow(const nlohmann::json& document);
-  // Prints new lines as far as the output has room. Prints an incomplete last line only after its member has
-  // ended.
+  // Prints new lines as far as the output has room. Prints an incomplete last line only after the member that
+  // writes it has ended.
   void relay();
   // Call this after the run, when all members have ended. Returns whether relay() has lines left to print.
   [[nodiscard]] bool has_more();
@@ -50,7 +51,7 @@ class MemberLines {
   };
 
   [[nodiscard]] File find(const std::string& member) const;
-  // Prints some lines of one log file. Returns whether there was a line to print.
+  // Prints some lines of one log file. Returns whether the log file had a line to print.
   bool relay_some(const std::string& member, Log& log);
 
   const std::filesystem::path folder_;

@@ -99,7 +99,7 @@ double median_seconds(const std::vector<RunView::Recovery>& recoveries) {
 std::string describe_losses(const RunView& view) {
   const auto& restarts = view.job.status.restarts;
   std::string text = losses_text(restarts);
-  if (restarts.ignored != 0) text += " (" + std::to_string(restarts.ignored) + " of no consequence)";
+  if (restarts.ignored != 0) text += " (" + std::to_string(restarts.ignored) + " that cannot fail the job)";
   if (view.losses_on_purpose != 0) text += ", " + std::to_string(view.losses_on_purpose) + " on purpose";
   if (view.recoveries.empty()) return text;
   text += number("; recovered in %.2f s", view.recoveries.back().seconds);

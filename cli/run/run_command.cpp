@@ -93,15 +93,16 @@ int run(const RunArguments& arguments) {
 void add_loss_options(CLI::App& command, RunArguments& arguments) {
   auto* every = command.add_option("--reclaim-every", arguments.reclaim_every,
                                    "Remove the node of a member at this interval");
-  auto* trace = command.add_option("--trace", arguments.trace, "Remove and add nodes as in this file");
+  auto* trace =
+      command.add_option("--trace", arguments.trace, "Remove and add nodes at the times in this trace file");
   command.add_option("--reclaim-notice", arguments.reclaim_notice,
-                     "Time between the notice and the end of a node (default: no notice)");
+                     "Time between the preemption notice and the end of a node (default: no notice)");
   command.add_option("--seed", arguments.seed, "Seed of --reclaim-every: chooses the nodes")
       ->capture_default_str()
       ->needs(every);
   command
       .add_option("--trace-speed", arguments.trace_speed,
-                  "Factor: 60 replays an hour of the trace in a minute")
+                  "Speed of the trace: with 60, one hour of the trace takes one minute")
       ->capture_default_str()
       ->check(CLI::Range(0.001, 1e6))
       ->needs(trace);
@@ -121,7 +122,8 @@ void add_run_command(CLI::App& app, int& exit_code, const std::vector<std::strin
                       "Status, logs and checkpoints (default: ratoon-runs/<job>)");
   auto* fresh = command->add_flag("--fresh", arguments->is_fresh,
                                   "Start over; earlier runs are moved aside, never deleted");
-  command->add_flag("--yes", arguments->is_sure, "Start over without asking")->needs(fresh);
+  command->add_flag("--yes", arguments->is_sure, "Start the run over without asking for confirmation")
+      ->needs(fresh);
   add_loss_options(*command, *arguments);
   command->callback([arguments, &exit_code] { exit_code = run(*arguments); });
 }

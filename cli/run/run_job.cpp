@@ -31,7 +31,8 @@ bool has_begun(const fs::path& folder) {
   return fs::exists(folder / "status.json", ignored) || fs::exists(folder / "checkpoints", ignored);
 }
 
-// Asks the user at the terminal whether to start over. Returns an error without a terminal or without "y".
+// Asks the user at the terminal whether to start over. Returns an error if there is no terminal or if the
+// user does not type "y".
 Result<void> ask_to_start_over(const fs::path& folder) {
   if (::isatty(STDIN_FILENO) != 1) {
     return Error(ErrorKind::kInvalid, folder.string() +
@@ -53,8 +54,8 @@ std::optional<std::string> find_variable(const char* name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
-// From here on SIGINT and SIGTERM end the program. The run has ended, only its last lines are still to be
-// written, and a full pipe could block that.
+// From here on SIGINT and SIGTERM end the program. The run has ended, and only its last lines are not yet
+// written: a full pipe could block this write forever.
 void obey_signals() {
   sigset_t none;
   sigemptyset(&none);

@@ -68,8 +68,8 @@ std::string saves_elsewhere(const fs::path& folder) {
 
 Result<Look> look_at(const fs::path& folder) {
   Look look;
-  // Checks first whether `ratoon run` still runs, and reads its status after that: otherwise the final
-  // status, written in between, could be missed.
+  // Checks first whether `ratoon run` still runs, and reads its status after that: in the reverse order, the
+  // program could miss the final status.
   const bool is_running = local::RunFolder::is_in_use(folder);
   auto document = local::RunFolder::read_document(folder);
   if (!document) return document.error();

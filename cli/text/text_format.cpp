@@ -10,7 +10,7 @@
 namespace ratoon::cli {
 namespace {
 
-// Returns the text's width on a terminal: of a UTF-8 character only the first byte counts as a column.
+// Returns the text's width on a terminal: each UTF-8 character counts as one column.
 std::size_t width_of(std::string_view text) {
   return static_cast<std::size_t>(
       std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));

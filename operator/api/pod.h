@@ -47,7 +47,8 @@ struct Pod {
   std::vector<std::string> avoided_nodes;  // the nodes that its affinity excludes
   std::string unplaced_reason;             // the scheduler's message while no node takes the pod
   std::string scheduler;                   // the name of the scheduler that has to place it
-  // If no container has started yet: since when the pod waits for a node or, once it has one, for kubelet.
+  // If no container has started yet: since when the pod has waited for a node or, if it has a node, for
+  // kubelet.
   std::optional<WallTime> pending_since;
   std::string unstarted_reason;           // the kubelet's message while one of its containers does not start
   std::optional<WallTime> ended_at;       // when the trainer's container ended, if the platform says

@@ -15,7 +15,7 @@ struct Unit {
   bool may_be_part;        // accepts a fraction, such as 0.25
   bool is_time;
 };
-// The units of time stand from largest to smallest, because terms must have this order: "1h30m".
+// The units of time in this table go from largest to smallest, as in an amount such as "1h30m".
 constexpr std::array<Unit, 8> kUnits = {{{"st", 12, false, false},
                                          {"ba", 12, false, false},
                                          {"sp", 12, false, false},
@@ -29,7 +29,8 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// Removes the leading digits (or, if not `digits`, the leading other characters) and returns them.
+// Removes and returns the characters at the front: all digits if `digits` is true, else all characters before
+// the first digit.
 std::string_view take(std::string_view& rest, bool digits) {
   const auto end = std::ranges::find_if(rest, [&](char c) { return is_digit(c) != digits; });
   const std::string_view taken = rest.substr(0, static_cast<std::size_t>(end - rest.begin()));
@@ -37,7 +38,8 @@ std::string_view take(std::string_view& rest, bool digits) {
   return taken;
 }
 
-// Removes a number and its unit from the front and returns the unit; null if there is no such term.
+// Removes a number and its unit from the front of the text; returns the unit, or null if the text begins
+// otherwise.
 const Unit* take_term(std::string_view& rest) {
   const std::string_view digits = take(rest, true);
   bool is_part = false;
@@ -49,7 +51,7 @@ const Unit* take_term(std::string_view& rest) {
   }
   const auto unit = std::ranges::find(kUnits, take(rest, false), &Unit::name);
   if (unit == kUnits.end() || digits.empty() || digits.size() > unit->digits_max) return nullptr;
-  // Only the last term of an amount may have a fraction, and only with some units.
+  // Only the last term of an amount may have a fraction, and only if its unit allows fractions.
   return is_part && (!unit->may_be_part || !rest.empty()) ? nullptr : &*unit;
 }
 

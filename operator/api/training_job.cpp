@@ -73,7 +73,7 @@ Role read_role(Fields f) {
   Fields pod_spec = f.object("template").object("spec");
   const json& containers = pod_spec.list("containers", 16);
   if (containers.empty()) {
-    pod_spec.complain("containers", "a list with the trainer first");
+    pod_spec.complain("containers", "a list whose first container runs the trainer");
   } else {
     const Fields container = pod_spec.child(containers.front(), "containers[0]");
     read_container(container, role);
@@ -106,11 +106,13 @@ void check_role_names(Fields& f, const TrainingJobSpec& spec) {
   const auto are_roles = [&](const std::vector<std::string>& names) {
     return std::all_of(names.begin(), names.end(), is_role);
   };
-  if (!are_roles(spec.success_policy.roles)) f.complain("successPolicy", "about roles that the job has");
-  if (!are_roles(spec.failure_policy.roles)) f.complain("failurePolicy", "about roles that the job has");
+  if (!are_roles(spec.success_policy.roles))
+    f.complain("successPolicy", "an object that names only roles of the job");
+  if (!are_roles(spec.failure_policy.roles))
+    f.complain("failurePolicy", "an object that names only roles of the job");
   const auto& rules = spec.restart_policy.rules;
   if (!std::all_of(rules.begin(), rules.end(), [&](const auto& rule) { return are_roles(rule.roles); }))
-    f.complain("restartPolicy", "with rules about roles of the job");
+    f.complain("restartPolicy", "an object whose rules name only roles of the job");
 }
 
 // Refuses fields that need the agent if the job's roles run without the agent.
@@ -208,7 +210,7 @@ json encode_training_job(const TrainingJob& job) {
         "finishReason", "lineageStart", "lastDisruption", "openRecovery", "lastFailure", "ledger",
         "completionTime", "suspectNodes", "failedNodes", "selector", "rejection"})
     target.erase(whole);
-  // Of the object `progress`, known fields that are no longer set are removed, and unknown fields stay.
+  // In the object `progress`, removes known fields that are no longer set and keeps unknown fields.
   if (json& progress = target["progress"]; progress.is_object())
     for (const char* known : {"position", "total", "unit", "loss"}) progress.erase(known);
   target.update(encode_status(job.status), /*merge_objects=*/true);

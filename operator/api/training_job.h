@@ -26,7 +26,7 @@ struct ObjectMeta {
   std::string name_space = "default";
   std::string name;
   std::string uid;
-  // The API server refuses writes with an outdated version. In a local run the version is empty.
+  // The API server refuses writes with an outdated version. In a local run `resource_version` is empty.
   std::string resource_version;
   std::uint64_t generation = 0;  // grows with each change of the spec; 0 in a local run
 };
@@ -51,7 +51,8 @@ struct Role {
 
 enum class RuleAction { kRestart, kFail, kIgnore };
 
-// A rule: how the end of a member counts if its exit code, signal or reason is in one of these lists.
+// A rule for restarts: how the end of a member counts if its exit code, signal or reason is in a list of the
+// rule.
 struct RestartRule {
   std::vector<std::uint32_t> exit_codes;
   std::vector<std::uint32_t> signals;
@@ -74,7 +75,7 @@ struct DecidingRoles {
   std::vector<std::string> roles;
 };
 
-// Tells which pods the operator deletes when the job is over.
+// Says which pods the operator deletes when the job is over.
 enum class CleanPodPolicy { kNone, kRunning, kAll };
 
 struct DisruptionPolicy {
@@ -89,9 +90,10 @@ struct CheckpointPolicy {
   std::string volume_claim_name;     // empty: the template mounts what it needs
   std::string run_name;              // empty: the job's name
   std::uint32_t interval_steps = 0;  // 0: the program decides
-  // As --keep-last: a number or "all"; 0 keeps only what a store still lacks; empty: the trainer decides.
+  // How many newest checkpoints stay, as in --keep-last: a number or "all"; 0 keeps only what a store still
+  // lacks; empty: the trainer decides.
   std::string keep_last{};
-  // Places that receive copies of all checkpoints: folders, s3://bucket/prefix.
+  // Folders and URLs such as s3://bucket/prefix that receive copies of all checkpoints.
   std::vector<std::string> stores;
   std::string s3_endpoint{};  // of all s3:// places of the job; empty: found as AWS tools find it
   std::string s3_region{};
@@ -160,14 +162,16 @@ struct MemberStatus {
   std::string uid;            // of its pod; empty until the pod was observed
   std::string node;           // of its pod; empty until the pod was placed
   bool is_completed = false;  // all its processes reported their completion
-  // The successor: the incarnation that is created while the current one still trains, because its node will
-  // go. 0: none. For a member that has completed: the newest successor that was created and not used.
+  // The successor: the incarnation that is created while the current one still trains, because the current
+  // one's node will end. 0: no successor. For a member that has completed, this is the newest successor that
+  // was created but never used.
   std::uint32_t successor = 0;
   std::string successor_uid;             // of the successor's pod; empty until the pod was observed
   std::optional<WallTime> node_ends_at;  // if the notice has a time
   bool is_absent = false;                // the last world was formed without it
   std::optional<WallTime> not_before;    // its program failed: the next pod is not created before this time
-  // Since when the current pod runs without a message from some of its processes; absent if each sent one.
+  // Since when the current pod has run without a first message of some process; absent if each process sent
+  // one.
   std::optional<WallTime> awaited_since;
   std::uint64_t done = 0;  // bits of local ranks that reported completion while others have not
 
@@ -258,7 +262,7 @@ struct FailedNode {
 constexpr std::size_t kLastLinesBytesMax = 4096;
 
 // The failure of the member that failed first in a world. Failures of other members that follow from the
-// first one are not recorded.
+// first failure are not recorded.
 struct MemberFailure {
   std::string member;
   std::string node;
@@ -273,7 +277,8 @@ struct MemberFailure {
   friend bool operator==(const MemberFailure&, const MemberFailure&) = default;
 };
 
-// A condition as in Kubernetes; `since` is when `is_true` changed last, not when the message changed.
+// A condition as in Kubernetes; `since` is when `is_true` last changed; a new message does not change
+// `since`.
 struct Condition {
   std::string type;
   bool is_true = false;
@@ -300,7 +305,7 @@ enum class LedgerPart { kUseful, kRecomputed, kWaitingForCapacity, kRestarting, 
 constexpr std::size_t kLedgerParts = 6;
 
 // Sums up a job's time by part: each moment since the job's start belongs to exactly one part. The ledger
-// changes only when the part changes, so that a job that just trains needs no writes.
+// changes only when the part changes, so that a job that only trains needs no writes of its status.
 struct JobLedger {
   std::array<double, kLedgerParts> seconds{};  // of each part, without the time since `since`
   LedgerPart part = LedgerPart::kRestarting;   // the present part
@@ -366,7 +371,7 @@ struct TrainingJob {
 [[nodiscard]] std::string_view name_of(JobPhase phase);
 [[nodiscard]] bool is_phase_name(std::string_view text);
 
-// Checks the spec, and only reads the status. An error names the invalid field.
+// Checks the job's spec, but reads the job's status without checks. An error names the invalid field.
 [[nodiscard]] Result<TrainingJob> decode_training_job(const nlohmann::json& document);
 [[nodiscard]] nlohmann::json encode_status(const TrainingJobStatus& status);
 // Returns the document from which the job was decoded, with the job's new status.

@@ -24,7 +24,8 @@ ResumePoint read_checkpoint(Fields f) {
           .digest = f.text("digest", 128)};
 }
 
-// The limit is in bytes, not characters: each invalid UTF-8 byte of a log became three bytes (U+FFFD).
+// The limit of a log's last lines is in bytes, not characters: each invalid UTF-8 byte became three bytes
+// (U+FFFD).
 MemberFailure read_api_failure(Fields f) {
   MemberFailure failure{.member = f.text("member", 253),
                         .node = f.optional_text("node", 253),
@@ -168,7 +169,8 @@ TrainingJobStatus read_status(Fields f) {
   TrainingJobStatus status;
   for (const auto& item : f.list("conditions", kConditionsMax))
     status.conditions.push_back(read_condition(f.child(item, "conditions[]")));
-  // Without a phase, no operator has been able to read the spec yet; only the conditions are set.
+  // A status without a phase has only conditions, because no operator has been able to read the job's spec
+  // yet.
   if (f.find("phase") == nullptr) return status;
   const std::string phase = f.text("phase", 32);
   const auto known = std::find(kPhases.begin(), kPhases.end(), phase);

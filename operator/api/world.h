@@ -1,5 +1,5 @@
-// The coordinator's facts about processes, and the announcements that it sends to them. The core reads the
-// facts and produces the announcements; the coordinator stores both and makes no decisions.
+// The coordinator's facts about processes, and the announcements that it sends to them. The code in
+// operator/core reads the facts and makes the announcements; the coordinator only stores both.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace ratoon::api {
 
-// All facts about the newest start of one trainer process.
+// All facts about one trainer process since its newest start.
 struct ProcessFacts {
   ProcessIdentity identity;
   Timestamp last_heard;
@@ -28,9 +28,10 @@ struct ProcessFacts {
   Timestamp listed{};
   Timestamp
       moved{};  // when it sent its first message, began to wait, got its place, or reported another step
-  // Since when every beat of the process has named peers that it cannot reach.
+  // Since when every heartbeat of the process has named peers that it cannot reach.
   std::optional<Timestamp> unreachable_since{};
-  Timestamp peer_added_at{};  // when such a beat last named a peer that the beat before did not name
+  Timestamp peer_added_at{};  // when such a heartbeat last named a peer that the heartbeat before it did not
+                              // name
 };
 
 struct Seat {
@@ -39,7 +40,7 @@ struct Seat {
   std::string address{};  // where the process listens
 };
 
-// A member whose node will go at a known time.
+// A member whose node will be removed at a known time.
 struct Departure {
   std::string role;
   std::uint32_t index = 0;
@@ -75,7 +76,8 @@ struct Announcement {
   // A waiting process that listed its checkpoints before this time must list them again.
   std::optional<Timestamp> lists_from{};
   std::string reason{};
-  // The coordinator refuses local ranks from this number on. After the job's end the number is the maximum.
+  // The coordinator refuses local ranks that are not below this number. After the job's end this number is
+  // kProcessesPerNodeMax.
   std::uint32_t processes_per_node = kProcessesPerNodeMax;
 };
 

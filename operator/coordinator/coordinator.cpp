@@ -11,14 +11,14 @@ namespace ratoon::coordinator {
 namespace {
 
 constexpr Duration kTick = std::chrono::milliseconds(100);
-// If the timekeeper runs late by this time, the machine or this process has stalled, and unread beats of all
-// members may be waiting in sockets.
+// If the timekeeper runs late by this time, the machine or this process has stalled, and unread heartbeats of
+// all members may be waiting in sockets.
 constexpr Duration kStall = std::chrono::seconds(1);
 // An agent needs two or three connections, and opens new ones while it closes old ones.
 constexpr std::size_t kConnectionsOfAProcess = 8;
 // How long the coordinator delays its answer to a member that calls too often.
 constexpr Duration kAnswerDelay = std::chrono::seconds(1);
-// How often the coordinator looks for parked (waiting) calls whose callers have disconnected.
+// How often the coordinator searches the waiting calls for callers that have disconnected.
 constexpr Duration kFullScanPause = std::chrono::seconds(2);
 
 template <class Message>
@@ -36,7 +36,8 @@ int status_of(const Refusal& refusal) {
 }
 
 // Adds the world's secret to its assignments. A world that was announced before keeps its secret, because
-// some members have it already. If no secret can be drawn, no assignment is sent; a new attempt follows.
+// some members already have the secret. If no secret can be drawn, no assignment is sent, and a new attempt
+// follows.
 api::Announcement with_secret(api::Announcement announcement, const std::vector<api::Seat>& before,
                               const std::function<Result<std::string>()>& draw) {
   auto& world = announcement.world;
@@ -51,8 +52,8 @@ api::Announcement with_secret(api::Announcement announcement, const std::vector<
   return announcement;
 }
 
-// Answers 503 instead of a Refusal: agents of every version then list their checkpoints again and repeat the
-// request.
+// Replies with status 503 instead of a Refusal: agents of every version then list their checkpoints again and
+// repeat the request.
 void ask_for_new_list(http::Responder& responder) {
   responder.send({.status = 503,
                   .body =
@@ -81,7 +82,7 @@ Coordinator::~Coordinator() = default;
 void Coordinator::handle(const http::ServerRequest& request, http::Responder responder) {
   if (request.method != "POST") {
     return refuse(responder, 405, names::refusal::kBadMessage,
-                  request.path + " takes POST, not " + request.method);
+                  request.path + " accepts only POST, not " + request.method);
   }
   if (request.path == names::route::kJoin) return serve<JoinRequest>(request, std::move(responder));
   if (request.path == names::route::kBeat) return serve<Beat>(request, std::move(responder));
@@ -96,8 +97,8 @@ void Coordinator::serve(const http::ServerRequest& request, http::Responder resp
   if (!message) return refuse(responder, 422, names::refusal::kBadMessage, message.error().message());
   if (const auto known = options_.authenticate(bearer_token(request), message->process); !known) {
     if (known.error().kind() != ErrorKind::kPermissionDenied) {
-      // Answers 503, not a Refusal, so that the agent tries again. The member does not count as silent: it
-      // did send a message, and only the operator could not authenticate it.
+      // Replies with status 503 and not with a Refusal, so that the agent tries again. The member does not
+      // count as silent: it did send a message, but the operator could not authenticate that message.
       note_unproved(message->process);
       return responder.send({.status = 503, .body = known.error().message() + "\n"});
     }
@@ -110,7 +111,7 @@ void Coordinator::serve(const http::ServerRequest& request, http::Responder resp
     responder.mark_authenticated(message->process.member_uid, kConnectionsOfAProcess);
     return refuse(responder, 404, names::refusal::kUnknownJob,
                   "no TrainingJob " + message->process.job.name_space + "/" + message->process.job.name +
-                      " is served here");
+                      " is served by this operator");
   }
   {
     const std::lock_guard lock(entry->mutex);
@@ -212,7 +213,7 @@ bool Coordinator::answer(JobEntry& entry, ParkedPoll& poll, Timestamp now) {
   return true;
 }
 
-// Checks all parked (waiting) calls after a change, and regularly, in order to find callers that have
+// Checks all waiting calls after each change, and at regular intervals, in order to find callers that have
 // disconnected.
 void Coordinator::answer_parked(JobEntry& entry, Timestamp now) {
   for (; !entry.delayed.empty() && entry.delayed.front().due <= now; entry.delayed.pop_front())
@@ -328,7 +329,7 @@ Coordinator::Load Coordinator::load() const {
   return load;
 }
 
-// While a machine sleeps, its steady clock stands still: a wall clock that ran ahead shows the sleep.
+// While a machine sleeps, its steady clock stops and its wall clock does not: the difference shows the sleep.
 bool Coordinator::has_stalled(Timestamp now, WallTime wall_now) const {
   const Duration passed = now - ticked_;
   return passed > kStall || wall_now.since_epoch - wall_ticked_.since_epoch - passed > kStall;

@@ -1,6 +1,6 @@
-// Coordinator: the agents' endpoint over HTTP. Calls of join and orders are long polls; a parked (waiting)
-// poll holds a connection but no thread. The coordinator is only a cache: durable state is in the
-// TrainingJob's status and in checkpoint manifests.
+// Coordinator: the agents' endpoint over HTTP. The calls "join" and "orders" are long polls; a waiting poll
+// holds a connection but no thread. The coordinator is only a cache: durable state is in the TrainingJob's
+// status and in checkpoint manifests.
 //
 // Each job has its own lock, so that work for one job delays no other job.
 //
@@ -36,7 +36,7 @@
 namespace ratoon::coordinator {
 
 // Checks that the bearer token belongs to the process. Returns kPermissionDenied if the token belongs to
-// another process. Any error but kPermissionDenied means that the check is not possible now.
+// another process. Any error other than kPermissionDenied means that the check is not possible now.
 using Authenticate = std::function<Result<void>(std::string_view token, const ProcessIdentity& process)>;
 
 struct CoordinatorOptions {
@@ -60,22 +60,22 @@ class Coordinator final : public JobRegistry {
   // Handles one request of an agent; pass this function to an HttpServer.
   void handle(const http::ServerRequest& request, http::Responder responder);
 
-  // The first announcement of an attempt's world draws that world's secret. Only this operator process knows
+  // The first announcement of an attempt's world draws that world's secret. Only this operator process has
   // the secret. A later leader cannot send assignments of this attempt, so a process that still waits for its
   // assignment causes a new attempt.
   void announce(const JobKey& job, const api::Announcement& announcement) override;
   void close(const JobKey& job) override;
   void forget_processes(const JobKey& job) override;
 
-  // Call this when the operator left messages of unknown senders unread: a member that seems silent may have
-  // sent one of them.
+  // Call this when the operator discarded messages of unknown senders unread: a member that seems silent may
+  // have sent one of these messages.
   void note_unread();
 
   [[nodiscard]] std::vector<api::ProcessFacts> processes(const JobKey& job) const override;
   [[nodiscard]] std::vector<api::Seat> world(const JobKey& job) const override;
   [[nodiscard]] Timestamp listening_since(const JobKey& job) const override;
 
-  // How much the coordinator does now, for all jobs together.
+  // The coordinator's current load from all jobs together.
   struct Load {
     std::uint64_t messages = 0;  // decoded messages since the start
     std::size_t parked = 0;      // polls that wait for an answer
@@ -83,7 +83,7 @@ class Coordinator final : public JobRegistry {
   [[nodiscard]] Load load() const;
 
  private:
-  // A delayed answer to a member that calls too often.
+  // The delayed reply to a call of a member that calls too often.
   struct DelayedAnswer {
     Timestamp due;
     http::Responder responder;
@@ -112,13 +112,14 @@ class Coordinator final : public JobRegistry {
   void note_unproved(const ProcessIdentity& process);
   template <class Message>
   void serve(const http::ServerRequest& request, http::Responder responder);
-  // Each overload answers at once or parks the responder until an answer exists. The caller holds the entry's
-  // mutex. Returns whether the message may change the operator's next decision.
+  // Each overload replies at once, or keeps the responder until a reply is possible. The caller holds the
+  // entry's mutex. Returns whether the message may change the operator's next decision.
   bool answer_or_park(JobEntry& entry, const JoinRequest& message, http::Responder& responder);
   bool answer_or_park(JobEntry& entry, const Beat& message, http::Responder& responder);
   bool answer_or_park(JobEntry& entry, const OrdersRequest& message, http::Responder& responder);
   bool answer_or_park(JobEntry& entry, const Completed& message, http::Responder& responder);
-  // Returns whether the member may send one more message. Delays the answer to a member that calls too often.
+  // Returns whether the member may send one more message now. Delays the answer to a member that calls too
+  // often.
   [[nodiscard]] bool is_within_rate(JobEntry& entry, const ProcessIdentity& process,
                                     http::Responder& responder);
   void park(JobEntry& entry, const ProcessIdentity& process, AwaitedAnswer awaited,

@@ -13,17 +13,18 @@ class JobRegistry {
  public:
   virtual ~JobRegistry() = default;
 
-  // Begins to serve a job, or sends a change to its agents. Calls for jobs that are not served are refused.
+  // Begins to serve a job, or sends a change to its agents. The coordinator refuses calls for jobs that it
+  // does not serve.
   virtual void announce(const JobKey& job, const api::Announcement& announcement) = 0;
   virtual void close(const JobKey& job) = 0;
-  // Call this when the job is over: forgets the facts about its processes. The coordinator still answers the
-  // job's processes, and tells them that the job is over.
+  // Call this when the job is over: forgets the facts about its processes. The coordinator still answers
+  // calls of the job's processes with the message that the job is over.
   virtual void forget_processes(const JobKey& job) = 0;
 
   [[nodiscard]] virtual std::vector<api::ProcessFacts> processes(const JobKey& job) const = 0;
   [[nodiscard]] virtual std::vector<api::Seat> world(const JobKey& job) const = 0;
-  // Returns since when the coordinator has received this job's beats without a stall of this process. The
-  // result is never before the time when the coordinator began to serve the job.
+  // Returns since when the coordinator has received this job's heartbeats without a stall of the operator
+  // process. The result is never before the time when the coordinator began to serve the job.
   [[nodiscard]] virtual Timestamp listening_since(const JobKey& job) const = 0;
 };
 

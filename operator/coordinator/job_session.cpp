@@ -33,8 +33,8 @@ std::optional<Refusal> JobSession::refuse_join(const ProcessIdentity& process) c
 }
 
 std::optional<Refusal> JobSession::refuse(const ProcessIdentity& process) const {
-  // Refuses local ranks that the job does not have: a token authenticates the whole pod, and a pod must not
-  // invent processes.
+  // Refuses local ranks that the job does not have: a token authenticates only the pod, and a pod must not
+  // add processes.
   const std::uint32_t processes = announcement_.processes_per_node;
   if (process.local_rank >= processes) {
     return Refusal{.kind = names::refusal::kUnauthorized,
@@ -66,7 +66,8 @@ std::optional<Refusal> JobSession::refuse(const ProcessIdentity& process) const 
     return Refusal{.kind = names::refusal::kSuperseded,
                    .message = "the job has no member " + process.role + "-" + std::to_string(process.index)};
   }
-  // An incarnation newer than all known ones may join: its pod exists, but its announcement is still to come.
+  // An incarnation newer than all known ones may join: its pod exists, but the operator has not announced it
+  // yet.
   if (process.incarnation > newest->incarnation) return std::nullopt;
   return Refusal{.kind = names::refusal::kSuperseded,
                  .message = member_name(process.job, process.role, process.index, process.incarnation) +
@@ -103,7 +104,7 @@ bool JobSession::record_join(const JoinRequest& request, Timestamp now) {
   const auto old = stale_lists_.find(process_key_of(request.process));
   const bool has_looked_again = old != stale_lists_.end() && old->second == StaleList::kReported;
   // A process repeats its list of checkpoints in each call. When this operator sees a list of checkpoints for
-  // the first time, only the message can tell the list's age.
+  // the first time, only the message can contain the list's age.
   if (request.inventory_age_seconds)
     facts.listed = now - from_seconds(*request.inventory_age_seconds);
   else if (!facts.waiting || has_looked_again)
@@ -141,8 +142,8 @@ bool JobSession::record_unauthenticated(const ProcessIdentity& process, Timestam
   return is_its_pod;
 }
 
-// Returns the facts of the start that is in the current world, if `process` is another start of the same
-// process. Only a join replaces the start in the world: a beat may be a delayed message of an earlier start.
+// If a different start of the same process is in the current world, returns the facts of that start. Only a
+// join replaces the start in the world: a heartbeat may be a delayed message of an earlier start.
 api::ProcessFacts* JobSession::find_other_seated(const ProcessIdentity& process) {
   const auto at = facts_at_.find(process_key_of(process));
   if (at == facts_at_.end()) return nullptr;
@@ -158,7 +159,8 @@ bool JobSession::record_beat(const Beat& beat, Timestamp now) {
   auto& facts = facts_of(beat.process, now);
   if (facts.beat && beat.sequence <= facts.beat->sequence) return false;  // arrived out of order
   facts.has_met = facts.has_met || beat.attempt > Attempt(0);
-  // Compare peers only with a beat of the same attempt: in a new attempt the process waits for other peers.
+  // Compare peers only with a heartbeat of the same attempt: in a new attempt the process waits for other
+  // peers.
   const bool is_same_world = facts.beat && facts.beat->attempt == beat.attempt;
   if (!is_same_world || names_another(beat.unreachable_peers, facts.beat->unreachable_peers))
     facts.peer_added_at = now;
@@ -325,7 +327,7 @@ void JobSession::index_announcement() {
   for (std::size_t i = 0; i < announcement_.world.size(); ++i) {
     const ProcessIdentity& process = announcement_.world[i].process;
     seats_at_.emplace(process_key_of(process), i);
-    // A member's ranks are consecutive, so a new member begins where the UID changes.
+    // A member's ranks are consecutive, so the ranks of the next member begin where the member's UID changes.
     const bool is_first = i == 0 || announcement_.world[i - 1].process.member_uid != process.member_uid;
     if (is_first) first_seats_.push_back(i);
   }

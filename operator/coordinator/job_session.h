@@ -1,6 +1,6 @@
 // JobSession: the coordinator's state for one job, without HTTP: the facts that agents reported and the
-// orders for them. JobSession decides only which processes to refuse. JobSession is not thread-safe; the
-// Coordinator serialises calls.
+// orders for them. The only decision of JobSession is which processes to refuse. JobSession is not
+// thread-safe; the Coordinator serialises calls.
 #pragma once
 
 #include <cstddef>
@@ -20,13 +20,13 @@ class JobSession {
  public:
   JobSession() = default;
   // Counts revisions of orders from `first_revision`. A process may remember a revision number of an earlier
-  // operator; if numbers repeated, it would miss new orders.
+  // operator; if a later operator used that number again, the process would miss new orders.
   explicit JobSession(std::uint64_t first_revision) : revision_(first_revision) {}
 
   // Returns a refusal for a local rank that the job does not have, for an older incarnation, for another pod
   // with the same name, and for an earlier start of a process if a later start has joined.
   [[nodiscard]] std::optional<Refusal> refuse(const ProcessIdentity& process) const;
-  // Like refuse(), and also refuses every process once the job is over.
+  // Returns the refusal of refuse(); once the job is over, refuses every process.
   [[nodiscard]] std::optional<Refusal> refuse_join(const ProcessIdentity& process) const;
 
   // Refuses a completion whose last checkpoint contradicts the commits that members of that attempt reported.
@@ -35,9 +35,10 @@ class JobSession {
   // Records a JoinRequest. Returns whether this start replaced another start of the process.
   bool record_join(const JoinRequest& request, Timestamp now);
   // Returns true, once for each list, if the process waits with a list of checkpoints that is too old for
-  // forming a world: then ask the process for a new list.
+  // forming a world: the caller then asks the process for a new list.
   [[nodiscard]] bool take_list_request(const ProcessIdentity& process);
-  // Records a beat. Returns whether the beat has a commit, another recovery phase or other unreachable peers.
+  // Records a heartbeat. Returns whether the heartbeat has a new commit, another recovery phase or other
+  // unreachable peers.
   bool record_beat(const Beat& beat, Timestamp now);
   void record_completed(const Completed& completed, Timestamp now);
   // Returns whether a new leader would know that the process has completed, from the job's status or from the
@@ -47,12 +48,12 @@ class JobSession {
   // a sign of life of that pod, and the function returns true.
   bool record_unauthenticated(const ProcessIdentity& process, Timestamp now);
 
-  // Returns the process's assignment if a world newer than the one that it left includes it. After its
-  // assignment the process does not count as waiting.
+  // Returns the process's assignment if it has a rank in a world that is newer than the world that it left. A
+  // process that has got its assignment no longer counts as waiting.
   [[nodiscard]] std::optional<Assignment> take_seat(const ProcessIdentity& process);
   [[nodiscard]] Orders orders(const ProcessIdentity& process, WallTime now) const;
 
-  // Takes the operator's announcement. Returns whether a parked (waiting) poll may have a new answer.
+  // Stores the operator's announcement. Returns whether a waiting poll may have a new answer.
   bool announce(const api::Announcement& announcement);
 
   // Frees the facts about the processes of a job that is over.
@@ -70,19 +71,20 @@ class JobSession {
   [[nodiscard]] const api::Seat* find_seat(const ProcessIdentity& process) const;
   api::ProcessFacts* find_other_seated(const ProcessIdentity& process);
   bool note_stale_lists(Timestamp from);
-  // Returns the addresses that this seat's process (rank) probes: rank 0's member, and members after its own.
+  // Returns the addresses to which this process (rank) tests connections: of rank 0's member, and of members
+  // after its own.
   [[nodiscard]] std::vector<PeerAddress> peers_of(const api::Seat& seat) const;
   void index_announcement();
   void index_processes();
 
-  // Facts about the newest start of each trainer process.
+  // The facts about each trainer process since its newest start.
   std::vector<api::ProcessFacts> processes_;
   enum class StaleList { kToReport, kReported };
   std::unordered_map<ProcessKey, StaleList, ProcessKeyHash> stale_lists_;
   SupersededStarts starts_;
   api::Announcement announcement_;
   std::uint64_t revision_ = 0;
-  // Indexes into processes_ and announcement_.world, by process.
+  // Maps from a process to its indexes in processes_ and announcement_.world.
   std::unordered_map<ProcessKey, std::size_t, ProcessKeyHash> facts_at_;
   std::unordered_map<ProcessKey, std::size_t, ProcessKeyHash> seats_at_;
   std::vector<std::size_t> first_seats_;  // of each member of the world

@@ -1,6 +1,6 @@
 // Limits the rate of calls by each member of a job. The coordinator delays its answers to a member that calls
-// far more often than any agent does. A member may have only few connections, so the delay bounds the load
-// that it causes. Not thread-safe.
+// far more often than any agent does. A member may have only few connections, so the delay of replies limits
+// the load that the member causes. Not thread-safe.
 #pragma once
 
 #include <cstddef>

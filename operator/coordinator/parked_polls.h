@@ -26,9 +26,9 @@ struct ParkedPoll {
 
 class ParkedPolls {
  public:
-  // Parks a poll. A poll's deadline `answer_by` must not be before the deadline of an earlier poll. If the
-  // process has another poll parked, drops that one: a process that asks again no longer reads the answer to
-  // its first call, even if that connection still looks open.
+  // Parks a poll. A poll's deadline `answer_by` must not be before the deadline of an earlier poll. If
+  // another poll of the process is waiting, drops that earlier poll: a process that calls again no longer
+  // reads the reply to its earlier call, even if that connection seems open.
   void park(ParkedPoll poll);
   // Passes each poll to `answer`, and drops those for which `answer` returns true.
   void answer_all(const std::function<bool(ParkedPoll&)>& answer);

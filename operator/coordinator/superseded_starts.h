@@ -1,4 +1,4 @@
-// Remembers starts of a job's processes that were superseded by a later start of the same process, so that
+// Remembers which starts of a job's processes were superseded by a later start of the same process, so that
 // the coordinator refuses their late messages. No field of a start tells which of two starts is newer, so the
 // start that joins last counts as newer.
 #pragma once
@@ -16,10 +16,10 @@ namespace ratoon::coordinator {
 
 class SupersededStarts {
  public:
-  // Adds a start. Drops the oldest start if there are too many: late messages arrive within seconds.
+  // Adds a start. If too many starts are remembered, drops the oldest: messages are late by seconds at most.
   void add(const ProcessIdentity& process);
-  // Records that the start joined: it is current, and all other starts of its process are superseded. Returns
-  // whether another start was superseded.
+  // Records that the start joined: this start is current, and all other starts of its process are superseded.
+  // Returns whether this start superseded another start.
   bool supersede_for(const ProcessIdentity& process);
   [[nodiscard]] bool is_superseded(const ProcessIdentity& process) const;
 

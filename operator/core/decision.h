@@ -1,6 +1,6 @@
-// The next steps for one job, in this order: store the status, carry out the actions, send the announcement.
-// The operator may repeat any step, and may crash between two steps: the next decision then completes the
-// missing ones.
+// A decision: the next steps for one job, in this order: store the status, carry out the actions, send the
+// announcement. The operator may repeat any of these steps. If the operator crashes between two steps, the
+// next decision contains the missing steps.
 #pragma once
 
 #include <optional>
@@ -27,8 +27,8 @@ struct CreatePod {
   friend bool operator==(const CreatePod&, const CreatePod&) = default;
 };
 
-// Deletes exactly this pod, by UID. Unless has_grace, the pod gets only a second to end: members have saved
-// since they received the notice.
+// Deletes exactly this pod, by UID. Without has_grace the pod gets only one second to end, because a member
+// saves when it gets the preemption notice.
 struct DeletePod {
   std::string name;
   std::string uid;

@@ -1,5 +1,5 @@
-// Observation: the complete input of a decision about one job, which depends on nothing else: a decision
-// reads no clock, makes no call and keeps no state.
+// Observation: the complete input of a decision about one job. A decision depends only on its input: it reads
+// no clock, makes no call and keeps no state.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,8 @@
 
 namespace ratoon::core {
 
-// When the phases of a recovery in progress ended; other facts are in status.open_recovery. See recovery.h.
+// When the phases of a recovery in progress ended; other facts about the recovery are in
+// status.open_recovery. See recovery.h.
 struct RecoveryWatch {
   Timestamp last_sign;               // of the last message of the lost member
   Timestamp decided;                 // when the member was judged lost
@@ -36,7 +37,7 @@ struct VolumeClaim {
   friend bool operator==(const VolumeClaim&, const VolumeClaim&) = default;
 };
 
-// Indexes of an Observation's items, sorted by member; they may be empty. See observation_index.h.
+// Indexes of an Observation's items, sorted by member; the indexes may be empty. See observation_index.h.
 struct ObservationIndex {
   std::vector<std::uint32_t> processes;
   std::vector<std::uint32_t> seats;
@@ -50,10 +51,11 @@ struct Observation {
   std::vector<api::Seat> world;              // the world of status.attempt, if it is formed
   std::vector<api::Node> nodes;              // the nodes of these pods, if the backend knows them
   WallTime wall_now;                         // for texts, and for times that outlive this process
-  // The last decision left this value; it is absent if another operator made that decision.
+  // The RecoveryWatch of the last decision; absent if another operator process made that decision.
   std::optional<RecoveryWatch> recovery;
   std::optional<Timestamp> lists_from{};  // announced by the last decision
-  Timestamp listening_since;              // since when the coordinator has received beats without a stall
+  Timestamp listening_since;              // since when the coordinator has received heartbeats without a
+                                          // stall
   std::optional<VolumeClaim> claim{};     // if needs_volume_claim() and the claim exists
   std::string refusal{};  // why the last requested pods were not created: a quota, or a bad template
   // Pod names that cannot be used: of other jobs' pods, and of pods that are stuck in deletion.

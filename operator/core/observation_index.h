@@ -9,7 +9,8 @@
 
 namespace ratoon::core {
 
-// Returns the same observation with an index. Without an index, the functions below read all items.
+// Returns the same observation with an index. If an observation has no index, the functions below read all
+// its items.
 [[nodiscard]] Observation with_index(Observation seen);
 
 // Returns the processes that name this incarnation as their own, in any pod.

@@ -184,7 +184,8 @@ Decision decide(const Observation& seen, const SilentMembers& silence, Timestamp
   return decision;
 }
 
-// Does what remains for a job that is over: members that are still leaving, and cleanup of pods.
+// Handles a job that is over: its deletion after its time to live, and pods whose sidecar containers still
+// run.
 void release_leaving_members(const Observation& seen, Timestamp now, Decision& decision) {
   expire_job(seen, now, decision);
   wake_no_later_than(next_sidecar_deadline(seen, decision.status), seen.wall_now, now, decision);

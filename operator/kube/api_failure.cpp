@@ -13,7 +13,7 @@ constexpr std::size_t kBodyBytesMax = 1024 * 1024;
 constexpr std::size_t kMessageBytesMax = 1024;
 
 ErrorKind kind_of(int status, const std::string& reason, const std::string& message) {
-  // A refusal by a quota has status 403, like one by RBAC; only the message tells them apart.
+  // A refusal because of a quota and a refusal by RBAC both have status 403; only their messages differ.
   if (status == 403 && message.find("exceeded quota") != std::string::npos) return ErrorKind::kNoSpace;
   switch (status) {
     case 401:

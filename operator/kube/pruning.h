@@ -8,7 +8,8 @@
 
 namespace ratoon::kube {
 
-// Paths from the top of an object; "members[].node" means the field `node` of all items of `members`.
+// Paths of fields from the top of an object; "members[].node" means the field `node` of all items of
+// `members`.
 using FieldPaths = std::set<std::string>;
 
 // Returns the paths of the fields of `sent` that are missing in `stored`; values may differ. Items of lists

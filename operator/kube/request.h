@@ -23,7 +23,7 @@ struct ApiRequest {
   std::string_view resource{};
 };
 
-// A kind of Kubernetes objects, as it stands in the API server's paths.
+// A kind of Kubernetes objects, as named in the API server's paths.
 struct Resource {
   std::string_view group_path;  // "/api/v1", "/apis/ratoon.dev/v1alpha1"
   std::string_view plural;
@@ -74,7 +74,7 @@ struct LogSelection {
 // Reads a log. Each line of the reply begins with its timestamp and a space.
 [[nodiscard]] Result<ApiRequest> pod_log(const ObjectReference& pod, const LogSelection& selection);
 
-// Asks the server to drop a field that it does not know silently, or to refuse the write.
+// Whether the server silently drops a field that it does not know, or refuses the write.
 enum class UnknownFields { kLeftOut, kRefused };
 [[nodiscard]] Result<ApiRequest> create(const ObjectReference& place, const nlohmann::json& object,
                                         UnknownFields unknown = UnknownFields::kLeftOut);

@@ -31,7 +31,8 @@ inline constexpr std::string_view kLeftOutList = "managedFields";
 
 class WatchDecoder {
  public:
-  // No object needs a longer line: the server stores at most 1.5 MiB, and JSON may write a byte as six.
+  // The longest accepted line: the server stores objects of at most 1.5 MiB, and JSON may write 6 bytes for
+  // one.
   static constexpr std::size_t kLineBytesMax = 16 * 1024 * 1024;
 
   explicit WatchDecoder(std::size_t line_bytes_max = kLineBytesMax) : line_bytes_max_(line_bytes_max) {}

@@ -89,7 +89,8 @@ std::optional<std::uint16_t> MetricsPorts::assign(const std::string& member, std
   auto found = named ? find_block(*named, kEndOfPorts, processes) : find_block(next_, end_, processes);
   if (!found && !named) found = find_block(begin_, end_, processes);
   if (!found) return std::nullopt;
-  // The next member gets other ports, as Prometheus may still read the ports of a member that just ended.
+  // The next member gets other ports, because Prometheus may still read the ports of a member that has just
+  // ended.
   if (!named) next_ = *found + processes;
   blocks_[member] = {.first = *found, .count = processes};
   return static_cast<std::uint16_t>(*found);

@@ -17,7 +17,7 @@ namespace ratoon::local {
 
 class MetricsPorts {
  public:
-  // The kernel's range of ephemeral ports, which programs get that ask for any port.
+  // The kernel's range of ephemeral ports, from which a program gets a port if it names none.
   struct Range {
     std::uint32_t first = 32'768;
     std::uint32_t last = 60'999;
@@ -35,7 +35,7 @@ class MetricsPorts {
   void add_to(nlohmann::json& members) const;
 
   // Returns the first of the member's ports, all of which are free now, or nothing if too few are free.
-  // `named`: the lowest port to take, from RATOON_METRICS_PORT; without it any port will do.
+  // `named`: the lowest port to take, from RATOON_METRICS_PORT; without that variable any port may be taken.
   [[nodiscard]] std::optional<std::uint16_t> assign(const std::string& member, std::uint32_t processes,
                                                     std::optional<std::uint32_t> named);
   // Returns the first port of the member, or nothing if it has none.

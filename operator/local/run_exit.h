@@ -6,7 +6,7 @@
 namespace ratoon::local {
 
 // Returns 0 for a completed job. Returns a trainer's exit code 82, 83 or 84 if it ended the job, so that a
-// script can tell a wrong option from a full disk without reading logs. Returns 1 for other failures.
+// script can distinguish a wrong option from a full disk without reading logs. Returns 1 for other failures.
 [[nodiscard]] int exit_code_of(const api::TrainingJobStatus& status);
 
 }  // namespace ratoon::local

@@ -9,7 +9,8 @@ namespace ratoon::local {
 namespace {
 
 // Takes the next attempt number, because checkpoints of the last attempt may be on the disk. The last world
-// ended with its `ratoon run`: without a reset of its fields, its members would count as silent.
+// ended together with the last `ratoon run`: if its fields in the status were not reset, its members would
+// count as silent.
 void begin_next_attempt(api::TrainingJobStatus& status) {
   status.attempt = status.attempt.next();
   status.is_formed = false;
@@ -61,7 +62,7 @@ api::TrainingJobStatus recover_status(const api::TrainingJobSpec& spec, api::Tra
   status.message.clear();
   if (status.attempt.value() != 0) begin_next_attempt(status);
   for (auto& member : status.members) {
-    // A process of the last run may still be ending, so use a newer incarnation than its own.
+    // A process of the last run may still be ending, so give its member a newer incarnation number.
     const std::uint32_t newest = std::max(member.incarnation, member.successor);
     if (member.is_completed && !api::is_group(spec)) continue;
     member = {.role = member.role, .index = member.index, .incarnation = newest + 1, .uid = ""};
@@ -87,8 +88,8 @@ Result<RunStart> begin_run(const RunFolder& folder, const api::TrainingJob& job,
                            WallTime now,
                            const std::function<Result<void>(const api::TrainingJobStatus&)>& store) {
   const auto stored = folder.read_status(job);
-  // A read error counts even for a run that starts over: its attempt numbers must continue from the old
-  // status, because stores may have checkpoints of those attempts.
+  // Return a read error even for a run that starts over: its attempt numbers must be higher than those in the
+  // old status, because stores may have checkpoints of the old attempts.
   if (!stored) return stored.error();
   if (starts_over) {
     RunStart fresh{.status = fresh_status(stored->value_or(api::TrainingJobStatus()))};

@@ -31,7 +31,7 @@ struct RunStart {
   api::TrainingJobStatus status;
   bool goes_on = false;     // with the status of an earlier run
   nlohmann::json document;  // the status.json of the earlier run; null if there is none to continue
-  // Where the members of the earlier run saved, if the job has the same roles as then.
+  // Where the members of the earlier run saved, if the job has the same roles as in that run.
   std::optional<std::string> save_location{};
   std::optional<std::string> set_aside;  // a sentence for the user: where the files of earlier runs are now
 };

@@ -216,7 +216,7 @@ class Runner {
     auto started = start(action);
     if (started || !(started.error().is_retryable() || roles_run_.contains(action.pod.role))) return started;
     // A role that has run before may be able to start again later: the disk may be full or not mounted for a
-    // while. The next decision, a second later, requests the pod again.
+    // while. The operator's next decision, one second later, requests the pod again.
     if (refused_start_ != started.error().message()) news_.say(started.error().message());
     refused_start_ = started.error().message();
     return {};
@@ -314,7 +314,8 @@ class Runner {
         {.attempt = job_.status.attempt, .world = {}, .current = {}, .stop = true, .reason = reason});
   }
 
-  // Waits for members to leave by themselves, then kills the rest. Returns whether all members left.
+  // Waits for members to leave by themselves, then kills the remaining members. Returns whether all members
+  // left.
   [[nodiscard]] bool drain(Duration at_most) {
     wakeup_.watch(-1);  // pending control requests fail when the runner ends
     const Timestamp deadline = clock_.now() + at_most;

@@ -17,8 +17,8 @@
 
 namespace ratoon::local {
 
-// When the run must end, if that is known from its beginning. The trainers know the end of the run too: they
-// save and leave before it.
+// When the run must end, if this time is known when the run begins. The trainers also get the time of the
+// run's end: they save and exit before that time.
 struct RunEnd {
   Timestamp at;
   std::string why;  // `the time limit of 4h`
@@ -35,7 +35,7 @@ struct RunOptions {
   std::function<void(const std::string& line)> print;
   LossPlan losses{};         // losses on purpose
   bool starts_over = false;  // sets aside the files of earlier runs of the job first
-  // The end of `to start over, pass ...` in the message about a completed run.
+  // The option that the message about a completed run recommends for starting over.
   std::string how_to_start_over = "another --folder";
   // Whether `show` displays the last durable step. If true, checkpoints get no lines of their own, which
   // would scroll losses off the screen.

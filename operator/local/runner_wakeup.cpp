@@ -35,7 +35,7 @@ Result<RunnerWakeup> RunnerWakeup::open() {
 
 void RunnerWakeup::notify() const {
   const std::uint64_t one = 1;
-  // The write fails only if the eventfd's counter is full, and then the sleeper wakes anyway.
+  // The write fails only if the eventfd's counter is full, and then the sleeping thread wakes anyway.
   if (::write(news_.get(), &one, sizeof one) < 0) return;
 }
 

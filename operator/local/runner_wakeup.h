@@ -1,5 +1,5 @@
-// RunnerWakeup: the one place where the loop of `ratoon run` sleeps. Children that end, signals of the user
-// and notifications by other threads end the sleep.
+// RunnerWakeup: the main loop of `ratoon run` sleeps only in its function sleep(). Children that end, signals
+// of the user and notifications by other threads end the sleep.
 #pragma once
 
 #include <functional>
@@ -27,7 +27,7 @@ class RunnerWakeup {
   }
   // Makes a sleep call `act` for SIGUSR1 and SIGUSR2, so that it can pass these signals to the trainers.
   void pass_signals_to(std::function<void(int number)> act) { pass_ = std::move(act); }
-  // Ends the current or the next sleep. Any thread may call this.
+  // Ends the current or the next sleep. Any thread may call this function.
   void notify() const;
   // Returns how many stop requests came during this sleep, by SIGINT, SIGTERM or SIGHUP (the terminal
   // closed).

@@ -20,7 +20,8 @@ constexpr Duration kRetryPauseMin = milliseconds(100);
 constexpr int kRetryDoublingsMax = 4;
 // After a refused pod the retry pause grows longer: a quota or a user's correction may take a while.
 constexpr int kRefusalDoublingsMax = 8;
-// Decide about each job at least this often: beats that change only the step cause no decision themselves.
+// Decide about each job at least this often: heartbeats that change only the step cause no decision
+// themselves.
 constexpr Duration kLookAgainAtJobs = std::chrono::seconds(5);
 
 Duration pause_after(int times, int doublings_max) {
@@ -33,7 +34,8 @@ bool is_trouble(const Error& error) {
   return error.kind() == ErrorKind::kUnavailable || error.kind() == ErrorKind::kTimeout;
 }
 
-// Returns whether the server refused the call. No answer or a conflict with another writer is no refusal.
+// Returns whether the server refused the call. A call without an answer, or a conflict with another writer,
+// does not count as a refusal.
 bool is_refusal(const Error& error) {
   return !error.is_retryable() || error.kind() == ErrorKind::kNoSpace;
 }
@@ -135,8 +137,8 @@ void Controller::reconcile_job(const JobKey& key) {
   queue_.add(key, next_look(decision, done, memory));
 }
 
-// If a pod of the job is gone, the quota that refused a pod may have room now. The server updates quotas a
-// moment later, so retry after the shortest pause first.
+// If a pod of the job no longer exists, the resource quota that made the server refuse a pod may have room
+// again. The server updates quotas a moment later, so retry after the shortest pause first.
 void Controller::note_gone_pods(const JobView& view, JobMemory& memory) {
   if (!std::ranges::includes(uids_of_pods(view), std::exchange(memory.pods_seen, {}))) {
     memory.refusals_in_a_row = 0;
@@ -144,7 +146,8 @@ void Controller::note_gone_pods(const JobView& view, JobMemory& memory) {
   }
 }
 
-// Measures the reaction to a notice. A change that causes no action does not count as a notice.
+// Measures how long the operator took to react to a disruption. A disruption that causes no action is not
+// measured.
 void Controller::note_outcome(const core::Decision& decision, const Result<void>& done, JobMemory& memory) {
   if (!done) return metrics_.note_retry();
   if (memory.disrupted && !decision.actions.empty())
@@ -165,12 +168,13 @@ Timestamp Controller::next_look(const core::Decision& decision, const Result<voi
   }
   const Timestamp again = now + pause_after(memory.failures_in_a_row++, kRetryDoublingsMax);
   // The retry pause after a failure must not delay a later wake-up time, such as the next check for silence.
-  // Only an action that was due at once and failed waits for the whole pause.
+  // If the decision has no later wake-up time, the operator waits for the whole retry pause.
   return decision.wake_at && *decision.wake_at > now ? std::min(again, *decision.wake_at) : again;
 }
 
 // If a claim cannot be shared, reads it again and again, with growing pauses, because no event reports its
-// replacement. If the server does not let the operator read the claim, assumes that it can be shared.
+// replacement. If the server does not let the operator read the claim, assumes that members can share the
+// claim.
 Result<void> Controller::read_volume_claim(const api::TrainingJob& job, JobMemory& memory) {
   if (memory.claim_generation != job.meta.generation) memory.claims_read = 0;
   if (memory.claims_read > 0 && clock_.now() < memory.claim_due) return {};
@@ -260,7 +264,7 @@ Result<void> Controller::act(const JobView& seen, const api::TrainingJob& job, c
 }
 
 // Creates pods. If a pod is refused, skips the other pods of its role, which are equal, and creates pods of
-// other roles. After a call without an answer creates no further pod in this round.
+// other roles. After a call that got no reply from the server, creates no further pod in this round.
 Result<void> Controller::create_pods(const api::TrainingJob& job, const core::Decision& decision,
                                      JobMemory& memory) {
   const Timestamp now = clock_.now();

@@ -42,8 +42,8 @@ class Controller {
     std::optional<core::RecoveryWatch> recovery;
     std::optional<Timestamp> lists_from{};  // announced by the last decision
     Timestamp status_stored;
-    // While a changed status waits until it is stored: when the wait began and will end, and the members in
-    // that status.
+    // If a changed status is not stored yet: since when it waits, when it will be stored, and the members in
+    // it.
     std::optional<Timestamp> news_since{};
     std::optional<Timestamp> status_due{};
     std::vector<api::MemberStatus> roster{};
@@ -83,7 +83,7 @@ class Controller {
   [[nodiscard]] static bool is_held(const JobMemory& memory, const std::string& pod);
   [[nodiscard]] Result<void> create_pod(const api::TrainingJob& job, const core::CreatePod& action,
                                         JobMemory& memory);
-  // Counts failed decisions, and measures the time from a notice to the actions that follow from it.
+  // Counts failed decisions, and measures the time from a disruption to the actions that follow from it.
   void note_outcome(const core::Decision& decision, const Result<void>& done, JobMemory& memory);
   // Returns when to decide about the job again, after this decision was carried out or failed.
   [[nodiscard]] Timestamp next_look(const core::Decision& decision, const Result<void>& done,

@@ -19,7 +19,7 @@ struct InstallationCheck {
 };
 
 // Waits until the Deployment is available and one of its operators leads, then creates a TrainingJob as a dry
-// run. An error names the missing part.
+// run. An error names the part of the installation that is missing.
 [[nodiscard]] Result<void> check_installation(const ApiClient& client, const Clock& clock,
                                               const InstallationCheck& check);
 

@@ -68,7 +68,7 @@ bool is_signalled(const sigset_t& signals, Duration timeout) {
   return ::sigtimedwait(&signals, nullptr, &limit) > 0;
 }
 
-// Why members cannot reach the leader; empty if they can. Read by probes while the leader changes it.
+// Why members cannot reach the leader; empty if they can. Probes read this text while the leader changes it.
 class Reachability {
  public:
   void note(std::string problem) {
@@ -115,8 +115,8 @@ class Operator {
       if (leadership_->is_lost()) return lost_lease();
       if (is_signalled(signals, kLook)) return {};
     }
-    // A standby's lists may be old. A member's pod that is missing in old lists would wrongly count as
-    // vanished.
+    // The cached lists of an operator that stood by may be old. If a member's pod is missing in an old list,
+    // it would wrongly count as vanished.
     if (clock_.now() - synced > kRecent) cluster_->list_again();
     return lead(*url, signals);
   }
@@ -143,8 +143,8 @@ class Operator {
     if (options_.tls_folder.empty()) return {};
     if (!options_.tls_secret.empty())
       return Error(ErrorKind::kInvalid,
-                   "--tls-folder and --tls-secret are both set: files bring the certificate, or the operator "
-                   "makes it; remove one of them");
+                   "--tls-folder and --tls-secret are both set: the certificate comes from files, or the "
+                   "operator makes it; remove one of these two options");
     auto name = find_server_name(url);
     if (!name) return name.error();
     certificate_ = std::make_unique<ServingCertificate>(
@@ -237,7 +237,7 @@ class Operator {
     std::jthread working;
     while (!leadership_->is_lost()) {
       renew_certificate();
-      // Publish the endpoint first, because members of a served job must be able to send beats.
+      // Publish the endpoint first, because members of a served job must be able to send heartbeats.
       const bool is_found = leadership_->publish_endpoint();
       reach_.note(leadership_->endpoint_problem());
       if (is_found && cluster_->is_synced() && !working.joinable())
@@ -284,7 +284,8 @@ class Operator {
 
   // Returns why /readyz fails, or an empty text. A standby is ready too, because it can take over at once.
   [[nodiscard]] std::string why_not_ready() const {
-    if (!is_ready_) return "this operator waits for its first lists, or is ending";
+    if (!is_ready_)
+      return "this operator waits for its first lists of jobs, pods and nodes, or is shutting down";
     if (!cluster_->is_fresh()) return "the cached objects are too old";
     if (!leadership_->is_known()) return "the lease could not be read for a while: the leader is unknown";
     return leadership_->is_leading() ? reach_.problem() : "";

@@ -18,8 +18,9 @@ struct OperatorOptions {
   std::string name_space;       // empty: all
   std::string kubeconfig_path;  // empty: the service account of this pod
   std::string advertise_url;    // empty: the address of the Service that RATOON_COORDINATOR_SERVICE names
-  // The certificate for members is that of files, tls.crt, tls.key and ca.crt in a folder, or one that the
-  // operator makes and keeps in a Secret of its namespace. Both are empty: plain HTTP.
+  // The certificate for members comes from the files tls.crt, tls.key and ca.crt in the folder `tls_folder`,
+  // or the operator makes it and keeps it in the Secret `tls_secret`. If both names are empty, members call
+  // by plain HTTP.
   std::string tls_folder;
   std::string tls_secret;
   std::string tls_server_name;  // in that certificate; empty: the host of the address that members call
@@ -36,7 +37,7 @@ struct OperatorOptions {
 };
 
 // Runs until SIGTERM or SIGINT. Blocks SIGTERM and SIGINT in the calling thread, which must be the process's
-// first thread. An error explains why the operator cannot start, or that another operator leads now.
+// first thread. An error explains why the operator cannot start, or says that another operator leads now.
 [[nodiscard]] Result<void> run_operator(const OperatorOptions& options);
 
 }  // namespace ratoon::runtime

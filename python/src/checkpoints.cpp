@@ -215,8 +215,8 @@ Loaded load_wanted(const Wanted& wanted, const std::stop_token& stop) {
     if (auto loaded = load_newest(*disk, wanted)) return *std::move(loaded);
   throw Failure(static_cast<int>(ExitCode::kStorage),
                 "the run in " + wanted.from.place +
-                    " retires its checkpoints faster than they can be loaded: let it keep more of them "
-                    "(--keep-last), or wait for its end");
+                    " removes its checkpoints faster than they can be loaded: let the run keep more "
+                    "checkpoints (--keep-last), or wait for its end");
 }
 
 // The bytes themselves, which live as long as what Python has of them.

@@ -125,7 +125,7 @@ class StatusOnAServer(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         for part in ("digits   Recovering, attempt 4\n", f"in       namespace 'default' at {self.cluster.server.url}\n",
                      "at       step 1234, sample 79001 of 256000 (30 %)  loss 0.6931\n", "durable  step 1200  volume 0011\n",
-                     "losses   3 lost, 1 failed, 2 hung (1 of no consequence); recovered in 7.25 s\n",
+                     "losses   3 lost, 1 failed, 2 hung (1 that cannot fail the job); recovered in 7.25 s\n",
                      "failed   11:38:21 good-worker-0-i0 on n2: crashed with signal 11: no such layer\n",
                      "worker-1 was lost with its node\n", "digits-worker-1-i2  Completed\n", "n0 ",
                      "11:38:21    7.25     34           good-worker-1-i1  n0    silent\n",

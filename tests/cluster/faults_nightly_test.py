@@ -186,7 +186,7 @@ class Faults(Runs, unittest.TestCase):
         self.assertEqual(len(lab.nodes_of(name) & {one, other}), 1, "one of the two stays")
         (suspect,) = lab.status(name)["suspectNodes"]
         self.assertEqual((suspect["name"], suspect["unreachable"]), (account["node"], True))
-        self.assertIn(f"see whether the network of {account['node']} works", self.said_of_losses(name))
+        self.assertIn(f"check whether the network of {account['node']} works", self.said_of_losses(name))
 
     def said_of_losses(self, name):
         return " ".join(event["note"] for event in lab.events(name) if event["reason"] == "MemberLost")

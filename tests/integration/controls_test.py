@@ -37,7 +37,7 @@ class Controls(unittest.TestCase):
         self.assertEqual((code, said), (0, "counter-worker-1-i0 is killed\n"))
         (recovery,) = self.recoveries(run, 1)
         self.assertEqual((recovery["member"], recovery["reason"]), ("counter-worker-1-i0", "ended by signal 9"))
-        self.assertIn("kill -9 of counter-worker-1-i0, on request", run.output())
+        self.assertIn("killed counter-worker-1-i0 with kill -9, on request", run.output())
         self.assertEqual([(e["kind"], e["target"]) for e in run.status()["on_purpose"]], [("kill", "counter-worker-1-i0")])
         code, said = ratoon("kill", "worker-9", "--run", run.folder)
         self.assertEqual(code, 82)
@@ -57,7 +57,8 @@ class Controls(unittest.TestCase):
         # A world of one agrees with itself; local_notice_test has several, with a collective in their loop.
         run = self.begin(numNodes=1)
         code, said = ratoon("reclaim", "node-1", "--notice", "60s", "--run", run.folder)
-        self.assertEqual((code, said), (0, "node-1 has notice and is removed in 60 s; its members: counter-worker-0-i0\n"))
+        self.assertEqual((code, said), (0, "node-1 got a preemption notice and is removed in 60 s; "
+                                           "its members: counter-worker-0-i0\n"))
         self.recoveries(run, 1)
         wait_until(lambda: [m["node"] for m in run.status()["members"]] == ["node-2"], "the member to be on its new node alone")
         last = run.job_status()["lastDisruption"]
@@ -88,7 +89,8 @@ class Controls(unittest.TestCase):
         self.assertEqual(ratoon("reclaim", "node-1", "--notice", "50s", "--run", run.folder)[0], 0)
         code, said = ratoon("reclaim", "node-1", "--notice", "60s", "--run", run.folder)
         self.assertEqual(code, 82, said)
-        self.assertRegex(said, r"node-1 has notice already and is removed in [0-9.]+ s: the time of notice can be shortened")
+        self.assertRegex(said, r"node-1 already got a preemption notice and is removed in [0-9.]+ s: "
+                               r"the time of notice can be shortened")
         self.assertEqual(ratoon("reclaim", "node-1", "--notice", "40s", "--run", run.folder)[0], 0)
 
     def test_at_its_deadline_a_node_goes_whoever_is_on_it(self):

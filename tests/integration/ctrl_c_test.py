@@ -46,7 +46,7 @@ class CtrlC(unittest.TestCase):
         self.assertEqual(run.commits(), [(1, last + 1)])
         self.assertIn(f"stopped at step {last + 1}; the same command goes on from step {last + 1}", output)
         self.assertNotIn("killed", output)
-        self.assertNotIn("the same command goes on:", "".join(run.logs().values()), "a person typed another one")
+        self.assertNotIn("the same command continues the run:", "".join(run.logs().values()), "a person typed another one")
         return last
 
     def test_it_saves_and_the_same_command_goes_on(self):
@@ -88,7 +88,8 @@ class CtrlC(unittest.TestCase):
         self.assertEqual((attempt, step % 400), (1, 0), output)
         self.assertGreater(step, told_at)
         self.assertIn(f"the same command goes on from step {step}", output)
-        self.assertIn("these ranks do not agree once a step, so they train until the next save", "".join(run.logs().values()))
+        self.assertIn("these ranks do not agree on requests in each step, so they train until the next save",
+                      "".join(run.logs().values()))
 
     def test_what_one_saves_before_it_and_another_after_it_is_gone_on_with(self):
         go_on = self.words / "go-on"
@@ -97,7 +98,8 @@ class CtrlC(unittest.TestCase):
         wait_until(lambda: "held" in "".join(run.logs().values()), "rank 1 to come near the save", 180)
         wait_until(lambda: self.steps(run, 0)[-1] >= 1003, "rank 0 to be past it", 180)
         run.process.send_signal(signal.SIGINT)
-        wait_until(lambda: "these ranks do not agree once a step" in "".join(run.logs().values()), "Ctrl-C to be heard")
+        wait_until(lambda: "these ranks do not agree on requests in each step" in "".join(run.logs().values()),
+                   "Ctrl-C to be heard")
         go_on.touch()
         code, output = run.finish()
         self.assertEqual(code, 130, output)

@@ -14,7 +14,7 @@ SUM = STEPS * (STEPS - 1) // 2
 HELD_AT = 25
 ON_ITS_OWN = ("break", "return", "throw")
 TOLD = ("flag", "handler")
-CALL_FINISH = "the training function returned at step 25 of 100: call finish() where the run is to end there, and let the loop " \
+CALL_FINISH = "the training function returned at step 25 of 100: to end the run early, call finish() and let the loop " \
               "over steps() end by itself; the last save is that of step 20"
 
 

@@ -76,7 +76,7 @@ class LocalNotice(unittest.TestCase):
         run.let_pass(300)
         code, output = run.finish()
         self.assertEqual(code, 0, output)
-        told = output.index("node-2 has notice and is removed in 1 s")
+        told = output.index("node-2 got a preemption notice and is removed in 1 s")
         gone = output.index("node-2 was removed with its members: counter-worker-1-i0")
         self.assertNotIn("trains with", output[told:gone], "nobody is made beside it")
         self.assertEqual([m["incarnation"] for m in run.job_status()["members"]], [1, 1])

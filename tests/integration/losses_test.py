@@ -61,7 +61,7 @@ class Losses(unittest.TestCase):
         trace.write_text("0,add,red\n0,add,green\n0,add,blue\n2000,remove,red\n")
         run.start("--trace", trace, "--reclaim-notice", "2s")
         wait_until(lambda: "red was removed with its members: " in run.output(), "the node to go")
-        self.assertIn("red has notice and is removed in 2 s; its members: counter-worker-", run.output())
+        self.assertIn("red got a preemption notice and is removed in 2 s; its members: counter-worker-", run.output())
 
     def test_a_program_and_a_folder_of_logs_that_are_away_for_a_moment_are_no_end_of_the_run(self):
         run = self.make()

@@ -204,7 +204,7 @@ class Door(unittest.TestCase):
         self.assertIn("begin --advertise-url with https://", said)
         code, said = end("--advertise-url=https://10.0.0.1:9443")
         self.assertEqual(code, 82)
-        self.assertIn("clients would not accept it for '10.0.0.1' (IP address mismatch)", said)
+        self.assertIn("clients would not accept this certificate for '10.0.0.1' (IP address mismatch)", said)
         config = self.cluster.folder / "operator.yaml"
         config.write_text("{apiVersion: operator.ratoon.dev/v1alpha1, kind: OperatorConfig, tls: {secret: s}}")
         code, said = end("--advertise-url=https://10.0.0.1:9443", f"--config={config}")

@@ -19,7 +19,7 @@ class Notices(NoticedRanks):
         self.gate.let_pass_until(self.have_ended, "the rank to leave", 1000)
         self.assertEqual(self.finish(), [130], self.log())
         self.assertEqual(self.committed(), self.steps()[-1][0] + 1)
-        command = re.search(r"which is saved; the same command goes on: (.*)$", self.log(), re.MULTILINE)[1]
+        command = re.search(r"which is saved; the same command continues the run: (.*)$", self.log(), re.MULTILINE)[1]
         with open(self.root / "r0.log", "a") as log:
             self.assertEqual(subprocess.run(command, shell=True, stdout=log, stderr=log, timeout=180).returncode, 0)
         self.assert_each_step_once()
@@ -29,7 +29,7 @@ class Notices(NoticedRanks):
         self.wait_for_step(5, rank=1)
         self.processes[1].send_signal(signal.SIGINT)
         self.assertEqual(self.finish(), [130, 130], self.log(0))
-        self.assertIn("the same command goes on", self.log(0))
+        self.assertIn("the same command continues the run", self.log(0))
 
     def test_a_second_ctrl_c_ends_at_once(self):
         self.start("--pause-ms", 600_000)
@@ -76,7 +76,7 @@ class Notices(NoticedRanks):
         wait_until(lambda: list(self.root.glob("s/a/meeting/*")), "rank 0 to wait")
         self.processes[0].send_signal(signal.SIGTERM)
         self.assertEqual(self.finish(), [80], self.log())
-        self.assertIn("in no world", self.log())
+        self.assertIn("outside of an attempt", self.log())
 
     def test_ctrl_c_while_others_are_waited_for_is_a_persons(self):
         self.start(launcher=lambda rank, size: torchrun(rank, 2), size=1)

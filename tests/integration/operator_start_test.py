@@ -49,7 +49,8 @@ class Start(unittest.TestCase):
     def test_it_lives_and_is_not_ready_and_says_why(self):
         with self.operator():
             self.assertEqual(self.ask("/healthz"), (200, "ok\n"))
-            self.assertEqual(self.ask("/readyz"), (503, "this operator waits for its first lists, or is ending\n"))
+            self.assertEqual(self.ask("/readyz"), (503, "this operator waits for its first lists of jobs, pods and nodes, "
+                                                     "or is shutting down\n"))
 
     @unittest.skipUnless(has_ipv6(), "no IPv6 on loopback here")
     def test_pods_that_have_only_ipv6_reach_it(self):

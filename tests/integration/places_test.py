@@ -254,7 +254,7 @@ class Places(S3Test):
         self.train(30, *self.STORE)
         lines, said = self.train(20, *self.STORE, "--overwrite", "true")
         self.assertTrue(lines[0].startswith("attempt 2 begins at sample 0 sum 0 "), lines)
-        self.assertIn("begins anew (--overwrite)", said)
+        self.assertIn("begins again at step 0 (--overwrite)", said)
         for place in (self.stored, self.home / "runs" / self.name):
             self.assertEqual({name.split(".")[1] for name in self.manifests(place)}, {"a0002"})
             self.assertIn("s0000000030.a0001.json", os.listdir(place / "aside"))

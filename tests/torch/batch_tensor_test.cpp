@@ -322,7 +322,7 @@ TEST(DeviceDataset, WhatDoesNotFitIsNotBegun) {
   EXPECT_EQ(data.reads, 0);
   const std::uint64_t all = std::numeric_limits<std::uint64_t>::max();
   EXPECT_THAT(sentence_of([&] { DeviceDataset(*matrices(), {.spare_bytes = all}); }),
-              AllOf(HasSubstr("takes 288 bytes, but 0 are available"), HasSubstr("spare")));
+              AllOf(HasSubstr("takes 288 bytes, but 0 are available"), HasSubstr("must stay free")));
 }
 
 TEST(DeviceDataset, WhatCannotBeHeldIsRefused) {

@@ -136,7 +136,7 @@ class BoardAttacks(unittest.TestCase):
         self.assert_refused(line.say(encode(PROVE, member.attempt, [boards_proof])), not_made)
         line, (nonce, _) = self.challenged(member)
         self.assert_refused(line.say(member.proof(nonce, rank=(member.rank + 1) % RANKS)), not_made)
-        self.assert_refused(self.line(member, member.hello(rank=RANKS)), f"the world has {RANKS} ranks")
+        self.assert_refused(self.line(member, member.hello(rank=RANKS)), f"the run has {RANKS} ranks")
 
         hello, proof = recorded[:decode(recorded)[3]], recorded[decode(recorded)[3]:]
         proof = proof[:decode(proof)[3]]

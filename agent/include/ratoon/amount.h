@@ -32,32 +32,32 @@ struct Amount {
   }
 };
 
-// The position of a run, counted from the run's beginning. The whole position is in the checkpoint: a resumed
-// run reports the same values at the same step as an uninterrupted run.
+// The position of a run, counted from the run's beginning. Checkpoints contain the whole position, so a
+// resumed run reports the same position at a step as an uninterrupted run.
 struct RunPosition {
   std::uint64_t steps = 0;          // optimizer steps
   std::uint64_t batches = 0;        // more than steps where gradients are accumulated
   std::uint64_t samples = 0;        // slots of the stream before its cursor
   std::uint64_t epoch_samples = 0;  // samples of one epoch of the stream; 0: the stream has no epochs
-  // The time spent in the training loop, summed over all attempts whose steps are in the weights.
+  // The time spent in the training loop, summed over all process starts whose steps are in the weights.
   std::chrono::nanoseconds trained{0};
 };
 
 // Reads an amount: a number above 0 and its unit, without spaces. Only epochs and times may have a fraction,
-// of up to six decimal places. A number without a unit is refused: it would mean epochs in some options and
-// batches in other options.
+// with at most six decimal places. A number without a unit is refused, because a reader could take the number
+// for epochs or for batches.
 [[nodiscard]] Result<Amount> parse_amount(std::string_view text);
 
 // Returns the shortest text that parse_amount() reads as the same amount. An epoch fraction without a short
-// decimal form is written as "1/3ep".
+// decimal form, such as a third, is written as "1/3ep".
 [[nodiscard]] std::string text_of(const Amount& amount);
 
-// Returns the position counted in `unit`. For epochs, count_of() counts samples, because a fraction of an
-// epoch is not exact.
+// Returns the run's position as a number of `unit`s. For epochs, count_of() counts samples, because a
+// fraction of an epoch is not exact.
 [[nodiscard]] std::uint64_t count_of(const RunPosition& position, CountedIn unit);
 
-// Returns the amount in the unit in which count_of() counts. Throws std::invalid_argument if the amount is in
-// epochs and the stream has no epochs.
+// Returns the amount as a period in the unit in which count_of() counts, such as samples for epochs. Throws
+// std::invalid_argument if the amount is in epochs and the data stream has no epochs.
 [[nodiscard]] Period counts_in(const Amount& amount, const RunPosition& position);
 
 }  // namespace ratoon

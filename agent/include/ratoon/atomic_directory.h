@@ -1,4 +1,5 @@
-// AtomicDirectory: checkpoints that are directories of files. Each directory is either complete or ignored.
+// AtomicDirectory: checkpoints that are directories of files. A checkpoint directory is either complete or
+// ignored.
 //
 //   ratoon::AtomicDirectory saver("out", {.keep = 3});
 //   if (const auto latest = saver.latest()) load(*latest / "model.pt");
@@ -11,30 +12,32 @@
 // The link "latest" in the folder names the newest finished directory with a relative path. The link is
 // replaced atomically, so programs that do not use Ratoon can follow it at any time.
 //
-// If the process ends for any reason, latest() is the directory that was finalized last. If finalize() was
-// interrupted, latest() may already be the directory that it finished, with all bytes. The folder of an
-// AtomicDirectory can be moved or copied. Unfinished directories are never used: prepare() removes them, but
-// never a directory that may be complete. To continue from an older directory, first move the newer
-// directories away, then set the link to it.
+// After an end of the process for any reason, latest() is the directory that was finalized last. If the
+// process ends during finalize(), latest() may already be the new directory, which is then complete. The
+// folder of an AtomicDirectory can be moved or copied. An unfinished directory is never loaded, and prepare()
+// removes it. prepare() never removes a complete directory. To continue from an older directory, first move
+// the newer directories away, then set the link to the older one.
 //
-// Several ranks can write into one directory. Each rank has its own AtomicDirectory with its rank and a
-// barrier for all ranks, and all ranks call prepare() and finalize() at the same places. Rank 0 creates,
-// names and removes directories. Every rank syncs the files that it finds on its own machine.
+// Several ranks can write their files into one checkpoint directory. Each rank creates an AtomicDirectory
+// with its rank number and a barrier for all ranks. All ranks call prepare() and finalize() in the same
+// order. Only rank 0 creates, renames and removes checkpoint directories. Every rank syncs the directory's
+// files that exist on its own machine.
 //
 //   ratoon::AtomicDirectory saver("out", {.rank = rank, .barrier = [&] { group->barrier()->wait(); }});
 //
-// With the options below, AtomicDirectory continues the directories of the Python package cycling_utils.
-// Ratoon uses only the last component of a link's path: the rest may have been valid only on another machine.
+// With one of these two sets of options, AtomicDirectory continues directories of the Python package
+// cycling_utils. Of the path in a link, Ratoon uses only the last component, because the folders before it
+// may differ on this machine.
 //
 //   {.prefix = "AtomicDirectory_checkpoint_", .link = "AtomicDirectory.latest_checkpoint"}
 //   {.prefix = "CHK", .link = "latest_pt"}   // its first versions
 //
-// Functions throw ratoon::Failure with these exit codes:
+// The functions of AtomicDirectory throw ratoon::Failure with these exit codes:
 //   82  the link's name is taken by a file, or by a link to a directory without the prefix
 //   83  directories exist, but the link is missing or names none of them, so that a new run does not start
 //       beside them; or prepare() finds directories that are newer than the link's
 //   84  the disk refuses an operation
-// Thread contract: one thread, and one run at a time in a folder.
+// Thread contract: only one thread uses the object, and only one run at a time uses the folder.
 #pragma once
 
 #include <cstdint>
@@ -50,9 +53,9 @@ namespace ratoon {
 struct AtomicDirectoryOptions {
   std::string prefix = "checkpoint_";  // prefix of the directories' names; a number follows
   std::string link = "latest";
-  // How many finished directories to keep, the newest first; 0: all. The newest directory is always kept, and
-  // so are directories whose names end with "_force", the suffix with which cycling_utils marks directories
-  // to keep.
+  // How many of the newest finished directories to keep; 0 keeps all. The newest directory is always kept,
+  // and so are directories whose names end with "_force", the suffix with which cycling_utils marks
+  // directories to keep.
   std::uint64_t keep = 2;
   std::uint32_t rank = 0;
   std::function<void()> barrier{};  // returns once all ranks have called it; empty: there is one rank
@@ -60,19 +63,19 @@ struct AtomicDirectoryOptions {
 
 class AtomicDirectory {
  public:
-  // Creates the folder if it does not exist.
+  // Creates the folder for checkpoint directories if the folder does not exist.
   explicit AtomicDirectory(std::filesystem::path folder, AtomicDirectoryOptions options = {});
 
-  // Returns the newest finished directory, or nothing.
+  // Returns the newest finished checkpoint directory, or nothing if there is none.
   [[nodiscard]] std::optional<std::filesystem::path> latest() const;
 
-  // Creates a new, empty directory and removes unfinished directories.
+  // Creates a new, empty directory for the next checkpoint and removes unfinished directories.
   [[nodiscard]] std::filesystem::path prepare() const;
 
-  // Syncs all files in the directory, renames it to its final name, makes it latest() and removes finished
-  // directories that need not be kept. Returns the directory's final path. A rank that cannot sync its files
-  // throws before the barrier, so no rank finishes the directory. If rank 0 cannot rename the directory,
-  // every rank throws after the last barrier.
+  // Syncs all files in the directory, renames the directory to its final name, sets the link to the directory
+  // and removes old directories beyond `keep`. Returns the final path of the checkpoint directory. A rank
+  // that cannot sync its files throws before the barrier, so the directory stays unfinished. If rank 0 cannot
+  // rename the directory, finalize() throws on every rank after the last barrier.
   std::filesystem::path finalize(const std::filesystem::path& directory) const;
 
  private:

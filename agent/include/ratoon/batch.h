@@ -1,12 +1,13 @@
-// Batch: one rank's share of a batch, as columns. Each column is one contiguous array.
+// Batch: the samples of a batch that one rank trains, as columns. Each column of a batch is one contiguous
+// array.
 //
 //   ratoon::Batch batch = loader.next();
 //   std::span<const float> x = batch.column("x").values<float>();  // batch.size() rows, one after the other
 //   for (std::size_t row = 0; row < batch.size(); ++row)
 //     learn(batch.column("text").row(row).text(), batch.slots()[row].number);
 //
-// A Batch is a handle: copies share the memory, which does not change while a copy exists. After the last
-// copy is destroyed, the loader reuses the memory.
+// Copies of a Batch share one piece of memory, which does not change while a copy exists. After the last copy
+// of a batch is destroyed, the DataLoader reuses the memory.
 #pragma once
 
 #include <cstddef>
@@ -27,8 +28,9 @@ struct BatchBody;
 class ColumnMaker;
 }  // namespace data
 
-// One field of all samples of a batch. Rows of the same shape are stacked into one array. Rows of different
-// shapes are stored one after the other without gaps, each with its own shape.
+// One field of all samples of a batch. Rows of the same shape are stacked into one array, whose first
+// dimension is the row. Rows of different shapes are stored one after the other without gaps, and each row
+// has its own shape.
 class BatchColumn {
  public:
   [[nodiscard]] const std::string& name() const { return name_; }
@@ -37,12 +39,13 @@ class BatchColumn {
 
   [[nodiscard]] bool is_stacked() const { return is_stacked_; }
   // The shape of the stacked array: the number of rows, then the shape of a row. Throws std::logic_error if
-  // the rows differ in shape.
+  // the rows of the column differ in shape.
   [[nodiscard]] std::span<const std::uint64_t> shape() const;
 
-  // The bytes of all rows. The address of the column's first byte is a multiple of 64.
+  // The bytes of all rows of the column. The address of the column's first byte is a multiple of 64.
   [[nodiscard]] std::span<const std::byte> bytes() const { return {memory_.get(), bytes_}; }
-  // The bytes of all rows as numbers. Throws std::invalid_argument if the column's type is not T.
+  // The values of all rows of the column, as numbers of type T. Throws std::invalid_argument if the column's
+  // type is not T.
   template <class T>
   [[nodiscard]] std::span<const T> values() const {
     check_type(element_type_of<T>());
@@ -51,8 +54,8 @@ class BatchColumn {
 
   // One sample's field. Throws std::out_of_range.
   [[nodiscard]] Field row(std::size_t row) const;
-  // If rows differ in shape, returns the offset of each row's first byte, then the total length. The result
-  // is empty if the rows are stacked into one array.
+  // If rows differ in shape, returns the offset of each row's first byte, then the total length in bytes.
+  // Returns an empty list if the rows have the same shape and are stacked into one array.
   [[nodiscard]] std::span<const std::uint64_t> offsets() const { return offsets_; }
 
  private:
@@ -75,33 +78,33 @@ class BatchColumn {
 
 class Batch {
  public:
-  // The number of batches that the run took before this batch.
+  // The number of batches of the run before this batch.
   [[nodiscard]] std::uint64_t index() const;
-  // The epoch of the stream in which the batch begins, and the number of batches that began in that epoch
-  // before it.
+  // The epoch in which the batch begins, and the number of earlier batches that began in that epoch.
   [[nodiscard]] std::uint64_t epoch() const;
   [[nodiscard]] std::uint64_t index_in_epoch() const;
 
-  // The batch's slots: range() has those of all ranks, and share() has those of this rank.
+  // The batch's positions (slots) in the data stream: range() returns those of all ranks, share() those of
+  // this rank.
   [[nodiscard]] SlotRange range() const;
   [[nodiscard]] SlotRange share() const;
-  // Returns the slot, epoch, source and sample of each row.
+  // Returns each row's Slot: the position in the data stream, the epoch, the source and the sample's number.
   [[nodiscard]] std::span<const Slot> slots() const;
 
-  // The number of rows: samples of this rank. A rank has 0 rows if there are more ranks than slots. The
-  // columns of a batch without rows have the type and row shape that the data set declares. If the data set
-  // declares no row shape, or if samples are augmented, the row shape is that of the first sample of the
-  // batch on any rank.
+  // The number of rows: each row is one sample of this rank. A rank may have 0 rows, if a batch has fewer
+  // samples than there are ranks. The columns of a batch with 0 rows have the type and row shape that the
+  // data set declares. If the data set declares no row shape, or if samples are augmented, their row shape is
+  // that of the batch's first sample over all ranks.
   [[nodiscard]] std::size_t size() const;
-  // The weight of this rank's mean in the mean of all ranks: its fraction of the batch's slots. The weights
-  // of all ranks sum to 1.
+  // The weight of this rank's mean in the mean over all ranks: this rank's fraction of the batch's samples.
+  // For each batch, the weights of all ranks sum to 1.
   [[nodiscard]] double weight() const;
 
   [[nodiscard]] std::span<const BatchColumn> columns() const;
   // If no column has this name, throws std::invalid_argument that lists the existing names.
   [[nodiscard]] const BatchColumn& column(std::string_view name) const;
 
-  // ---- Only the loader uses the functions below.
+  // ---- Only the DataLoader uses the functions below.
   explicit Batch(std::shared_ptr<const data::BatchBody> body) : body_(std::move(body)) {}
   [[nodiscard]] const data::BatchBody& body() const { return *body_; }
 

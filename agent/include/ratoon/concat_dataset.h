@@ -18,24 +18,25 @@ namespace ratoon {
 
 class ConcatDataset final : public Dataset {
  public:
-  // Throws std::invalid_argument if there is no part, or if two parts differ in the names or types of their
-  // columns.
+  // Throws std::invalid_argument if `parts` is empty, or if two data sets differ in the names or types of
+  // their columns.
   explicit ConcatDataset(std::vector<std::shared_ptr<const Dataset>> parts);
   [[nodiscard]] static std::shared_ptr<ConcatDataset> of(std::vector<std::shared_ptr<const Dataset>> parts);
 
   [[nodiscard]] std::uint64_t size() const override { return ends_.back(); }
-  // If the parts differ in a column's shape, the column has no fixed shape.
+  // If the joined data sets differ in a column's shape, the column has no fixed shape.
   [[nodiscard]] std::span<const Column> columns() const override { return columns_; }
   // Returns a digest over the digests of the joined data sets, in their order.
   [[nodiscard]] std::string digest() const override;
   void read(std::uint64_t id, Sample& into) const override;
-  // A joined data set that has no shards counts as one shard.
+  // Each joined data set that has no shards counts as one shard.
   [[nodiscard]] std::vector<std::uint64_t> shard_sizes() const override;
   void expect(std::span<const std::uint64_t> ids) const override;
   void expect_no_more(std::span<const std::uint64_t> ids) const override;
 
  private:
-  // Return the index of the part that has sample `id`, and the id of a part's first sample.
+  // Return the index of the joined data set that has sample `id`, and the id of the first sample of a joined
+  // data set.
   [[nodiscard]] std::size_t part_of(std::uint64_t id) const;
   [[nodiscard]] std::uint64_t first_of(std::size_t part) const { return part == 0 ? 0 : ends_[part - 1]; }
   [[nodiscard]] std::vector<std::vector<std::uint64_t>> ids_of_parts(

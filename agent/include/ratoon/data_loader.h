@@ -1,5 +1,6 @@
-// DataLoader: the batches of a stream, prefetched by threads and returned in order. The samples of a batch
-// and their augmentation depend on the stream only, not on threads, speed, ranks or restarts.
+// DataLoader: the batches of a stream, prefetched by threads and returned in order. Only the stream
+// determines the samples of a batch and their augmentation; threads, speed, ranks and restarts change
+// nothing.
 //
 //   auto digits = ratoon::RecordDataset::open("digits.bin", {...});
 //   ratoon::Stream stream({.global_batch = 256, .seed = 17, .sources = {ratoon::source_of(*digits)}});
@@ -10,12 +11,12 @@
 //     loader.advance(batch);  // only now it counts: a batch that was not trained is returned again
 //   }
 //
-// The stream holds the loader's position: save it with stream.save_state(). After stream.load_state(), next()
-// continues at the loaded position. Any change of the stream or of the rank's share takes effect at the next
-// call of next().
+// The position of the loader is a part of the stream: save the stream with stream.save_state(). After
+// stream.load_state(), next() continues at the loaded position. A change of the stream, the rank or the world
+// size takes effect at the next call of next().
 //
-// Thread contract: one thread; stop() may be called from any thread. The stream must outlive the loader and
-// is used by the same thread.
+// Thread contract: one thread; stop() may be called from any thread. The stream must outlive the loader, and
+// the thread that uses the loader also uses the stream.
 #pragma once
 
 #include <cstddef>
@@ -41,31 +42,32 @@ struct LoaderOptions {
   std::uint32_t rank = 0;
   std::uint32_t world_size = 1;
   std::uint32_t threads = 2;  // 0: next() reads by itself when it is called
-  // How many batches are read ahead of the batch that was returned last. The loader owns the memory of the
-  // batches that are read ahead.
+  // How many batches the loader reads in advance, counted from the batch that next() returned last. The
+  // loader owns the memory of batches that it read in advance.
   std::uint32_t prefetch_batches = 2;
-  // How many batches ahead the data sets learn which samples will be read (Dataset::expect), so that they can
-  // fetch them.
+  // For how many future batches the loader announces the samples to the data sets (Dataset::expect), which
+  // can then fetch the samples early.
   std::uint32_t expect_batches = 16;
 
-  // Changes (augments) a sample after it was read. Several threads call `augment` at once; it draws its
-  // random numbers from its second argument.
+  // A function of the program that augments (changes) each sample after the sample was read. Several threads
+  // call `augment` at once. `augment` draws its random numbers from its second argument.
   std::function<void(Sample&, SampleRandom&)> augment{};
   std::string purpose = "augment";  // part of the random key: another purpose draws other numbers
 
   // Allocates the memory of a column: at least `bytes` bytes, at an address that is a multiple of 64. Set
-  // `allocate` for pinned or shared memory. Empty: ordinary memory.
+  // `allocate` to put batches into pinned or shared memory. Empty: ordinary memory.
   std::function<std::shared_ptr<std::byte>(std::size_t bytes)> allocate{};
 };
 
-// Describes a data set to a stream. The data set's digest is the source's name, so a run resumes over the
-// same data only.
+// Returns the entry for StreamOptions::sources that describes a data set. The digest of the data set becomes
+// the source's name, so a run resumes only with the same data.
 [[nodiscard]] Source source_of(const Dataset& data, double weight = 1);
 
 class DataLoader {
  public:
-  // Takes one data set for each source of the stream, in the sources' order, all with the same columns.
-  // Throws std::invalid_argument if the data sets do not fit the stream.
+  // Takes one data set for each source of the stream, in the order of the sources. All data sets have the
+  // same columns. Throws std::invalid_argument if the data sets differ from the stream's sources in number or
+  // size.
   DataLoader(std::vector<std::shared_ptr<const Dataset>> sources, Stream& stream, LoaderOptions options = {});
   DataLoader(std::shared_ptr<const Dataset> source, Stream& stream, LoaderOptions options = {});
   ~DataLoader();  // stop()
@@ -74,13 +76,14 @@ class DataLoader {
 
   // Waits for the next batch in the order of the stream and returns it. If a data set or an augmentation
   // throws, next() throws a Failure or std::runtime_error that names the sample, with the original exception
-  // nested. The next call of next() tries the same batch again: no batch is skipped. In the loop of a Session
-  // the wait is recorded as Phase::kData. Throws Interrupted after stop().
+  // nested. The next call of next() tries to read that batch again, so no batch is skipped. In the loop of a
+  // Session the waiting time is recorded as Phase::kData, the phase in which a rank waits for samples. Throws
+  // Interrupted after stop().
   [[nodiscard]] Batch next();
 
-  // Marks the batch as trained and advances the stream by the batch. Batches are trained in the
-  // order in which they were returned, each once. Throws std::invalid_argument for a batch out of
-  // order.
+  // Marks the batch as trained and moves the stream's position to the end of the batch. The program trains
+  // batches in the order in which next() returned them, and each batch once. Throws std::invalid_argument if
+  // `batch` is not the first batch that is not yet marked as trained.
   void advance(const Batch& batch);
 
   // Makes the next call of next() return the first batch that was not trained.
@@ -89,8 +92,8 @@ class DataLoader {
   // Changes the rank or the world size, beginning with the next call of next().
   void set_share(std::uint32_t rank, std::uint32_t world_size);
 
-  // Ends all reading. Threads stop after their current sample, a data set that waits for bytes is asked to
-  // stop (Sample::stop), and a waiting next() and every later next() throw Interrupted.
+  // Ends all reading. The loader's threads stop after their current sample, and a data set that waits for
+  // bytes is asked to stop (Sample::stop). A waiting call of next() and all later calls throw Interrupted.
   void stop() noexcept;
 
  private:

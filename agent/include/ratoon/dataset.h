@@ -35,10 +35,10 @@ namespace ratoon {
 // One field that all samples of a data set have.
 struct Column {
   std::string name{};
-  // The type of the elements; kBytes if the type varies between samples, as types of arrays in MDS files may:
-  // each sample's field then has its own type.
+  // The type of the elements. kBytes if the type varies between samples, as in MDS files: each sample's field
+  // then has its own type.
   ElementType type = ElementType::kBytes;
-  // The shape that all samples share; nothing if it varies between samples.
+  // The shape of this field in all samples; nothing if the shape varies between samples.
   std::optional<std::vector<std::uint64_t>> shape{};
 };
 
@@ -49,26 +49,27 @@ class Dataset {
   [[nodiscard]] virtual std::uint64_t size() const = 0;
   [[nodiscard]] virtual std::span<const Column> columns() const = 0;
 
-  // Identifies the content, not the location: equal data has equal digests everywhere. A checkpoint's stream
-  // continues only over the data with which it began.
+  // Returns a digest of the content, not of the location: equal data has equal digests on every machine. A
+  // run resumes from a checkpoint only if its data has the digest that the checkpoint contains.
   [[nodiscard]] virtual std::string digest() const = 0;
 
-  // Fills `into` with the fields of all columns, in their order. `id` is below size(). Throws Failure if the
-  // data cannot be read or is damaged; read() never returns wrong data.
+  // Reads sample `id`: fills `into` with one field per column, in the order of the columns. `id` is a sample
+  // number below size(). Throws Failure if the data cannot be read or is damaged; read() never returns wrong
+  // data.
   virtual void read(std::uint64_t id, Sample& into) const = 0;
 
-  // Returns the number of samples of each shard, in the order of ids, if reading neighbours is cheaper than
-  // reading in any order, else an empty list. Order::kBlocks needs the sizes of shards.
+  // Returns the number of samples of each shard, in the order of ids. An empty list means that samples can be
+  // read in any order at the same cost. Order::kBlocks needs the sizes of shards.
   [[nodiscard]] virtual std::vector<std::uint64_t> shard_sizes() const { return {}; }
 
-  // Tells the data set that the samples `ids` are read next, in this order, after all samples of earlier
-  // calls. A remote data set starts to fetch the samples and keeps them.
+  // Announces that the samples `ids` will be read, in this order, after the samples of earlier calls of
+  // expect(). A remote data set begins to fetch the expected samples and keeps them until they are read.
   virtual void expect(std::span<const std::uint64_t> ids) const { (void)ids; }
-  // Withdraws the hint of one expect() with the same ids: the samples were read, or the position has changed
-  // and they will not be read. Ids that are not expected are ignored.
+  // Cancels one earlier expect() with the same ids, because the samples were read or will not be read. Sample
+  // ids without an earlier expect() are ignored.
   virtual void expect_no_more(std::span<const std::uint64_t> ids) const { (void)ids; }
 
-  // Returns the number of the column with this name. For an unknown name, throws std::invalid_argument that
+  // Returns the index of the column with this name. For an unknown name, throws std::invalid_argument that
   // lists the existing names.
   [[nodiscard]] std::size_t column(std::string_view name) const;
 };

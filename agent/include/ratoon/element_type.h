@@ -26,7 +26,7 @@ enum class ElementType : std::uint8_t {
   kFloat16,
   kFloat32,
   kFloat64,
-  // Only tensors in checkpoints have the types below; no column of a data set has them.
+  // The types from kBool to kComplex64 occur only in tensors of checkpoints, never in columns of a data set.
   kBool,
   kBfloat16,
   kFloat8E4m3Fn,
@@ -34,7 +34,7 @@ enum class ElementType : std::uint8_t {
   kComplex64,
 };
 
-// The number of bytes of an element, which is stored little-endian; 1 for bytes and text.
+// The size of an element in bytes; 1 for raw bytes and text. Elements are stored little-endian.
 [[nodiscard]] constexpr std::size_t size_of(ElementType type) {
   switch (type) {
     case ElementType::kUint16:
@@ -105,8 +105,8 @@ enum class ElementType : std::uint8_t {
   return "unknown";
 }
 
-// The ElementType of a C++ number: element_type_of<float>() is kFloat32. std::byte is kBytes. A type without
-// an ElementType, such as bool, does not compile, even if another type has the same size.
+// The ElementType of a C++ type: element_type_of<float>() is kFloat32, and element_type_of<std::byte>() is
+// kBytes. For a C++ type without an ElementType, such as bool, element_type_of() does not compile.
 template <class T>
 [[nodiscard]] constexpr ElementType element_type_of() {
   if constexpr (std::same_as<T, std::byte>)
@@ -132,7 +132,7 @@ template <class T>
   else if constexpr (std::same_as<T, double>)
     return ElementType::kFloat64;
   else
-    static_assert(sizeof(T) == 0, "an element of an array is std::byte or a number of fixed size");
+    static_assert(sizeof(T) == 0, "element_type_of<T>() needs std::byte or a number type of fixed size as T");
 }
 
 }  // namespace ratoon

@@ -1,10 +1,11 @@
-// Every: the interval between two runs of an action, counted on positions that checkpoints contain. A run
-// that resumes in the middle of an epoch validates and saves at the same steps as an uninterrupted run.
+// Every: the interval between two executions of an action, such as a save. Checkpoints contain the counted
+// position. A run that resumes in the middle of an epoch validates and saves at the same steps as an
+// uninterrupted run.
 //
 //   const auto validate_every = ratoon::Every::parse("0.25ep").value();
 //   if (validate_every.is_due(before_the_step, after_the_step)) validate();
 //
-// Ranks reach a given time at different steps: let one rank decide when a collective action is due by time.
+// If the interval is a time, ranks find an action due at different steps: let one rank decide for all ranks.
 #pragma once
 
 #include <chrono>
@@ -25,13 +26,13 @@ class Every {
   [[nodiscard]] static Every batches(std::uint64_t count) {
     return of(CountedIn::kBatches, {.count = count});
   }
-  // {1, 4} is a quarter of an epoch.
+  // Takes a fraction of an epoch, such as {1, 4} for a quarter of an epoch.
   [[nodiscard]] static Every epochs(Period epochs) { return of(CountedIn::kEpochs, epochs); }
   [[nodiscard]] static Every samples(std::uint64_t count) {
     return of(CountedIn::kSamples, {.count = count});
   }
   [[nodiscard]] static Every duration(std::chrono::nanoseconds time);
-  // For saves: Ratoon chooses the interval from the cost of a save and the rate of interruptions.
+  // For saves: Ratoon computes the save interval from the cost of a save and the rate of interruptions.
   [[nodiscard]] static Every automatic() { return Every(std::nullopt); }
   // Reads "auto", or an amount as parse_amount() reads it.
   [[nodiscard]] static Result<Every> parse(std::string_view text);
@@ -39,8 +40,8 @@ class Every {
   [[nodiscard]] bool is_automatic() const { return !amount_; }
   // Returns the unit of the interval; kTime if the interval is automatic.
   [[nodiscard]] CountedIn unit() const { return amount_ ? amount_->unit : CountedIn::kTime; }
-  // Whether a multiple of the interval, counted from the run's beginning, lies between the positions. Throws
-  // std::invalid_argument if the interval is automatic.
+  // Returns whether a multiple of the interval, counted from the run's beginning, is after `before` and not
+  // after `after`. Throws std::invalid_argument if the interval is automatic ("auto").
   [[nodiscard]] bool is_due(const RunPosition& before, const RunPosition& after) const;
   [[nodiscard]] std::string text() const { return amount_ ? text_of(*amount_) : "auto"; }
 

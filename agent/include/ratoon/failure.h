@@ -9,10 +9,10 @@
 
 namespace ratoon {
 
-// The world changed. The training function unwinds and is called again. Interrupted is not an error, and the
-// class does not derive from std::exception: a handler of std::exception around the loop does not catch it.
-// If a program throws Interrupted while the world has not changed, that is an error of the program, like any
-// other exception.
+// Interrupted: the set of training processes has changed. The exception leaves the training function, which
+// train() then calls again. Interrupted does not derive from std::exception, so that a handler for errors in
+// the training function does not catch it. If a program throws Interrupted although the set of processes has
+// not changed, train() treats this exception as an error of the program.
 class Interrupted {
  public:
   explicit Interrupted(std::string why) : why_(std::move(why)) {}
@@ -26,7 +26,8 @@ class Interrupted {
   std::string why_;
 };
 
-// The process cannot go on. train() prints the message and returns the exit code (README, "Exit codes").
+// An error after which the process must end. train() prints the message and returns the exit code (README,
+// "Exit codes").
 class Failure : public std::runtime_error {
  public:
   Failure(int code, const std::string& sentence) : std::runtime_error(sentence), exit_code(code) {}

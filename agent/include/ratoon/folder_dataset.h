@@ -8,13 +8,13 @@
 //   ratoon::Sample sample;
 //   pets->read(2, sample);  // the bytes of train/dog/a/0001.jpg, and 1 as std::int64_t
 //
-// With `decode` the user's own function makes the fields of each file:
+// The option `decode` is a function of the user that converts the bytes of each file into fields:
 //
 //   {.extensions = {".pgm"},
 //    .columns = {{.name = "image", .type = ratoon::ElementType::kUint8, .shape = {{28, 28}}}},
 //    .decode = [](std::span<const std::byte> file, ratoon::Sample& into) { ... into.add(...) ... }}
 //
-// Thread contract: any thread; several threads call `decode` at once.
+// Thread contract: any thread may call any function. Several threads call `decode` at once.
 #pragma once
 
 #include <cstddef>
@@ -31,23 +31,25 @@
 
 namespace ratoon {
 
-// The parts of a folder's content that its digest covers; each further part makes the digest slower.
+// The content of which the data set's digest is computed. A later value of FolderDigest covers more content
+// and takes more time.
 enum class FolderDigest {
   kNames,  // names of classes and files, which opening the folder reads anyway
-  // The digest also covers the size of each file. Reading the sizes takes a second per million files on a
+  // The digest also covers the size of each file. For a million files, reading the sizes takes a second on a
   // local disk, and minutes over a network.
   kNamesAndSizes,
   kContents,  // reads every byte
 };
 
 struct FolderOptions {
-  // A file is a sample if its name ends with one of these endings, in upper or lower case; {""} takes all
-  // files. The default endings are those of torchvision's ImageFolder.
+  // A file is a sample if its name ends with one of these endings, in upper or lower case. {""} selects all
+  // files. The default list is the list of torchvision's ImageFolder.
   std::vector<std::string> extensions = {".jpg", ".jpeg", ".png",  ".ppm", ".bmp",
                                          ".pgm", ".tif",  ".tiff", ".webp"};
   bool allows_empty_classes = false;
-  // The fields that `decode` adds, in the order in which it adds them. Without `decode` there is one column,
-  // "bytes", with the file's bytes. The class is always the last column: "label", an std::int64_t.
+  // The fields that the function `decode` adds to a sample, in this order. Without `decode` there is one
+  // column, "bytes", with the file's bytes. The last column is always "label", the index of the class as
+  // std::int64_t.
   std::vector<Column> columns{};
   std::function<void(std::span<const std::byte> file, Sample& into)> decode{};
   FolderDigest digest = FolderDigest::kNamesAndSizes;
@@ -55,8 +57,8 @@ struct FolderOptions {
 
 class FolderDataset final : public Dataset {
  public:
-  // Throws Failure if the root has no class folder, if a class has no file, or if a folder cannot be read: no
-  // file is skipped silently. Symbolic links are followed; a link to a folder that contains it is refused.
+  // Throws Failure if the root has no class folder, if a class has no file, or if a folder cannot be read.
+  // Symbolic links are followed. A link to one of its own parent folders is refused.
   FolderDataset(std::filesystem::path root, FolderOptions options);
   [[nodiscard]] static std::shared_ptr<FolderDataset> open(std::filesystem::path root, FolderOptions options);
   ~FolderDataset() override;
@@ -69,8 +71,8 @@ class FolderDataset final : public Dataset {
 
   [[nodiscard]] std::uint64_t size() const override;
   [[nodiscard]] std::span<const Column> columns() const override { return options_.columns; }
-  // A digest over the content that FolderDigest selects, never over the root's path. The first call computes
-  // the digest.
+  // Returns a digest of the content that FolderDigest selects. The path of the root is never a part of the
+  // digest. The first call of digest() computes the digest.
   [[nodiscard]] std::string digest() const override;
   void read(std::uint64_t id, Sample& into) const override;
 

@@ -1,5 +1,5 @@
 // load(): reads trained weights for evaluation. load() starts no session, writes nothing and locks nothing.
-// The run may still be training.
+// Another process may train the same run at the same time.
 //
 //   Net net;
 //   const auto from = ratoon::load("checkpoints/digits", "net", *net);     // its newest checkpoint
@@ -10,8 +10,9 @@
 //
 //   const auto tensors = ratoon::load_tensors({.place = "checkpoints/digits"}, {"net.last.bias"});
 //
-// Names are the names that the run passed to track(). The checkpoint's other objects are not read. Every byte
-// of a checkpoint is verified before it reaches an object. Random number generators are not changed.
+// The names of objects are the names that the training program passed to track(). Objects of the checkpoint
+// that the program does not name are not read. Checksums of the bytes of a checkpoint are verified before the
+// bytes are copied into an object. load() does not change random number generators.
 #pragma once
 
 #include <concepts>
@@ -49,16 +50,17 @@ struct LoadedFrom {
   std::vector<std::string> passed_over{};  // why newer checkpoints were not used, one sentence each
 };
 
-// An object of the program, and the function that fills it from a checkpoint.
+// The name of an object in the checkpoint, and the function that fills the program's object from the
+// checkpoint.
 struct LoadTarget {
   std::string name{};
   std::function<void(StateReader&)> load{};
 };
 
-// The templates below call load_targets(), which throws a Failure that says what is missing or does not fit,
-// and where. The exit code of the Failure is 82 for an error of the program or the path, 83 for damaged
-// checkpoints, and 84 if the disk or the store refuses. Objects are changed only if all names, types and
-// shapes fit.
+// Fills all objects or throws a Failure, whose message names the missing or mismatched tensor. The templates
+// below call load_targets(). The exit code of the Failure is 82 for an error of the program or the path, 83
+// for damaged checkpoints, and 84 for an error of the disk or the store. The program's objects are changed
+// only if all names, types and shapes match the checkpoint.
 LoadedFrom load_targets(const LoadFrom& from, const std::vector<LoadTarget>& targets);
 
 // Loads one object that has a TrackAdapter, such as a module of LibTorch.
@@ -89,7 +91,7 @@ void add_targets(std::vector<LoadTarget>& targets, std::string name, T& object, 
   add_targets(targets, std::forward<Rest>(rest)...);
 }
 
-// Loads several objects: the arguments after the source are names and objects in turn.
+// Loads several objects. After the source follow pairs of arguments: a name and an object.
 template <class T, class... Rest>
 LoadedFrom load(const LoadFrom& from, std::string name, T& object, Rest&&... rest) {
   std::vector<LoadTarget> targets;
@@ -108,7 +110,7 @@ struct TensorValue {
 };
 
 // Returns whole tensors by their names in the checkpoint, such as "net.last.bias"; `ratoon checkpoint show`
-// lists the names. Throws as load_targets() does.
+// lists the names. Throws the same Failures as load_targets().
 [[nodiscard]] std::map<std::string, TensorValue> load_tensors(const LoadFrom& from,
                                                               const std::vector<std::string>& names);
 

@@ -24,20 +24,21 @@ struct ImageShape {
   friend bool operator==(const ImageShape&, const ImageShape&) = default;
 };
 
-// Reads the header of a JPEG or PNG file and decodes nothing else. Returns nothing for bytes of any other
-// format.
+// Reads height, width and channels from the header of a JPEG or PNG file, and does not decode the pixels.
+// Returns nothing if the file is neither a JPEG nor a PNG file.
 [[nodiscard]] std::optional<ImageShape> image_shape(std::span<const std::byte> file);
 
-// Reads a str_int. Returns nothing if the text is not a whole number or does not fit 64 bits.
+// Reads a field of encoding str_int. Returns nothing if the text is not a whole number or the number does not
+// fit 64 bits.
 [[nodiscard]] std::optional<std::int64_t> exact_integer(std::string_view text);
 
-// Reads a str_float and returns the number that was written, "inf" and "nan" included. For a number that no
-// double represents exactly, returns the nearest double. Returns nothing if the text is not a number or is
-// too large for a double.
+// Reads a field of encoding str_float and returns its number, which may also be "inf" or "nan". For a number
+// that no double represents exactly, returns the nearest double. Returns nothing if the text is not a number
+// or is too large for a double.
 [[nodiscard]] std::optional<double> nearest_double(std::string_view text);
 
-// Reads a str_decimal. Returns nothing unless a double represents the number exactly, as for "0.5" but not
-// for "0.1".
+// Reads a field of encoding str_decimal. Returns the number if a double represents it exactly, as for "0.5",
+// else nothing, as for "0.1".
 [[nodiscard]] std::optional<double> exact_double(std::string_view text);
 
 }  // namespace ratoon

@@ -1,5 +1,5 @@
-// MdsWriter: writes a folder of shards in MDS format, for MdsDataset and for MosaicML Streaming. The bytes of
-// the shards are identical to those that Streaming's writer makes of the same samples.
+// MdsWriter: writes a folder of shards in MDS format, for MdsDataset and for MosaicML Streaming. MosaicML's
+// own writer makes shards with identical bytes from the same samples.
 //
 //   ratoon::MdsWriter writer("data/digits", {{"image", "ndarray:uint8:28,28"}, {"label", "int"}},
 //                            {.hashes = {"xxh3_128"}});
@@ -10,8 +10,8 @@
 //   }
 //   writer.finish();
 //
-// A shard appears complete or not at all, and the index is written last. A folder without index.json is
-// unfinished; a new MdsWriter writes it from the beginning.
+// A shard file appears only when it is complete, and index.json is written after the last shard. A folder
+// without index.json is an unfinished data set, which a new MdsWriter writes again from the beginning.
 //
 // Thread contract: one thread at a time.
 #pragma once
@@ -34,17 +34,18 @@
 namespace ratoon {
 
 struct MdsWriterOptions {
-  // The format: "br", "bz2", "gz", "snappy" or "zstd", with a level if it has levels: "zstd:1" to "zstd:22".
-  // Empty: no compression.
+  // The compression format: "br", "bz2", "gz", "snappy" or "zstd". A level may follow the name, as in
+  // "zstd:22". Empty: no compression.
   std::string compression{};
-  // The kinds of hashes of every file that the index stores. MdsDataset checks all hashes; MosaicML Streaming
-  // checks the one hash that its user selects.
+  // The hash algorithms whose hashes of every shard file are written to index.json. MdsDataset checks all
+  // hashes; MosaicML Streaming checks the one hash that its user selects.
   std::vector<std::string> hashes{};
-  // A shard ends before the sample that would exceed the limit. 0 makes one shard; the maximum is 2^32-1.
+  // The maximum size of a shard: the next shard begins with the sample that would exceed it. 0: one shard has
+  // all samples. The largest possible value is 2^32-1.
   std::uint64_t size_limit_bytes = std::uint64_t{1} << 26;
 };
 
-// A sample's value for a column. Only write() reads the value; the writer keeps no reference to it.
+// The value of one sample in one column. MdsWriter::write() copies the value and keeps no reference to it.
 //
 //   a number                 int, uint8 ... float64, str_int, str_float
 //   a text                   str, json, str_decimal, str_int
@@ -83,19 +84,19 @@ class MdsWriter {
   };
 
   // Takes columns and the names of their encodings (docs/reference/mds.md). Creates the folder. Throws
-  // std::invalid_argument for a column that cannot be written, and Failure if the folder already has a data
-  // set or cannot be used.
+  // std::invalid_argument if a column's encoding cannot be written. Throws Failure if the folder already has
+  // a data set or cannot be written.
   MdsWriter(std::filesystem::path folder, std::vector<std::pair<std::string, std::string>> columns,
             MdsWriterOptions options = {});
   ~MdsWriter();
 
-  // Takes one value for each column, in any order. Throws std::invalid_argument if a column is missing or
-  // unknown or a value does not fit its encoding. Throws Failure if a shard cannot be stored; the data set
-  // cannot be finished after that.
+  // Writes a sample: one value for each column, in any order of the columns. Throws std::invalid_argument if
+  // a column is missing or unknown, or if a value does not fit the column's encoding. Throws Failure if a
+  // shard cannot be stored. After this Failure, the writer cannot finish the data set.
   void write(std::span<const Value> sample);
   void write(std::initializer_list<Value> sample) { write(std::span(sample.begin(), sample.size())); }
 
-  // Writes the last shard and the index. The data set does not exist before finish() returns.
+  // Writes the last shard and the index. MdsDataset can open the folder only after finish() has returned.
   void finish();
 
  private:

@@ -5,7 +5,7 @@
 //   auto digits = ratoon::MemoryDataset::of({ratoon::MemoryColumn("image", std::move(images), {28, 28}),
 //                                            ratoon::MemoryColumn::view("label", labels)});
 //
-// Thread contract: any thread. The arrays must not change while the data set exists.
+// Thread contract: any thread may call any function. The arrays must not change while the data set exists.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@
 
 namespace ratoon {
 
-// All values of one column, sample by sample. `shape` is the shape of one sample; without it each sample is a
-// single number.
+// The values of one column for all samples, one sample after the other. `shape` is the shape of one sample's
+// value. Without `shape`, each value is a single number.
 class MemoryColumn {
  public:
   // Owns the array.
@@ -31,7 +31,7 @@ class MemoryColumn {
       : MemoryColumn(std::move(name), std::make_shared<const std::vector<T>>(std::move(values)),
                      std::move(shape)) {}
 
-  // Refers to an array of the caller, which must outlive the data set.
+  // Refers to an array of the caller without a copy. The array must outlive the data set.
   template <class T>
   static MemoryColumn view(std::string name, const std::vector<T>& values,
                            std::vector<std::uint64_t> shape = {}) {
@@ -39,7 +39,8 @@ class MemoryColumn {
         {std::move(name), element_type_of<T>(), std::move(shape)}, std::as_bytes(std::span(values)), nullptr};
   }
 
-  // Takes bytes of any type, and an owner that keeps the bytes alive, or null if none is needed.
+  // Takes bytes of any element type, and a shared pointer that keeps the bytes alive, or null if no pointer
+  // is needed.
   MemoryColumn(Column column, std::span<const std::byte> bytes, std::shared_ptr<const void> owner)
       : column_(std::move(column)), bytes_(bytes), owner_(std::move(owner)) {}
 

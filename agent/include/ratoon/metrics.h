@@ -6,9 +6,9 @@
 //   metrics.report("loss", loss.item<double>(), batch_size);
 //   if (is_epoch_over) { log(metrics.find("loss")->mean()); metrics.reset(); }
 //
-// To combine the values of all ranks, merge the metrics of the other ranks into a copy, in rank order, so
-// that all ranks get the same bits. Each rank reports its own values. If the world's size changes, a new rank
-// begins with empty sums, and another rank takes over the sums of a rank that left. The sums of all ranks
+// To combine the values of all ranks, merge the metrics of all ranks into a copy, in rank order: then all
+// ranks compute the same bits. Each rank reports its own values. If the number of ranks changes, a new rank
+// begins with empty sums, and a remaining rank adds the sums of a rank that left. The sums of all ranks
 // together still cover the same samples as before the change.
 //
 // Thread contract: one thread at a time.
@@ -25,7 +25,8 @@
 
 namespace ratoon {
 
-// The values that were reported under one name. NaN is added to the sums and left out of min and max.
+// The sums of the values that were reported under one name. A reported NaN is added to the sums, but does not
+// change `min` and `max`.
 struct Metric {
   std::uint64_t reports = 0;
   std::uint64_t samples = 0;
@@ -34,14 +35,14 @@ struct Metric {
   double min = std::numeric_limits<double>::infinity();
   double max = -std::numeric_limits<double>::infinity();
 
-  // The mean weighted by samples; NaN if there are no samples.
+  // The mean of the values, weighted by their numbers of samples; NaN if there are no samples.
   [[nodiscard]] double mean() const { return weighted_sum / static_cast<double>(samples); }
 };
 
 class Metrics : public Stateful {
  public:
-  // Reports the mean of `samples` samples. Throws std::invalid_argument unless the name is UTF-8 of 1 to 255
-  // bytes.
+  // Reports `value`, which is the mean over `samples` samples. Throws std::invalid_argument unless the name
+  // is UTF-8 of 1 to 255 bytes.
   void report(std::string_view name, double value, std::uint64_t samples = 1);
 
   // Returns nullptr if nothing was reported under this name.
@@ -53,7 +54,7 @@ class Metrics : public Stateful {
 
   // Returns JSON; metrics with the same bits always give the same text.
   [[nodiscard]] std::string save_state() const override;
-  // Throws Failure if the state is not a state of Metrics, and then changes nothing.
+  // Throws Failure, and changes nothing, if the state was not saved by Metrics.
   void load_state(std::string_view state) override;
   [[nodiscard]] bool adds_up_over_ranks() const override { return true; }
   void load_states(const std::vector<std::string>& states) override;

@@ -1,8 +1,9 @@
-// Numerics: the settings, beside the program, its data and its seeds, on which the bits of a result depend.
-// Each checkpoint contains the settings. A run that resumes with other settings reports the difference.
-// --deterministic pins the settings, and --seed seeds the library's random number generators. Ratoon must
-// know the computing library; Ratoon's part for LibTorch attaches LibTorch (<ratoon/torch/track.h>). A
-// program that computes with another library attaches that library before train():
+// Numerics: the settings of the computing library on which the bits of a result depend, such as the number of
+// threads. Each checkpoint contains the settings of the computing library. A run that resumes with other
+// settings reports the difference. The flag --deterministic sets reproducible values, and --seed seeds the
+// library's random number generators. A hook connects Ratoon to the computing library. For LibTorch,
+// <ratoon/torch/track.h> attaches the hook. A program that computes with another library attaches a hook
+// before train():
 //
 //   ratoon::attach_numerics(
 //       {.pin = [] { mine::set_deterministic(true); },
@@ -17,7 +18,7 @@
 
 namespace ratoon {
 
-// Each text has at most 64 bytes; an empty text means that the value is not known.
+// Each text of Numerics has at most 64 bytes; an empty text means that the value is not known.
 struct Numerics {
   std::string library{};         // name and version: "LibTorch 2.11.0"
   std::string device{};          // the kind of device: "cpu", "cuda"
@@ -30,17 +31,18 @@ struct Numerics {
 
 // Ratoon calls the functions of a NumericsHook on the thread that runs the training function.
 struct NumericsHook {
-  // Pins the settings: called once, before the first call of the training function. Throws a Failure if a
-  // setting cannot be pinned.
+  // Sets all settings to reproducible values. Ratoon calls `pin` once, before the first call of the training
+  // function. Throws a Failure if a setting cannot be set to its reproducible value.
   std::function<void()> pin{};
   std::function<void(std::uint32_t count)> set_threads{};
-  // Seeds the library: called before each call of the training function, with the same seed on all ranks;
-  // empty: the library draws no random numbers.
+  // Seeds the library's random number generators. Ratoon calls `seed` before each call of the training
+  // function, with the same seed on all ranks. Empty: the library draws no random numbers.
   std::function<void(std::uint64_t seed)> seed{};
   std::function<Numerics()> now{};
 };
 
-// Call attach_numerics() before train(). If attach_numerics() is called several times, the last hook is used.
+// Attaches the hook of the computing library: call attach_numerics() before train(). If attach_numerics() is
+// called several times, the last hook is used.
 void attach_numerics(NumericsHook hook);
 
 }  // namespace ratoon

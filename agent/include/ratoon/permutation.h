@@ -1,12 +1,11 @@
-// Permutation: a shuffled order of 0 .. size-1 that is computed, not stored. Looking up any place, in either
-// direction, takes the same few dozen nanoseconds and no memory, for ten samples or ten billion.
+// Permutation: a shuffled order of the numbers 0 to size - 1 that is computed, not stored. A lookup of a
+// place or of a number takes a few dozen nanoseconds and no memory, even for ten billion numbers.
 //
 //   const ratoon::Permutation order(60000, ratoon::permutation_key(17, "digits", 3));  // of epoch 3
 //   const std::uint64_t sample = order(12);           // the 13th sample of that epoch
 //   const std::uint64_t place = order.inverse(sample);  // 12
 //
-// The numbers of a permutation are part of the on-disk contract: a resumed run has the same order on any
-// machine.
+// No release changes the numbers of a permutation, so a resumed run has the same order on any machine.
 #pragma once
 
 #include <array>
@@ -16,8 +15,9 @@
 
 namespace ratoon {
 
-// The key of one epoch of one source of samples. The key hashes seed, source and epoch: if the key were seed
-// + epoch, the second epoch of seed 1 would be the first of seed 2. `source` is a name or digest of the data.
+// Returns the key for the order of one epoch of one source of samples. The key is a hash of seed, source and
+// epoch. With seed + epoch as the key, epoch 1 of seed 1 would have the order of epoch 0 of seed 2. `source`
+// is a name or digest of the data set.
 [[nodiscard]] std::uint64_t permutation_key(std::uint64_t seed, std::string_view source, std::uint64_t epoch);
 
 class Permutation {
@@ -33,9 +33,9 @@ class Permutation {
   [[nodiscard]] std::uint64_t operator()(std::uint64_t place) const;
   [[nodiscard]] std::uint64_t inverse(std::uint64_t value) const;
 
-  // fill() writes the values at `place`, place + 1, ... into all of `values`; map() replaces each place with
-  // its value. fill() and map() give the same numbers as single calls but are several times as fast, because
-  // they compute several numbers at once.
+  // fill() fills `values` with the permutation's values from `place` on. map() replaces each place with its
+  // value. fill() and map() are several times as fast as single calls of operator(), because they compute
+  // several numbers at once.
   void fill(std::uint64_t place, std::span<std::uint64_t> values) const;
   void map(std::span<std::uint64_t> places) const;
 

@@ -1,6 +1,6 @@
 // ProgressBar: the progress of a run, as a bar on a terminal, otherwise as plain lines at growing intervals.
-// For a run that resumed, the bar begins at the position of the resume. The rate and the time left are
-// computed from the work since the resume.
+// For a run that resumed, the bar begins at the position of the resume. The rate and the remaining time are
+// computed from the steps since the resume.
 //
 //   ratoon::ProgressBar bar({.title = "digits", .total = 90'000, .begin_at = resumed_at});
 //   for (std::uint64_t step = resumed_at; step < 90'000; ++step) {
@@ -38,14 +38,14 @@ class ProgressBar {
 
   void update(std::uint64_t position);
   void show_loss(double loss);
-  // Shows the newest position that would survive the loss of this machine.
+  // Shows the newest position of which a checkpoint would survive the loss of this machine.
   void show_durable(std::uint64_t position);
-  // Continues at another position, after a lost process or a rollback; the rate and the time left are
-  // measured from now.
+  // Continues at another position after a lost process or a rollback. The rate and the time left are then
+  // computed from this position.
   void resume_at(std::uint64_t position);
   // Removes the bar from the terminal so that other output can be printed; the next update() draws it again.
   void clear();
-  // Draws the last state and ends the line. Later calls of finish() do nothing.
+  // Draws the last position and ends the line of the progress bar. Later calls of finish() do nothing.
   void finish();
 
  private:

@@ -1,12 +1,13 @@
-// session.track() for the random number engines of the standard library.
+// Makes session.track() accept the random number engines of the standard library.
 //
 //   std::mt19937_64 noise;
 //   session.track("noise", noise);  // seeds it from --seed, the name and this rank, or restores it from a
 //                                   // checkpoint
 //
-// A checkpoint has an engine as one text, in the C++ standard's form. Engines give the same numbers with
-// every standard library, but distributions (std::normal_distribution, ...) do not, and their state is not
-// saved. CounterRandom (<ratoon/counter_random.h>) has no hidden state and gives equal numbers everywhere.
+// A checkpoint stores an engine as one text, in the form that the C++ standard defines. Engines give the same
+// numbers with every standard library. Distributions such as std::normal_distribution give different numbers
+// with different libraries, and their state is not saved. CounterRandom (<ratoon/counter_random.h>) has no
+// state beyond its counter and gives equal numbers on every platform.
 #pragma once
 
 #include <array>
@@ -53,7 +54,7 @@ struct TrackAdapter<E> {
         std::istringstream text(state);
         text.imbue(std::locale::classic());
         if (!(text >> engine) || !(text >> std::ws).eof())
-          in.refuse("the checkpoint has another random number engine under this name");
+          in.refuse("the checkpoint has another kind of random number engine under this name");
       });
     });
   }

@@ -1,10 +1,11 @@
 // RecordDataset: one file of records of the same size, such as the binary files of CIFAR-10 and MNIST, or
-// rows of tokens. The file is mapped, not read: opening a terabyte takes no longer than opening a gigabyte.
+// rows of tokens. The file is mapped into memory, so opening a terabyte takes no longer than opening a
+// gigabyte.
 //
-// A file that was truncated before it is opened is refused, unless it ends between two records: then its
-// digest differs, and no run resumes over it. If a mapped file is truncated, or if its disk cannot read it,
-// the process ends with SIGBUS, and no program can prevent that. To replace the file, write the new version
-// under another name and rename it: an open data set keeps the old version.
+// A file that ends within a record is refused. A file that was truncated between two records has another
+// digest, so no run resumes with it. If a mapped file is truncated, or if its disk cannot read it, the
+// process ends with SIGBUS, and no program can prevent that. To replace the file, write the new version under
+// another name and rename it to the old name: an open data set then keeps the old version.
 //
 //   using ratoon::ElementType;
 //   auto cifar = ratoon::RecordDataset::open("data/data_batch_1.bin",
@@ -32,15 +33,15 @@ struct RecordOptions {
   // of the lengths of its fields.
   std::vector<Column> columns{};
   std::uint64_t header_bytes = 0;  // before the first record
-  // A user's name for the content, such as "web 2026-03". The name replaces the computed digest, so the file
-  // is not read for a digest. The user must change the name when the content changes.
+  // A user's name for the content, such as "web 2026-03". The declared name replaces the computed digest, so
+  // the file is not read for a digest. Change the declared name when the content of the file changes.
   std::string declared_digest{};
 };
 
 class RecordDataset final : public Dataset {
  public:
-  // Throws Failure if the file does not exist or its length is not a whole number of records, and
-  // std::invalid_argument if the options describe no record.
+  // Throws Failure if the file does not exist or ends within a record. Throws std::invalid_argument if the
+  // options describe no record.
   RecordDataset(const std::filesystem::path& file, RecordOptions options);
   [[nodiscard]] static std::shared_ptr<RecordDataset> open(const std::filesystem::path& file,
                                                            RecordOptions options);
@@ -48,11 +49,12 @@ class RecordDataset final : public Dataset {
 
   [[nodiscard]] std::uint64_t size() const override { return size_; }
   [[nodiscard]] std::span<const Column> columns() const override { return options_.columns; }
-  // A digest over the columns and every record, or the declared digest. The first call reads all records and
-  // stores their hash beside the file as FILE.ratoon-digest, if it can write there. Later starts use the
-  // stored hash while the file's length and modification time are unchanged (docs/train/data.md).
+  // Returns a digest of the columns and of every record, or the declared digest if the options have one. The
+  // first call of digest() reads all records and tries to store their hash beside the file as
+  // FILE.ratoon-digest. Later processes use the stored hash while the file's length and modification time are
+  // unchanged (docs/train/data.md).
   [[nodiscard]] std::string digest() const override;
-  // The fields point into the file's mapping: they are valid while the data set exists.
+  // The fields of `into` point into the mapped file and are valid while the data set exists.
   void read(std::uint64_t id, Sample& into) const override;
   void expect(std::span<const std::uint64_t> ids) const override;
 

@@ -25,14 +25,14 @@
 
 namespace ratoon {
 
-// An array, row-major and little-endian. A field with a single number has no dimensions. Fields of bytes or
-// text have one dimension, their length.
+// The value of one column: an array, row-major and little-endian. A field with a single number has no
+// dimensions. Fields of bytes or text have one dimension, their length.
 struct Field {
   ElementType type = ElementType::kBytes;
   std::span<const std::uint64_t> shape{};
   std::span<const std::byte> bytes{};
 
-  // The field as a single number. Throws std::invalid_argument if the field's size is not sizeof(T).
+  // The field as a single number. Throws std::invalid_argument if the field's size in bytes is not sizeof(T).
   template <class T>
   [[nodiscard]] T as() const {
     if (bytes.size() != sizeof(T)) {
@@ -61,33 +61,34 @@ class Sample {
   [[nodiscard]] const Field& field(std::size_t column) const { return fields_.at(column); }
   [[nodiscard]] std::span<const Field> fields() const { return fields_; }
 
-  // ---- Data sets and augmentations use the functions below.
+  // ---- Programs call the functions below only in data sets and augmentations.
 
   // Removes all fields of the sample and keeps its memory for the next sample.
   void begin(std::uint64_t id);
-  // Changes only the sample's number: a SubsetDataset and the whole data set number a sample differently.
+  // Changes the sample's number and nothing else, because a SubsetDataset numbers its samples anew.
   void rename(std::uint64_t id) { id_ = id; }
-  // Adds a field whose shape and bytes are in memory of another object. The other object must outlive the
-  // field; keep_alive() can ensure this.
+  // Adds a field whose shape and bytes are in memory that the sample does not own. The owner of that memory
+  // must outlive the field: pass the owner to keep_alive().
   void add(Field field) { fields_.push_back(field); }
-  // Adds a field and copies its shape, for data sets in which shapes vary.
+  // Adds a field and copies its shape, for data sets whose samples differ in shape.
   void add(ElementType type, std::span<const std::uint64_t> shape, std::span<const std::byte> bytes);
-  // Adds a field whose bytes are in the sample's own memory; the caller fills them.
+  // Adds a field in the sample's own memory and returns its bytes, which the caller fills.
   std::span<std::byte> add(ElementType type, std::span<const std::uint64_t> shape);
-  // Replaces a field with another array, in the sample's own memory; the caller fills it. The old bytes of
-  // the field stay readable until begin().
+  // Replaces a field with a new array in the sample's own memory and returns its bytes, which the caller
+  // fills. The old bytes of the replaced field stay readable until begin(), which removes all fields.
   std::span<std::byte> replace(std::size_t column, ElementType type, std::span<const std::uint64_t> shape);
-  // Returns memory, valid until begin(), that is no field: for data from which a field is decoded.
+  // Returns temporary memory, for example for compressed bytes from which a field is decoded. The memory is
+  // valid until begin().
   [[nodiscard]] std::span<std::byte> scratch(std::size_t size) { return allocate(size); }
-  // Keeps an owner alive until begin(), such as the file that the fields point into.
+  // Keeps an object alive until begin(), such as the mapped file that the fields point into.
   void keep_alive(std::shared_ptr<const void> owner);
-  // A data set that waits long for bytes checks this token, and gives up when a stop is requested: the reader
-  // no longer needs the bytes.
+  // While a data set waits for bytes, it checks this stop token. When a stop is requested, the reader no
+  // longer needs the bytes.
   [[nodiscard]] const std::stop_token& stop() const { return stop_; }
   void set_stop(std::stop_token stop) { stop_ = std::move(stop); }
 
  private:
-  // A piece of memory that does not move until begin(), since fields point into it.
+  // A piece of memory into which fields point, and which therefore does not move until begin().
   struct Block {
     std::unique_ptr<std::byte[]> bytes;
     std::size_t size = 0;

@@ -1,5 +1,5 @@
-// SampleRandom: the random numbers of one sample in one epoch, for augmentation. The numbers do not depend on
-// the rank, thread or batch of the sample, on earlier draws, or on restarts.
+// SampleRandom: the random numbers of one sample in one epoch, for augmentation. The random numbers of a
+// sample do not depend on its rank, thread or batch, on earlier draws, or on restarts.
 //
 //   void augment(ratoon::Sample& sample, ratoon::SampleRandom& random) {
 //     if (random.unit_double() < 0.5) flip(sample);
@@ -16,15 +16,15 @@ namespace ratoon {
 
 using SampleRandom = CounterRandom;
 
-// Returns the key of random numbers that all samples of a source share. `purpose` separates draws for
-// different uses ("augment", "val"); `source` is the source's name in the stream.
+// Returns the key from which the random numbers of all samples of one source are computed. Each `purpose`,
+// such as "augment" or "val", has its own random numbers. `source` is the name of the source in the stream.
 [[nodiscard]] constexpr std::uint64_t sample_random_key(std::uint64_t seed, std::string_view purpose,
                                                         std::string_view source) {
   return hash64(hash64(hash64(seed, "ratoon sample 1"), purpose), source);
 }
 
-// The numbers of a sample never change between releases. The test vectors in sample_random_test.cpp come from
-// a second program, which was written from docs/reference/stream.md.
+// All releases of Ratoon give a sample the same random numbers. The expected numbers in
+// sample_random_test.cpp come from a second implementation, written from docs/reference/stream.md.
 [[nodiscard]] constexpr SampleRandom sample_random(std::uint64_t key, std::uint64_t epoch,
                                                    std::uint64_t sample) {
   return SampleRandom::with_key(mix_into(key, epoch >> 32), sample, static_cast<std::uint32_t>(epoch));

@@ -1,14 +1,15 @@
-// SaveTicket: the progress of one save. A save reaches each SaveLevel in order; a program can wait for each.
+// SaveTicket: the progress of one save. A save reaches the levels of SaveLevel one after the other, and a
+// program can wait for each level.
 //
 //   ratoon::SaveTicket best = session.save("the lowest loss so far");
 //   ...                                                                // a few steps on
 //   const auto stored = best.wait(ratoon::SaveLevel::kStored, std::chrono::seconds(30));
 //   if (!stored) std::cerr << stored.error().message() << "\n";
 //
-// The save is made when the current step ends. If the ranks call agree() once a step, the save is made when
-// the next step ends; a save requested in the run's last step is made when that step ends.
+// The save that a program requests is made when the current step ends. If the ranks call Session::agree() in
+// every step, the save is made when the next step ends, or at the end of the run's last step.
 //
-// Thread contract: any thread; copies refer to the same save.
+// Thread contract: any thread may call any function. Copies of a ticket refer to the same save.
 #pragma once
 
 #include <chrono>
@@ -29,8 +30,9 @@ class SaveTicket {
  public:
   SaveTicket() = default;  // refers to no save
 
-  // Waits until the save reaches the level. Returns kTimeout if the wait takes longer than `at_most`, or
-  // another error if the save can never reach the level. With a duration of 0, wait() only checks.
+  // Waits until the save reaches the SaveLevel `level`. Returns kTimeout if the wait takes longer than
+  // `at_most`, or another error if the save can never reach the level. With a duration of 0, wait() only
+  // checks.
   [[nodiscard]] Result<void> wait(SaveLevel level, std::chrono::nanoseconds at_most) const;
 
  protected:

@@ -1,4 +1,5 @@
-// The state of a tracked object in a checkpoint: named tensors, written one by one and restored in place.
+// How tracked objects are saved and restored: as named tensors, which are restored into the memory of the
+// object.
 //
 //   struct Table { std::vector<float> rows; std::int64_t version = 0; };
 //
@@ -20,14 +21,15 @@
 // If a Table is tracked as "table", its tensors in the checkpoint file are "table.rows" and "table.version",
 // which any reader of safetensors shows.
 //
-// A tensor belongs to the rank that saved it. In a world of another size, rank r restores the tensor of rank
-// r modulo the old size. Random number generators are an exception: a new rank seeds its generators
-// (StateReader::new_seed()). A tensor whose name begins with kGeneratorPrefix is a generator, and is not a
-// weight even in an object of weights.
+// A tensor is restored on the rank that saved it. If the number of ranks changes, rank r restores the tensor
+// of rank r modulo the old number. A random number generator is an exception: a new rank seeds it with
+// StateReader::new_seed(). A tensor whose name begins with kGeneratorPrefix is the state of a random number
+// generator, and never counts as a weight.
 //
-// A tensor with a box is shared: every rank says which part of the whole it has, and any world restores any
-// parts. The parts must cover the whole tensor. If several ranks save the same part, they must save the same
-// bytes. A checkpoint with a missing part is not committed.
+// A tensor with a TensorBox is shared: the box says which part of the whole tensor this rank has. Any number
+// of ranks can restore any parts. The parts of all ranks must cover the whole shared tensor. If several ranks
+// save the same part of a shared tensor, they must save the same bytes. A checkpoint in which a part of a
+// shared tensor is missing is not committed.
 #pragma once
 
 #include <cstddef>
@@ -46,8 +48,8 @@
 
 namespace ratoon {
 
-// Defines how to save and restore an object that is not a Stateful. Specialize the template for types of
-// other libraries (<ratoon/torch/track.h> does so for LibTorch) and for your own types, as above.
+// Defines how to save and restore an object that is not a Stateful. Specialize TrackAdapter for your own
+// types and for types of other libraries. <ratoon/torch/track.h> does so for LibTorch.
 //   static void check(T& object, const std::string& name);   called at once; may throw Failure
 //   static void save(T& object, StateWriter& out);
 //   static void load(T& object, StateReader& in);            requests its tensors; may throw Failure
@@ -58,8 +60,8 @@ struct TrackAdapter;
 
 inline constexpr std::string_view kGeneratorPrefix = "generator:";
 
-// The type of a C++ number in a checkpoint. A type without an ElementType, such as long double, is stored as
-// bytes.
+// The element type with which a C++ number is stored in a checkpoint. A C++ type without an ElementType, such
+// as long double, is stored as bytes.
 template <class T>
   requires(std::is_arithmetic_v<T>)
 [[nodiscard]] constexpr ElementType stored_type_of() {
@@ -87,23 +89,26 @@ template <class T>
   return {};
 }
 
-// Receives the tensors of an object. Names are UTF-8 and unique; "" names an object that is a single tensor.
+// Receives the tensors of an object. The names of an object's tensors are UTF-8 and unique. "" is the name if
+// the object is a single tensor.
 class StateWriter {
  public:
   virtual ~StateWriter() = default;
 
-  // Adds a view: the bytes are the object's memory, and are copied before the training function goes on.
+  // Adds a tensor whose bytes are in the object's memory. The bytes are copied before the training function
+  // continues.
   void tensor(TensorView view) { tensor(std::move(view), nullptr); }
-  // Adds a view of memory that `owner` keeps alive.
+  // Adds a tensor whose bytes are in memory that `owner` keeps alive.
   virtual void tensor(TensorView view, std::shared_ptr<const void> owner) = 0;
 
-  // Throws a Failure that says why the object cannot be saved: "tracked 'net': " and the reason.
+  // Throws a Failure that says why the object cannot be saved, such as "tracked 'net': " and the reason.
   [[noreturn]] virtual void refuse(const std::string& why) const = 0;
 
-  // For objects that change memory of other objects, as an optimizer changes a model's parameters. changes()
-  // names such memory, on any device. Memory that is changed but that no object writes would start anew at
-  // each start: steps() refuses it and names it with `what`. Memory that an object passes to tensor() counts
-  // as written. Call lies_at() for memory, such as a GPU's, of which a copy was written.
+  // An object that changes memory of other objects, as an optimizer changes a model's parameters, names this
+  // memory with changes(). If no tracked object saves memory that is changed, steps() throws a Failure that
+  // contains `what`, because a resume would lose the changes. Memory that an object passes to tensor() counts
+  // as saved. If an object saves a copy of its memory, such as of a GPU's memory, call lies_at() with the
+  // original memory.
   struct Memory {
     const void* begin = nullptr;
     std::uint64_t bytes = 0;
@@ -111,7 +116,7 @@ class StateWriter {
   virtual void lies_at(const Memory& /*memory*/) {}
   virtual void changes(const std::string& /*what*/, const Memory& /*memory*/) {}
 
-  // Adds bytes that were made for the save, such as a text or an encoding.
+  // Adds bytes that the object made only for this save, such as a text.
   void bytes(std::string name, std::string bytes) {
     auto owner = std::make_shared<const std::string>(std::move(bytes));
     const auto view = std::as_bytes(std::span(*owner));
@@ -129,7 +134,7 @@ class StateWriter {
   }
 };
 
-// A tensor to restore; with a box, the part of it to restore.
+// A tensor to restore. With a box, only the part of the tensor in the box is restored.
 struct WantedTensor {
   std::string name{};
   ElementType type = ElementType::kUint8;
@@ -137,11 +142,11 @@ struct WantedTensor {
   std::optional<TensorBox> box{};
 };
 
-// Restores objects. Each object first requests its tensors and their destinations. Bytes are read only after
-// every tracked object has requested its tensors and all tensors were found with the requested type and
-// shape. A missing tensor, or one of another type or shape, gives a Failure with exit code 82 that names it;
-// then no object has changed. If bytes turn out to be damaged, destinations may be partly filled; train()
-// then restores an older checkpoint.
+// Restores objects. First, each object requests its tensors and names the memory to fill. Bytes are read only
+// after every tracked object has requested its tensors and all tensors were found with the requested type and
+// shape. If a tensor is missing or has another type or shape, a Failure with exit code 82 names the tensor,
+// and no object has changed. If bytes are found to be damaged, the objects may be partly restored, and
+// train() then restores an older checkpoint.
 class StateReader {
  public:
   virtual ~StateReader() = default;
@@ -152,20 +157,21 @@ class StateReader {
   };
   // Returns nothing if there is no tensor of this name.
   [[nodiscard]] virtual std::optional<Form> find(const std::string& name) = 0;
-  // The names of this object's tensors that this rank has, in no order.
+  // Returns the names of this object's tensors that the checkpoint has for this rank, in no particular order.
   [[nodiscard]] virtual std::vector<std::string> names() const = 0;
-  // Whether a model is loaded outside its run, for evaluation or to start another run, so that state of the
-  // run, such as a random number generator, is not requested and may be missing.
+  // Whether only weights are loaded, for evaluation or to start another run. If only weights are loaded,
+  // random number generators and other state are not requested.
   [[nodiscard]] virtual bool is_for_weights_alone() const { return false; }
 
-  // The seed for a random number generator, if this rank is new to the world and the checkpoint has only
-  // another rank's state under this name. Returns nothing if the rank restores its own state.
+  // Returns the seed for a random number generator if the checkpoint has the generator's state only of other
+  // ranks, because this rank is new. Returns nothing if the checkpoint has the generator's state of this
+  // rank.
   [[nodiscard]] virtual std::optional<std::uint64_t> new_seed(const std::string& /*name*/) const {
     return std::nullopt;
   }
 
-  // Fills `into`, whose size must match the type and shape. The memory that is filled must stay valid until
-  // the at_end() functions are called.
+  // Reads a tensor into the memory `into`, whose size must match the type and shape. The memory `into` must
+  // stay valid until the at_end() functions are called.
   virtual void tensor(const WantedTensor& wanted, std::span<std::byte> into) = 0;
 
   template <class T>
@@ -175,24 +181,27 @@ class StateReader {
            std::as_writable_bytes(std::span(&value, 1)));
   }
 
-  // `take` is called with the bytes that were passed to StateWriter::bytes(), after all tensors are read.
+  // Requests bytes that were saved with StateWriter::bytes(). After all tensors are read, `take` is called
+  // with the bytes.
   virtual void bytes(const std::string& name, std::function<void(std::string)> take) = 0;
 
-  // Reads state that is summed over ranks. If the world's size changes, `take` is called with the states that
-  // this rank takes over, in the order of their ranks: its own state and those of ranks that left. A new rank
+  // Reads a state whose sum over all ranks counts, such as the state of Metrics. If the number of ranks
+  // changes, `take` is called with the state of this rank and of ranks that left, in rank order. A new rank
   // gets no states.
   virtual void bytes_of_ranks(const std::string& name, std::function<void(std::vector<std::string>)> take) {
     bytes(name, [take = std::move(take)](std::string own) { take({std::move(own)}); });
   }
 
-  // All `act` are called after all tensors are read, in the order of the calls of at_end().
+  // Adds a function that is called after all tensors are read. The functions are called in the order of their
+  // addition.
   virtual void at_end(std::function<void()> act) = 0;
 
-  // `act` is called after the at_end() functions of all objects: for a random number generator, from which an
-  // object may draw while it restores itself.
+  // Adds a function that is called after all at_end() functions. Restore random number generators in such a
+  // function, because objects may draw numbers while they restore themselves.
   virtual void after_all(std::function<void()> act) { at_end(std::move(act)); }
 
-  // Throws a Failure that says that the checkpoint does not fit: "tracked 'net': " and the reason.
+  // Throws a Failure that says why the checkpoint does not match the object, such as "tracked 'net': " and
+  // the reason.
   [[noreturn]] virtual void refuse(const std::string& why) const = 0;
 };
 

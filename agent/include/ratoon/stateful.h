@@ -18,27 +18,28 @@ class Stateful {
  public:
   virtual ~Stateful() = default;
 
-  // Returns the full state as bytes, so that the object can continue exactly from here.
+  // Returns the full state as bytes, from which load_state() restores the object exactly.
   [[nodiscard]] virtual std::string save_state() const = 0;
 
   // Restores a state that save_state() of the same version returned; throws for any other bytes.
   virtual void load_state(std::string_view state) = 0;
 
-  // Whether the state is summed over ranks, as Metrics is: load_states() is then called instead of
-  // load_state().
+  // Whether the states of all ranks add up to one sum, as in Metrics. If adds_up_over_ranks() is true, Ratoon
+  // calls load_states() instead of load_state().
   [[nodiscard]] virtual bool adds_up_over_ranks() const { return false; }
-  // Takes over the states of one or several ranks, or starts empty if there are none. In a world of another
-  // size each saved state goes to one rank, so the sum over all ranks does not change.
+  // Restores the sum of the states of one or several ranks; starts empty if `states` is empty. If the number
+  // of ranks changes, each saved state is given to exactly one rank, so the sum over all ranks does not
+  // change.
   virtual void load_states(const std::vector<std::string>& states) {
     for (const std::string& state : states) load_state(state);
   }
 
-  // The memory, on any device, whose contents save_state() returns. A tracked optimizer is refused unless
-  // tracked objects contain the parameters that it changes. saved_memory() reports the parameters that the
-  // object contains.
+  // The memory, on the CPU or an accelerator, whose contents save_state() returns. A tracked optimizer is
+  // refused unless tracked objects save all parameters that it changes. saved_memory() reports the parameters
+  // that this object saves.
   [[nodiscard]] virtual std::vector<StateWriter::Memory> saved_memory() const { return {}; }
 
-  // Whether the state is a position in the data, which --load-parts state does not load.
+  // Whether the state is a position in the data. The option --load-parts=state does not load such a state.
   [[nodiscard]] virtual bool is_position() const { return false; }
 };
 

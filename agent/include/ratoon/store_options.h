@@ -5,8 +5,8 @@
 //   store.region = "eu-central-1";
 //   store.attempts_max = 12;
 //
-// The defaults are right for AWS with credentials in the places where boto3 looks for them.
-// docs/train/remote_data.md lists the places and explains each error.
+// The defaults work for AWS if the credentials are where boto3 finds them. docs/train/remote_data.md lists
+// these places and explains each error.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +17,19 @@ namespace ratoon {
 
 struct StoreOptions {
   // ---- Options for s3:// only.
-  // The server's address, "https://host:port"; if empty, the first that is set of AWS_ENDPOINT_URL_S3,
-  // AWS_ENDPOINT_URL, the profile's endpoint_url and S3_ENDPOINT_URL, else AWS in the region.
+  // The server's address, "https://host:port". If empty, the first value that is set of AWS_ENDPOINT_URL_S3,
+  // AWS_ENDPOINT_URL, the profile's endpoint_url and S3_ENDPOINT_URL. If no value is set, the endpoint of AWS
+  // is used.
   std::string endpoint{};
-  // The region; if empty, the first that is set (AWS_REGION, AWS_DEFAULT_REGION, the profile's region), else
-  // us-east-1. For a bucket in another region of AWS, the server's answer names the region.
+  // The region. If empty, the first value that is set of AWS_REGION, AWS_DEFAULT_REGION and the profile's
+  // region, else us-east-1. If the bucket is in another AWS region, Ratoon takes the region from the server's
+  // answer.
   std::string region{};
-  // Whether a URL has the bucket as the first part of its path (true) or of its host's name (false). If not
-  // set, the bucket is in the path for a custom endpoint and for a bucket with a dot in its name.
+  // Whether the bucket's name is the first part of a URL's path (true) or of its host name (false). If not
+  // set, a URL has the bucket in its path if the endpoint is custom or the bucket's name has a dot.
   std::optional<bool> uses_path_style{};
-  // The profile in the shared AWS files. Empty: AWS_PROFILE, else "default". If a profile is set, keys in the
-  // environment are ignored, as in boto3.
+  // The profile in the AWS configuration and credentials files. Empty: AWS_PROFILE, else "default". If a
+  // profile is set, access keys in environment variables are ignored, as in boto3.
   std::string profile{};
   bool is_anonymous = false;  // requests are not signed: public buckets
 

@@ -1,6 +1,7 @@
-// Stream: which samples each step of a run takes. The stream is one endless sequence of slots, the same for
-// every number of ranks. With one source, slot p is place p mod N of epoch p div N, and each epoch is its own
-// order of the N samples. A batch may span the end of an epoch. No sample is repeated, padded or dropped.
+// Stream: which samples each step of a run takes. The stream is one endless sequence of slots, which hold one
+// sample each. The sequence is the same for every number of ranks. With one source of N samples, slot p has
+// place p mod N of epoch p div N, and each epoch has its own order of the samples. A batch may have samples
+// of two epochs. At the end of an epoch, no sample is repeated or dropped to fill a batch.
 //
 //   ratoon::Stream stream({.samples = 60000, .global_batch = 256, .seed = 17, .source = "digits"});
 //   session.track("stream", stream);
@@ -9,9 +10,10 @@
 //       learn_from(images[slot.sample]);
 //
 // The global batch, the weights of a mixture and the cursor can change during a run, for example to skip
-// harmful samples. A stream's state keeps all changes, so the samples of any past step can still be computed.
+// harmful samples. The saved state of a stream lists all these changes, so the samples of any past step can
+// still be computed.
 //
-// Thread contract: one thread; other threads use reader().
+// Thread contract: only one thread uses a Stream; other threads use a copy of reader().
 #pragma once
 
 #include <cstdint>
@@ -32,7 +34,7 @@ namespace data {
 class LoadedState;
 }  // namespace data
 
-// How many samples of a source were drawn.
+// How many samples of one source batches took, or the run skipped.
 struct SourceAccount {
   std::uint64_t drawn = 0;    // samples that batches took
   std::uint64_t skipped = 0;  // samples that were skipped
@@ -42,7 +44,8 @@ struct SourceAccount {
   friend bool operator==(const SourceAccount&, const SourceAccount&) = default;
 };
 
-// A difference between a loaded state and the options that the program accepted.
+// A difference between a loaded state and the stream's options that the program accepted with
+// Stream::accept().
 struct AcceptedDifference {
   std::uint64_t slot = 0;  // where the cursor was
   std::string what{};
@@ -54,27 +57,28 @@ struct AcceptedDifference {
 
 class Stream : public Stateful {
  public:
-  // Throws std::invalid_argument that says why, if the options are not valid.
+  // Throws std::invalid_argument, whose message names the wrong option, if the options are not valid.
   explicit Stream(StreamOptions options);
 
-  // Returns this rank's share of the next batch, and calls advance(). Shares differ by one slot at most, so a
-  // mean over ranks weighs samples equally only if the world's size divides the batch. share_weight() gives
-  // the weight of each share.
+  // Returns this rank's share of the next batch, and calls advance(). The shares of ranks differ by one slot
+  // at most. If shares differ, weigh each rank's mean with share_weight(), so that all samples count equally.
   [[nodiscard]] std::vector<Slot> take(std::uint32_t rank, std::uint32_t world_size);
 
-  // take() in two calls: next_batch() returns the next batch, and advance() records that `batches` batches
-  // were trained. Batches that were fetched and not trained never count: only advance(), advance_to() and
-  // take() move the cursor.
+  // Use two calls instead of take() to train before the cursor moves: next_batch() returns the next batch,
+  // and advance() records that `batches` batches were trained. A batch that was read but not trained does not
+  // count: only advance(), advance_to() and take() move the cursor.
   [[nodiscard]] SlotRange next_batch() const;
   void advance(std::uint64_t batches = 1);
-  // Throws std::invalid_argument if no batch begins at `slot`, or if `slot` is before the cursor.
+  // Moves the cursor to `slot`. Throws std::invalid_argument if no batch begins there, or if `slot` is before
+  // the cursor.
   void advance_to(std::uint64_t slot);
 
-  // The first slot of the stream whose sample is not trained. After the last batch of an epoch the cursor is
-  // the first slot of the next epoch.
+  // The first slot of the stream whose sample is not trained yet. After the last batch of an epoch the cursor
+  // is the first slot of the next epoch.
   [[nodiscard]] std::uint64_t cursor() const { return cursor_; }
   [[nodiscard]] std::uint64_t batches() const { return batches_; }  // so far
-  // A digest over the samples of all slots that batches took, in order. Equal digests mean the same samples.
+  // A digest of the samples of all past batches, in order. Two runs with equal digests trained the same
+  // samples in the same order.
   [[nodiscard]] std::uint64_t digest() const { return digest_; }
 
   [[nodiscard]] StreamReader reader() const {
@@ -88,40 +92,40 @@ class Stream : public Stateful {
   [[nodiscard]] std::uint64_t first_known_slot()
       const;  // above 0 only after another source, seed or order was accepted
 
-  // The functions below change the slots that batches take from the cursor on. A stream's state keeps up to
-  // 1,024 changes; a further change throws Failure.
+  // The functions below change the samples of future batches, from the cursor on. A stream's state can list
+  // 1,024 changes of batch size, weights and position; a further change throws Failure.
   void change_global_batch(std::uint64_t global_batch);
   void change_weights(std::span<const double> weights);
   void skip_to(std::uint64_t slot);  // the slots before it are never taken
-  // Sets the position of a run that another program began: the next slot and the number of batches before it.
-  // Call begin_at() only for a stream from which no batch was taken. The samples before `slot` count as
-  // drawn, but are not in the digest.
+  // Sets the position to continue a run that another program began: the next slot and the number of batches
+  // before it. Call begin_at() only for a stream from which no batch was taken. The samples before `slot`
+  // count as drawn, but the stream's digest does not cover them.
   void begin_at(std::uint64_t slot, std::uint64_t batches);
 
   [[nodiscard]] std::uint64_t global_batch() const;           // current value
   [[nodiscard]] std::vector<std::uint32_t> weights() const;   // current values, in 65,536ths, exactly
   [[nodiscard]] std::vector<SourceAccount> accounts() const;  // one for each source
 
-  // The number of slots of an epoch of the stream: as many as all sources have samples together.
+  // The number of slots (samples) of one epoch of the stream: the sum of the samples of all sources.
   [[nodiscard]] std::uint64_t epoch_slots() const;
   [[nodiscard]] std::uint64_t epoch() const { return cursor_ / epoch_slots(); }
   [[nodiscard]] std::uint64_t index_in_epoch() const { return cursor_ % epoch_slots(); }
-  // The number of batches of an epoch that begins with a batch; with EpochEnd::kCarry, the last batch may
-  // reach into the next epoch.
+  // The number of batches in an epoch whose start is also the start of a batch. With EpochEnd::kCarry, the
+  // last batch may have samples of the next epoch.
   [[nodiscard]] std::uint64_t batches_per_epoch() const;
-  // How many batches there are from the run's beginning until `epoch` epochs are over.
+  // Returns the number of batches in the first `epoch` epochs of the run.
   [[nodiscard]] std::uint64_t batches_until_epoch(std::uint64_t epoch) const;
 
   // Returns JSON; the same state always gives the same text.
   [[nodiscard]] std::string save_state() const override;
-  // Restores the saved position; earlier calls of take() do not matter. Throws Failure if the state has other
-  // sources, another seed, order, batch or weights than the options; the message has both values, and the
-  // stream does not change. If a loaded stream is never used while the program trains with another stream
-  // over the same sources, the destructor of the loaded stream prints a warning on stderr.
+  // Restores the saved position and replaces the current one. Throws Failure if the sources, seed, order,
+  // batch size or weights in the state differ from the options. The message has both values, and the stream
+  // does not change. If a loaded stream is never used while the program trains with another stream over the
+  // same sources, the destructor of the loaded stream prints a warning on stderr.
   void load_state(std::string_view state) override;
   [[nodiscard]] bool is_position() const override { return true; }
-  // States that are loaded after accept() may differ from the options in the fields that `differences` names.
-  // The state keeps each accepted difference.
+  // Allows that states loaded later differ from the options in the fields that are true in `differences`. The
+  // saved state of the stream lists each accepted difference.
   void accept(const StreamOverride& differences) { accepted_ = differences; }
   [[nodiscard]] const std::vector<AcceptedDifference>& accepted() const { return differences_; }
 

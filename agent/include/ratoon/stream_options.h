@@ -18,7 +18,7 @@
 namespace ratoon {
 
 struct Source {
-  // A name or a digest of the data, never a path: another name gives another order.
+  // A name or a digest of the data, but no path, because the order of samples depends on the name.
   std::string name{};
   std::uint64_t samples = 0;  // 0: the sum of its shards
   double weight = 1;          // of the draws, relative to the other sources' weights; 0: never drawn
@@ -27,16 +27,16 @@ struct Source {
 
 enum class SampleOrder {
   kShuffled,  // any sample at any place of its epoch ("feistel-1")
-  // Shards are shuffled, then samples among `window_shards` shards at a time ("blocks-1"), so that few shards
-  // are open.
+  // The order of shards is shuffled, then the samples within each group of `window_shards` shards
+  // ("blocks-1"). Only few shards are open at once in this order.
   kBlocks,
   kInOrder,  // the order in which they are numbered ("in-order-1")
   kTorch,    // the order of PyTorch's DistributedSampler (ratoon/torch_stream.h makes such options)
 };
 
-// The settings of a run that began in Python, which do not depend on the world size of the run in Ratoon.
-// Step by step, the stream's slots are the batches of the Python run; the share of Python's rank r comes
-// before that of rank r + 1.
+// TorchOrder: the settings of a run that began in Python, independent of the number of ranks in Ratoon. In
+// each step, the stream has the samples of the Python run: first the samples of Python's rank 0, then those
+// of rank 1, and so on.
 struct TorchOrder {
   std::uint32_t world_size = 1;
   std::uint64_t batch_size = 1;  // of each rank
@@ -47,7 +47,7 @@ struct TorchOrder {
   std::shared_ptr<IndexLists> lists{};
 };
 
-// Where batches end. The end of batches never changes the sample of a slot.
+// Where batches end. EpochEnd does not change the order of the samples.
 enum class EpochEnd {
   kCarry,  // every batch is full; one may reach into the next epoch
   kShort,  // the last batch of an epoch ends with it
@@ -61,19 +61,20 @@ struct StreamOptions {
   std::string source{};  // the name of the one source
   SampleOrder order = SampleOrder::kShuffled;
   std::uint64_t window_shards = 16;  // for kBlocks: a wider window shuffles better and holds more shards open
-  // kShort and kDrop need a single source: the epochs of a mixture's sources end at different slots.
+  // Values other than kCarry need a single source, because the epochs of several sources end at different
+  // slots.
   EpochEnd epoch_end = EpochEnd::kCarry;
   std::vector<Source> sources{};  // instead of `samples` and `source`
   TorchOrder torch{};             // for kTorch
 };
 
-// The differences between a loaded state and the options that the program accepts (Stream::accept). The
-// stream's state keeps each difference.
+// Selects in which fields a loaded state may differ from the program's options (Stream::accept). The saved
+// state of the stream lists each difference.
 struct StreamOverride {
   bool global_batch = false;  // take the global batch of the options from the cursor on
   bool weights = false;       // take the weights of the options from the cursor on
-  // If any of the next three fields is true, the slots from the cursor on follow the options as if these had
-  // always been set. Slots before the cursor can no longer be computed.
+  // If `sources`, `seed` or `order` is true, the samples from the cursor on are those of a new stream with
+  // these options. The samples before the cursor can then no longer be computed.
   bool sources = false;
   bool seed = false;
   bool order = false;  // also the window and the end of epochs

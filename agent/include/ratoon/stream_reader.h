@@ -1,14 +1,14 @@
-// StreamReader: the content of any slot of a stream. A StreamReader is cheap to copy, for threads that
-// prefetch, and has no cursor.
+// StreamReader: computes which sample any slot of a stream holds. A StreamReader has no cursor and is cheap
+// to copy, so each prefetching thread can have one.
 //
 //   const ratoon::StreamReader reader = stream.reader();  // a copy for each thread
 //   const ratoon::SlotRange mine = ratoon::share_of(reader.batch(stream.batches() + 3), rank, world_size);
 //   std::vector<ratoon::Slot> slots(mine.size());
 //   reader.fill(mine.first, slots);
 //
-// Thread contract: one thread per copy. Copies share immutable data, and each caches the orders that it
-// computed last. A reader keeps the stream's plan from the moment when it was created: create a new reader
-// after a change of the plan or a load.
+// Thread contract: one thread per copy. Copies share immutable data. Each copy caches the sample orders that
+// it computed last. A reader does not see later changes of its stream: create a new reader after each change
+// or load of the stream.
 #pragma once
 
 #include <cstdint>
@@ -43,42 +43,44 @@ struct SlotRange {
   friend bool operator==(const SlotRange&, const SlotRange&) = default;
 };
 
-// The part of a batch that one rank takes. The parts of ranks differ by one slot at most; the world's size
-// need not divide the batch. Throws std::invalid_argument if the rank does not exist.
+// Returns the slots of a batch that one rank trains. The shares of ranks differ by one slot at most, so any
+// `world_size` is possible. Throws std::invalid_argument if `rank` is not below `world_size`.
 [[nodiscard]] SlotRange share_of(SlotRange batch, std::uint32_t rank, std::uint32_t world_size);
 
-// The weight of a rank's mean in the mean of the batch: its fraction of the slots. The weights of all ranks
-// sum to 1.
+// Returns the weight of a rank's mean in the mean of the batch: the rank's fraction of the batch's samples.
+// For each batch, the weights of all ranks sum to 1.
 [[nodiscard]] double share_weight(SlotRange batch, std::uint32_t rank, std::uint32_t world_size);
 
 class StreamReader {
  public:
-  // The content of a slot. Throws std::out_of_range for a slot that can no longer be computed
-  // (Stream::first_known_slot).
+  // Returns the epoch, source and sample of slot `number`. Throws std::out_of_range for a slot that can no
+  // longer be computed (Stream::first_known_slot).
   [[nodiscard]] Slot at(std::uint64_t number) const;
-  // Writes the slots first, first + 1, ... into all of `slots`. Gives the same slots as calls of at(),
-  // several times as fast.
+  // Fills `slots` with the stream's slots from number `first` on. fill() is several times as fast as calls of
+  // at().
   void fill(std::uint64_t first, std::span<Slot> slots) const;
-  // Returns the slot that holds a sample in an epoch of its source: the first one if PyTorch's order has
-  // several. Returns nothing if the source's weight became 0 before, or if PyTorch's order leaves the sample
-  // out.
+  // Returns the slot that holds a sample in an epoch of its source; the first of them if PyTorch's order
+  // repeats the sample. Returns nothing if the source has had weight 0 since an earlier slot, or if PyTorch's
+  // order leaves the sample out.
   [[nodiscard]] std::optional<std::uint64_t> slot_of(std::uint32_t source, std::uint64_t epoch,
                                                      std::uint64_t sample) const;
 
-  // The slots that batch `number` took or, with the current plan, will take.
+  // Returns the slots of batch `number` of the run. The slots of a future batch follow from the current batch
+  // size.
   [[nodiscard]] SlotRange batch(std::uint64_t number) const;
-  // The batch that takes a slot; nothing if the stream skips the slot.
+  // Returns the number of the batch that contains a slot; nothing if the stream skips the slot.
   [[nodiscard]] std::optional<std::uint64_t> batch_with(std::uint64_t slot) const;
-  // How many batches there are, from the run's beginning, until the cursor is at or after `slot`.
+  // Returns the number of batches, from the run's beginning, until the cursor reaches or passes `slot`.
   [[nodiscard]] std::uint64_t batches_until(std::uint64_t slot) const;
 
-  // The sources, the seed and the slots per epoch of the stream's plan.
+  // The functions below return the sources, the seed and the slots per epoch of the stream.
   [[nodiscard]] std::uint32_t sources() const;
   [[nodiscard]] const std::string& source_name(std::uint32_t source) const;
   [[nodiscard]] std::uint64_t source_samples(std::uint32_t source) const;
   [[nodiscard]] std::uint64_t seed() const;
   [[nodiscard]] std::uint64_t epoch_slots() const;
-  // Whether both readers have the same plan: the plan was not changed or loaded between their creations.
+  // Whether both readers give the same samples and batches, because the stream was not changed or loaded
+  // between their creations.
   [[nodiscard]] bool is_same_plan(const StreamReader& other) const { return plan_ == other.plan_; }
 
  private:

@@ -1,4 +1,4 @@
-// SubsetDataset: some samples of another data set, with new numbers.
+// SubsetDataset: some samples of another data set, numbered from 0.
 //
 //   auto train = ratoon::SubsetDataset::of(all, {{0, 50000}});
 //   auto validation = ratoon::SubsetDataset::of(all, {{50000, all->size()}});
@@ -28,24 +28,24 @@ struct IdRange {
 class SubsetDataset final : public Dataset {
  public:
   // The samples of all ranges, one range after the other; a sample may be in several ranges. The list of
-  // ranges needs 16 bytes per range. Throws std::invalid_argument if a range ends before it begins, or after
+  // ranges needs 16 bytes per range. Throws std::invalid_argument if a range ends before its begin or after
   // the end of the data set.
   SubsetDataset(std::shared_ptr<const Dataset> all, std::span<const IdRange> ranges);
   [[nodiscard]] static std::shared_ptr<SubsetDataset> of(std::shared_ptr<const Dataset> all,
                                                          const std::vector<IdRange>& ranges);
-  // Selects the samples with these ids, in this order. Consecutive ids are merged into ranges.
+  // Returns a subset of the samples `ids`, in this order. Consecutive ids are stored as one range.
   [[nodiscard]] static std::shared_ptr<SubsetDataset> of_ids(std::shared_ptr<const Dataset> all,
                                                              const std::vector<std::uint64_t>& ids);
 
-  // Returns the sample's id in the whole data set.
+  // Returns the id, in the whole data set, of sample `id` of the subset.
   [[nodiscard]] std::uint64_t id_in_all(std::uint64_t id) const;
 
   [[nodiscard]] std::uint64_t size() const override { return size_; }
   [[nodiscard]] std::span<const Column> columns() const override { return all_->columns(); }
-  // A digest over the whole data set's digest and the ranges.
+  // Returns a digest of the whole data set's digest and the ranges.
   [[nodiscard]] std::string digest() const override;
   void read(std::uint64_t id, Sample& into) const override;
-  // The shards of the whole data set, cut at the ends of the ranges.
+  // Returns the sizes of the whole data set's shards, of which only the samples in the ranges count.
   [[nodiscard]] std::vector<std::uint64_t> shard_sizes() const override;
   void expect(std::span<const std::uint64_t> ids) const override;
   void expect_no_more(std::span<const std::uint64_t> ids) const override;

@@ -1,4 +1,4 @@
-// TensorView: a tensor in memory, as checkpoints describe it: a name, a type, a shape, the bytes.
+// TensorView: a tensor in memory, described by its name, element type, shape and bytes.
 //
 //   std::vector<float> weights(6);
 //   const ratoon::TensorView view{.name = "layer.weight",
@@ -6,9 +6,9 @@
 //                                 .shape = {2, 3},
 //                                 .bytes = std::as_bytes(std::span(weights))};
 //
-// The bytes are row-major and little-endian; the number of bytes follows from the type and the shape. The
-// code that creates a view must keep the bytes alive and unchanged for as long as the function that takes the
-// view requires.
+// The bytes are row-major and little-endian; the number of bytes follows from the type and the shape. A
+// TensorView does not own its bytes. The creator of a TensorView keeps the bytes alive and unchanged for as
+// long as the called function needs them.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ namespace ratoon {
 
 using TensorShape = std::vector<std::uint64_t>;  // {}: one number, no dimension
 
-// The position of a view that is a part of a larger tensor.
+// TensorBox: the position of a part within a larger tensor.
 struct TensorBox {
   TensorShape begin{};  // the index of the part's first element; as many numbers as `whole_shape`
   TensorShape whole_shape{};

@@ -1,5 +1,5 @@
-// All headers that a LibTorch trainer needs from Ratoon. The program includes torch/torch.h, or parts of it,
-// itself.
+// Includes all headers of Ratoon that a training program with LibTorch needs. The program itself includes
+// torch/torch.h or the LibTorch headers that it uses.
 //
 //   #include <torch/torch.h>
 //   #include <ratoon/torch.h>

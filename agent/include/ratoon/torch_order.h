@@ -1,5 +1,5 @@
-// PyTorch's samplers in PyTorch's own order, with a position that can be saved: for runs that began in Python
-// or are compared with a run in Python. For a run that begins with Ratoon, prefer Stream
+// The sample orders of PyTorch's samplers, with a position that can be saved. Use these samplers for runs
+// that began in Python or are compared with a run in Python. For a new run, use ratoon::Stream instead
 // (docs/train/orders.md).
 //
 //   ratoon::DistributedSampler sampler({.samples = 60000, .world_size = 8, .rank = rank, .seed = 17});
@@ -28,10 +28,11 @@
 
 namespace ratoon {
 
-// The position of a run in the list of an epoch. All ranks of the run share the position.
+// The position of a run: the epoch, and the number of trained entries in the epoch's list of samples. The
+// position is the same for all ranks.
 struct ListPosition {
   std::uint64_t epoch = 0;
-  // The entries of the list that all ranks together have trained; at the list's size the epoch is done.
+  // How many entries of the list all ranks together have trained; all entries at the end of the epoch.
   std::uint64_t consumed = 0;
 
   friend bool operator==(const ListPosition&, const ListPosition&) = default;
@@ -49,9 +50,9 @@ struct DistributedSamplerOptions {
   std::string list_folder = {};  // an existing folder that keeps lists as files too, for a quick start
 };
 
-// torch.utils.data.DistributedSampler: rank r takes the entries r, r + W, r + 2 W, ... of the epoch's list.
-// If the number of entries is not a multiple of the ranks, the list is padded with entries from its own
-// front, or truncated with drop_last.
+// Gives the order of torch.utils.data.DistributedSampler: rank r of W takes the entries r, r + W, r + 2 W,
+// ... of the epoch's list. If the number of entries is not a multiple of W, entries from the front of the
+// list are added at its end. With drop_last, the list is truncated instead.
 class DistributedSampler : public Stateful {
  public:
   // Throws std::invalid_argument if the options describe no sampler.
@@ -59,34 +60,37 @@ class DistributedSampler : public Stateful {
 
   [[nodiscard]] const DistributedSamplerOptions& options() const { return options_; }
   [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
-  // Goes to the first entry of `epoch`. If `epoch` is the current epoch, the position does not change.
+  // Moves the sampler to the first entry of `epoch`. If `epoch` is the current epoch, the position does not
+  // change.
   void set_epoch(std::uint64_t epoch);
 
-  // size() is Python's len(sampler), and at() returns the sample at a place. size() and at() count only the
-  // samples of this rank in this epoch and this world. If the epoch began in another world, the last entries
-  // are left out if they are too few for one entry per rank of this world.
+  // size() returns the number of this rank's samples in this epoch, like len(sampler) in Python. at() returns
+  // one of these samples. If the number of ranks changed within the epoch, the last entries are left out if
+  // there are fewer of them than ranks.
   [[nodiscard]] std::uint64_t size() const;
   [[nodiscard]] std::uint64_t at(std::uint64_t place) const;
 
-  // How many of this rank's samples of this epoch are trained, and how many are not.
+  // The numbers of this rank's samples in this epoch that are trained (progress) and not yet trained
+  // (remaining).
   [[nodiscard]] std::uint64_t progress() const { return progress_; }
   [[nodiscard]] std::uint64_t remaining() const { return size() - progress_; }
 
-  // Returns the next samples, at most `count`; fewer at the end of the epoch.
+  // Returns the next `count` samples of this rank; fewer at the end of the epoch.
   [[nodiscard]] std::vector<std::uint64_t> fetch(std::uint64_t count);
-  // Marks the next `samples` samples as trained; throws std::invalid_argument if fewer are left.
+  // Marks the next `samples` fetched samples as trained. Throws std::invalid_argument if fewer samples
+  // remain.
   void advance(std::uint64_t samples);
-  // Makes fetch() return the samples again that were fetched and not trained.
+  // Makes fetch() return again the samples that were fetched but not marked as trained.
   void rewind() { fetched_ = progress_; }
 
-  // position() returns the position of all ranks, and seek() moves the sampler to a position: for an import
-  // (ratoon/torch_positions.h) or another world.
+  // position() returns the position of all ranks. seek() moves the sampler to a position, for example of a
+  // run in Python (ratoon/torch_positions.h).
   [[nodiscard]] ListPosition position() const;
   void seek(ListPosition position);
 
-  // The state is that of the whole world: any rank of any world can load it. In another world the rest of the
-  // epoch is distributed over the ranks of that world. load_state throws Failure if the state is of other
-  // data, another seed or another order.
+  // The state has the position of all ranks, so every rank can load it, also if the number of ranks has
+  // changed. With another number of ranks, the remaining samples of the epoch are distributed over the new
+  // ranks. load_state() throws Failure if the state has other data, another seed or another order.
   [[nodiscard]] std::string save_state() const override;
   void load_state(std::string_view state) override;
   [[nodiscard]] bool is_position() const override { return true; }
@@ -103,12 +107,11 @@ class DistributedSampler : public Stateful {
   mutable std::optional<std::pair<std::uint64_t, IndexList>> list_;
 };
 
-// The package that a RandomSampler comes from. torch and torchdata draw random numbers at different
-// moments.
+// The Python package of the RandomSampler. torch and torchdata draw random numbers at different moments.
 enum class SamplerFlavour { kTorch, kTorchdata };
 
-// The loader that iterates the sampler. A loader draws a number for its workers from the sampler's generator
-// when an epoch begins.
+// The kind of Python data loader that iterated over the sampler. The kind of loader matters, because at the
+// beginning of an epoch a loader draws a number for its workers from the sampler's generator.
 enum class Loader {
   kNone,               // the program itself
   kInProcess,          // DataLoader or StatefulDataLoader with num_workers = 0
@@ -121,14 +124,15 @@ struct RandomSamplerOptions {
   bool replacement = false;
   std::uint64_t num_samples = 0;  // per epoch; 0: as many as the data set has
   SamplerFlavour flavour = SamplerFlavour::kTorch;
-  // For RandomSampler(data) without generator=: each epoch draws a seed from `generator`, which stands for
-  // the default generator of torch.manual_seed().
+  // Whether the Python program passed no generator= to RandomSampler. In that case, each epoch draws a seed
+  // from `generator`, the default generator of torch.manual_seed().
   bool seeds_each_epoch = false;
   Loader loader = Loader::kNone;
   TorchRelease release = TorchRelease::kSince2_6;
 };
 
-// RandomSampler of torch.utils.data or torchdata.stateful_dataloader. One generator serves all epochs.
+// Gives the order of RandomSampler of torch.utils.data or torchdata.stateful_dataloader. The same generator
+// draws the orders of all epochs.
 class RandomSampler : public Stateful {
  public:
   // Throws std::invalid_argument if the options describe no sampler.
@@ -136,21 +140,22 @@ class RandomSampler : public Stateful {
 
   [[nodiscard]] const RandomSamplerOptions& options() const { return options_; }
   [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
-  // Starts the next epoch. The generator continues from its state at the end of this epoch, even if only a
-  // part of the epoch was fetched.
+  // Moves the sampler to the beginning of the next epoch. The generator begins the next epoch with its state
+  // from the end of this epoch, even if only a part of the epoch was fetched.
   void begin_next_epoch();
 
   [[nodiscard]] std::uint64_t size() const { return options_.num_samples; }
   [[nodiscard]] std::uint64_t progress() const { return progress_; }
   [[nodiscard]] std::uint64_t remaining() const { return size() - progress_; }
 
-  // The functions for positions work as in DistributedSampler.
+  // fetch(), advance() and rewind() work as in DistributedSampler.
   [[nodiscard]] std::vector<std::uint64_t> fetch(std::uint64_t count);
   void advance(std::uint64_t samples);
   void rewind();
 
-  // generator() is the generator at the start of the current epoch; seek() moves to a place in an epoch that
-  // starts with a given generator. (torchdata's loader with workers draws one unused number before.)
+  // generator() returns the generator's state at the start of the current epoch, after an unused number that
+  // torchdata's loader with workers draws. seek() moves to place `progress` of an epoch that starts with
+  // `generator`.
   [[nodiscard]] const TorchGenerator& generator() const { return generator_; }
   void seek(const TorchGenerator& generator, std::uint64_t progress);
 
@@ -159,7 +164,8 @@ class RandomSampler : public Stateful {
   [[nodiscard]] bool is_position() const override { return true; }
 
  private:
-  // The state of fetch(): the generator inside the epoch, and the newest permutation.
+  // The state of fetch() within an epoch: the generator's state after the last draw, and the newest
+  // permutation.
   struct Reader {
     TorchGenerator generator;
     IndexList permutation;
@@ -181,7 +187,8 @@ class RandomSampler : public Stateful {
   std::optional<Reader> reader_;  // nothing: fetch() continues at progress_
 };
 
-// BatchSampler: the places [first, second) of each batch, for a sampler with `samples` samples left.
+// Divides the remaining `samples` samples of a sampler into batches, like PyTorch's BatchSampler. operator[]
+// returns a batch as the pair of its first place and its end.
 class BatchRanges {
  public:
   BatchRanges(std::uint64_t samples, std::uint64_t batch_size, bool drop_last);

@@ -1,13 +1,14 @@
-// Converts positions that other packages saved into Ratoon's positions: a run that began in Python continues
-// in Ratoon with the same next sample.
+// Converts positions that Python packages saved into Ratoon's positions. A run that began in Python then
+// continues in Ratoon with the same next sample.
 //
 //   # in Python, from the checkpoint: print(json.dumps(checkpoint["sampler"])) -> {"progress": 9, "epoch": 3}
 //   ratoon::DistributedSampler sampler({.samples = 60000, .world_size = 8, .rank = rank, .seed = 0});
 //   sampler.seek(ratoon::position_of_cycling_utils(text, sampler.options()));
 //
-// `saved_with` describes the sampler that saved the position: its world_size matters, its rank does not. The
-// run may continue in a world of another size, because the position is that of the whole world. If a position
-// does not fit, the functions throw a Failure with both values.
+// The argument `saved_with` describes the Python sampler that saved the position; the field `saved_with.rank`
+// is ignored. The run may continue with another number of ranks, because the position is the same for all
+// ranks. If a saved position does not match the sampler's options, the functions throw a Failure that states
+// both values.
 #pragma once
 
 #include <cstdint>
@@ -17,30 +18,31 @@
 
 namespace ratoon {
 
-// Takes state_dict() of InterruptableDistributedSampler, of any rank. Set repeat_epoch_0 for a release of
-// cycling_utils that makes its list only once, in the constructor. (InterruptableSampler does not distribute
-// samples: set the world_size to 1.)
+// Reads the JSON text of state_dict() of cycling_utils' InterruptableDistributedSampler, saved by any rank.
+// Set repeat_epoch_0 for releases of cycling_utils that shuffle only once, in the constructor. For
+// InterruptableSampler, which does not distribute samples, set world_size to 1.
 [[nodiscard]] ListPosition position_of_cycling_utils(std::string_view state,
                                                      const DistributedSamplerOptions& saved_with);
 
-// Takes state_dict() of torchdata's StatefulDistributedSampler, or of a StatefulDataLoader over that sampler
-// or torch's own, with or without workers. The states of both samplers lack the epoch. `batch_size` is needed
-// only if snapshots are not taken at every step.
+// Reads the JSON text of state_dict() of torchdata's StatefulDistributedSampler, or of a StatefulDataLoader
+// with this sampler or torch's DistributedSampler, with or without workers. The state has no epoch, so the
+// caller passes `epoch`. `batch_size` is needed only if the StatefulDataLoader did not take a snapshot at
+// every step.
 [[nodiscard]] ListPosition position_of_torchdata(std::string_view state,
                                                  const DistributedSamplerOptions& saved_with,
                                                  std::uint64_t epoch, std::uint64_t batch_size = 0);
 
-// Takes state_dict() of torchdata's RandomSampler: {"yielded": ..., "generator": ...}, or of a
-// StatefulDataLoader that has such a sampler. Write tensors as lists, json.dumps(state, default=lambda
-// tensor: tensor.tolist()), or as hexadecimal digits.
+// Reads the JSON text of state_dict() of torchdata's RandomSampler, or of a StatefulDataLoader with this
+// sampler. In the JSON text, write tensors as lists, with json.dumps(state, default=lambda tensor:
+// tensor.tolist()), or as hexadecimal digits.
 void seek_to_torchdata(RandomSampler& sampler, std::string_view state, std::uint64_t batch_size = 0);
 
-// Takes state_dict() of DLRover's ElasticDistributedSampler. DLRover pads a resumed epoch from the front of
-// its rest, not of the whole list, so only the last samples of a resumed epoch differ from Ratoon's.
+// Reads the JSON text of state_dict() of DLRover's ElasticDistributedSampler. At the end of a resumed epoch,
+// DLRover and Ratoon repeat different samples to give all ranks equally many.
 [[nodiscard]] ListPosition position_of_dlrover(std::string_view state,
                                                const DistributedSamplerOptions& saved_with);
 
-// Megatron-LM's samplers save one number, consumed_samples.
+// MegatronSampler: options of a sampler of Megatron-LM, which saves a single number, consumed_samples.
 struct MegatronSampler {
   std::uint64_t total_samples = 0;
   std::uint64_t micro_batch_size = 1;
@@ -55,10 +57,11 @@ struct MegatronPosition {
   ListPosition position{};
 };
 
-// The batches have micro_batch_size samples, and a short last batch is dropped. `cyclic`: every rank gets the
-// samples that it gets in Megatron. `single`: all ranks together get the samples of Megatron; Megatron gives
-// each rank consecutive samples, but Ratoon's ranks take them in turn. Sharded cyclic data is not supported,
-// because there each rank permutes its own part.
+// The batches have micro_batch_size samples, and a short last batch is dropped. With `cyclic`, every rank
+// gets the same samples as in Megatron. With `single`, all ranks together get the same samples as in
+// Megatron, but each rank gets other samples: Megatron gives each rank consecutive samples, and Ratoon's
+// ranks take samples in turn. `cyclic` with data sharding is not supported, because then each rank permutes
+// its own part of the data.
 [[nodiscard]] MegatronPosition position_of_megatron(std::uint64_t consumed_samples,
                                                     const MegatronSampler& sampler);
 

@@ -1,11 +1,13 @@
-// TorchGenerator and torch_randperm: the random numbers and permutations that PyTorch makes on the CPU, bit
-// for bit and without LibTorch. With PyTorch's numbers, a run begun in Python continues in the same order.
+// TorchGenerator and torch_randperm: exactly the random numbers and permutations of PyTorch on the CPU,
+// without a dependency on LibTorch. With these numbers, a run that began in Python continues in the same
+// sample order.
 //
 //   ratoon::TorchGenerator generator(17);  // torch.Generator().manual_seed(17)
 //   const ratoon::IndexList order = ratoon::torch_randperm(60000, generator);
 //   load(order[0]);
 //
-// docs/reference/torch_order.md has the rules; tests/unit/agent/data/golden has PyTorch's own results.
+// docs/reference/torch_order.md states the algorithms. tests/unit/agent/data/golden has results of PyTorch
+// for comparison.
 #pragma once
 
 #include <array>
@@ -17,38 +19,42 @@
 
 namespace ratoon {
 
-// PyTorch 2.6 changed randperm for sizes of at least 214,748,364; below, all releases give equal results.
+// PyTorch 2.6 changed torch.randperm for sizes of at least 214,748,364. For smaller sizes, all releases give
+// equal results.
 enum class TorchRelease { kBefore2_6, kSince2_6 };
 
-// Returns "torch-legacy" or "torch-2.6+", the name of the release in saved states.
+// Returns the name of the PyTorch release in saved states: "torch-legacy" or "torch-2.6+".
 [[nodiscard]] std::string_view name_of(TorchRelease release);
 
-// torch.Generator on the CPU: the MT19937 engine, which uses only the low 32 bits of its 64-bit seed.
+// Gives the same numbers as torch.Generator on the CPU: the MT19937 engine, which uses the low 32 bits of its
+// 64-bit seed.
 class TorchGenerator {
  public:
   static constexpr std::uint64_t kSeedOfNewGenerators = 67280421310721;
   static constexpr std::size_t kStateBytes = 5056;
 
-  // Pass a negative seed of Python modulo 2^64: static_cast<std::uint64_t>(-5).
+  // If the Python program had a negative seed, pass it modulo 2^64: static_cast<std::uint64_t>(-5).
   explicit TorchGenerator(std::uint64_t seed = kSeedOfNewGenerators);
 
   [[nodiscard]] std::uint64_t seed() const { return seed_; }
 
-  // random() returns the next number. random64() combines the next two, the high half first.
+  // random() returns the next 32-bit number. random64() combines the next two numbers; the first is the high
+  // half.
   std::uint32_t random();
   std::uint64_t random64();
-  // The 63-bit number that PyTorch draws by torch.empty((), dtype=torch.int64).random_() for a seed.
+  // Returns the next 63-bit number, as torch.empty((), dtype=torch.int64).random_() draws it for a seed.
   std::uint64_t draw_seed();
   void fill(std::span<std::uint32_t> numbers);
   void discard(std::uint64_t numbers);
 
-  // Returns the bytes of PyTorch's get_state(). Cached normal numbers in a state from PyTorch are not kept,
-  // because no sampler draws them.
+  // Returns the state in the format of torch.Generator.get_state(). A cached normally distributed number in a
+  // state from PyTorch is dropped, because samplers do not draw normal numbers.
   [[nodiscard]] std::string state() const;
-  // Throws Failure if the bytes are no state of a torch.Generator.
+  // Creates a generator from the bytes of get_state(). Throws Failure if the bytes are not a state of
+  // torch.Generator.
   [[nodiscard]] static TorchGenerator from_state(std::string_view bytes);
 
-  // Whether both generators will give the same numbers.
+  // Whether both generators have the same state and therefore give the same numbers.
   friend bool operator==(const TorchGenerator& one, const TorchGenerator& other);
 
  private:
@@ -62,17 +68,17 @@ class TorchGenerator {
   bool is_fresh_ = true;         // no number was drawn yet; get_state() has a different form then
 };
 
-// A list of numbers, of 4 bytes each if all are below 2^32, otherwise of 8. Copies share the numbers, which
-// never change.
+// An immutable list of numbers. Each number of the list takes 4 bytes if all numbers are below 2^32,
+// otherwise 8 bytes. Copies of a list share the numbers.
 class IndexList {
  public:
-  // Keeps the numbers alive, and checks those that were read from a file before they are used.
+  // Owns the numbers of a list, and checks numbers from a file before their first use.
   class Owner {
    public:
     virtual ~Owner() = default;
-    // Throws Failure if the number at this place is not the number that was written.
+    // Throws Failure if the number at `place` was damaged in the file.
     virtual void check(std::uint64_t place) const = 0;
-    // The place of a number in a permutation. May be called from any thread. Throws like check().
+    // Returns the place of a number in a permutation. May be called from any thread. Throws like check().
     [[nodiscard]] virtual std::uint64_t place_of(std::uint64_t number) const = 0;
   };
 
@@ -82,7 +88,7 @@ class IndexList {
 
   [[nodiscard]] std::uint64_t size() const { return size_; }
   [[nodiscard]] std::uint64_t bytes() const { return size_ * (wide_ != nullptr ? 8 : 4); }
-  // The result is equal for lists that share their numbers.
+  // Returns a pointer that is equal for copies of one list.
   [[nodiscard]] const void* identity() const { return owner_.get(); }
 
   // `place` is below size().
@@ -91,8 +97,8 @@ class IndexList {
     return wide_ != nullptr ? wide_[place] : narrow_[place];
   }
 
-  // The place that holds this number, which is below size(). The first call makes a table of all places, as
-  // large as the list; lists that share their numbers share the table.
+  // For a permutation, returns the place of `number`, which must be below size(). The first call creates a
+  // table of all places, which is as large as the list. Copies of the list share the table.
   [[nodiscard]] std::uint64_t place_of(std::uint64_t number) const { return owner_->place_of(number); }
 
  private:
@@ -103,21 +109,23 @@ class IndexList {
   bool needs_checks_ = false;
 };
 
-// torch.randperm(size, generator=generator). The generator advances as PyTorch's does.
+// torch.randperm(size, generator=generator). `generator` then has the same state as PyTorch's generator after
+// this call.
 [[nodiscard]] IndexList torch_randperm(std::uint64_t size, TorchGenerator& generator,
                                        TorchRelease release = TorchRelease::kSince2_6);
 
-// Provides lists (permutations) that are too large to be made twice. Thread contract: any thread.
+// Creates permutations and caches them, because a large permutation takes long to create. Thread contract:
+// any thread.
 class IndexLists {
  public:
   virtual ~IndexLists() = default;
-  // Returns torch.randperm(size) of a generator with this seed.
+  // Returns the result of torch.randperm(size) with a generator that is seeded with `seed`.
   [[nodiscard]] virtual IndexList randperm(std::uint64_t size, std::uint64_t seed, TorchRelease release) = 0;
 };
 
-// Provides lists and keeps one copy of each list in this process while it is in use. If `folder` is given,
-// which must exist, each list is also stored in a file. The processes of a machine share the file, and a
-// restarted process maps it at once.
+// Returns an object that creates lists and shares one copy of each list in this process while the list is in
+// use. If `folder` is given, each list is also stored in a file in this folder, which must exist. All
+// processes of a machine share the file, and a restarted process maps it instead of computing the list again.
 [[nodiscard]] std::shared_ptr<IndexLists> kept_lists(const std::string& folder = {});
 
 }  // namespace ratoon

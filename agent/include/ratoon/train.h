@@ -1,4 +1,5 @@
-// train(): the one call that gives a training function exact resume and restart in the same process.
+// train(): calls a training function, and calls it again in the same process after an interruption. Each call
+// resumes exactly.
 //
 //   int main(int argc, char** argv) {
 //     return ratoon::train(ratoon::Options::from_environment(argc, argv), [](ratoon::Session& session) {
@@ -18,9 +19,11 @@
 
 namespace ratoon {
 
-// Calls `function` once per attempt until the run reaches its end, and returns the process's exit code. If
-// the function returns earlier, the run is not complete: see Session::steps(). Nothing is started or printed
-// before train(). train() prints any exception other than Interrupted and Failure; the exit code is then 1.
+// Calls `function` until the run reaches its end, again each time the set of processes changes. Returns the
+// process's exit code. If `function` returns before the end of the run, the run is not complete
+// (Session::steps() describes the result). Before the call of train(), Ratoon starts and prints nothing. If
+// `function` throws an exception other than Interrupted and Failure, train() prints the exception and returns
+// 1.
 [[nodiscard]] int train(Result<Options> options, const std::function<void(Session&)>& function);
 
 }  // namespace ratoon

@@ -19,17 +19,19 @@ namespace ratoon {
 
 class Until {
  public:
-  // With 0 epochs, steps or batches the run is over before it begins.
+  // With a count of 0, the run ends before its first step.
   [[nodiscard]] static Until steps(std::uint64_t count) { return of(CountedIn::kSteps, count); }
   [[nodiscard]] static Until batches(std::uint64_t count) { return of(CountedIn::kBatches, count); }
   [[nodiscard]] static Until epochs(std::uint64_t count) { return of(CountedIn::kEpochs, count); }
   [[nodiscard]] static Until samples(std::uint64_t count) { return of(CountedIn::kSamples, count); }
-  // Time in the training loop, summed over all attempts; with 0 or less the run is over before it begins.
+  // The run ends after this time in the training loop, summed over all attempts. With a time of 0 or less,
+  // the run ends before its first step.
   [[nodiscard]] static Until duration(std::chrono::nanoseconds time);
   [[nodiscard]] static Result<Until> parse(std::string_view text);
 
   [[nodiscard]] bool is_reached(const RunPosition& position) const;
-  // The total at the run's end, in the unit of count_of(position, unit()); the progress bar shows it.
+  // Returns the value of count_of(position, unit()) at the run's end, which the progress bar shows as the
+  // total.
   [[nodiscard]] std::uint64_t total(const RunPosition& position) const;
   [[nodiscard]] CountedIn unit() const { return amount_.unit; }
   [[nodiscard]] std::string text() const { return text_of(amount_); }

@@ -1,4 +1,4 @@
-// The version of the library, for programs that print or compare it.
+// The version of the Ratoon library, for programs that print or compare the version.
 //
 //   std::printf("trained with Ratoon %s\n", ratoon::version());
 #pragma once

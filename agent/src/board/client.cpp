@@ -22,22 +22,23 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// The limits of one attempt to connect. The kernel repeats an unanswered SYN only after 1, 3 and 7 s. Once
-// the network path exists or a full accept queue has room, a new attempt connects sooner than a repeated
-// SYN.
+// The minimum and maximum time limit of one attempt to connect. The kernel repeats an unanswered SYN only
+// after 1, 3 and 7 s. A new attempt to connect succeeds sooner than a repeated SYN when the network becomes
+// ready or the accept queue has room.
 constexpr milliseconds kTryMin(500);
 constexpr milliseconds kTryMax = std::chrono::seconds(5);
 constexpr milliseconds kLook(20);  // the interval of checks whether the attempt was abandoned
 constexpr int kLooksMax = 16;      // between two attempts to connect
 constexpr auto kReportInterval = std::chrono::minutes(1);
 
-// Whether another attempt to connect would end with the same error.
+// Returns whether another attempt to connect would end with the same error.
 bool is_final(ErrorKind kind) {
   return kind == ErrorKind::kCancelled || kind == ErrorKind::kConflict || kind == ErrorKind::kInvalid ||
          kind == ErrorKind::kCorrupted;
 }
 
-// If no socket listens at the port, the kernel may choose it as this socket's own port.
+// If no socket listens at the port, the kernel may choose this port as the client's own port, and so connect
+// the socket to itself.
 bool is_connected_to_itself(int fd) {
   SocketAddress here;
   SocketAddress there;
@@ -50,19 +51,20 @@ bool is_connected_to_itself(int fd) {
 
 std::string Client::place() const {
   return plan_.host + " port " + std::to_string(plan_.port) + ", where rank 0 of attempt " +
-         std::to_string(plan_.attempt) + " keeps the board";
+         std::to_string(plan_.attempt) + " serves its key-value store";
 }
 
 Result<std::vector<std::string>> Client::ask(Op op, std::vector<std::string> words, Deadline deadline) {
   const Frame request = make_frame(op, plan_.attempt, std::move(words));
   if (request.words.size() > kWordsMax || size_of(request) > kFrameMax) {
-    return Error(ErrorKind::kInvalid, "a request to the board has " + std::to_string(size_of(request)) +
-                                          " bytes; at most " + std::to_string(kFrameMax) + " are taken");
+    return Error(ErrorKind::kInvalid, "a request to the key-value store of rank 0 has " +
+                                          std::to_string(size_of(request)) + " bytes; at most " +
+                                          std::to_string(kFrameMax) + " are allowed");
   }
   asked_ = steady_clock::now();
   tell_at_ = asked_ + plan_.tell_after;
   if (!fd_.is_open()) {
-    connect_error_ = "there was no answer until now";
+    connect_error_ = "no answer has arrived yet";
     if (auto connected = connect(deadline); !connected) return connected.error();
   }
   auto reply = ask_frame(request, deadline);
@@ -87,8 +89,8 @@ Result<Frame> Client::ask_frame(const Frame& request, Deadline deadline) {
   return reply;
 }
 
-// Rank 0 listened before its address was published, but the network path may not exist yet. If many ranks
-// connect at once, rank 0 may close the connection of a rank that waits for the attempt to begin.
+// Connects to rank 0, and tries again after an error: the network between the machines may not be ready yet,
+// or rank 0 may have closed the connection because many ranks connect at once.
 Result<void> Client::connect(Deadline deadline) {
   const auto address = read_ip(plan_.host, plan_.port);
   if (!address) {
@@ -108,7 +110,8 @@ Result<void> Client::connect(Deadline deadline) {
     }
     connect_error_ = proven.error().message();
     if (is_final(proven.error().kind()) || steady_clock::now() >= deadline) return proven;
-    // No event signals when the next attempt may succeed, so the client pauses.
+    // The client pauses between attempts to connect, because no event tells when the next attempt may
+    // succeed.
     for (int i = 0; i < looks; ++i)
       if (auto paused = wait_for(-1, 0, deadline); !paused && is_final(paused.error().kind())) return paused;
   }
@@ -196,7 +199,7 @@ void Client::tell_of_wait() {
       "rank " + std::to_string(plan_.rank) + " has waited for " + std::to_string(waited) + " s ";
   const std::string sentence =
       connect_error_.empty()
-          ? rank + "for ranks that have not connected to " + place() + "; it goes on waiting"
+          ? rank + "for ranks that have not connected to " + place() + "; the wait continues"
           : rank + "for " + place() + ", and tries again: " + connect_error_ +
                 "; if that address is wrong, set " + names::env::kPodIp + " for each process";
   if (plan_.tell) return plan_.tell(sentence);

@@ -1,6 +1,7 @@
-// Client: a rank's connection to the board (rank 0's store) of its attempt. Both sides prove to each other,
-// before the first request, that they have the attempt's secret. Every call ends when its deadline has
-// passed, or soon after the attempt was abandoned. Only one thread at a time may use a Client.
+// Client: a rank's connection to the board, the key-value store that rank 0 serves to all ranks of an
+// attempt. Before the first request, the client and the server prove to each other that they have the
+// attempt's secret. Every call returns when its deadline has passed, or soon after the attempt was abandoned.
+// Only one thread at a time may use a Client.
 #pragma once
 
 #include <atomic>
@@ -30,12 +31,13 @@ class Client {
     std::uint32_t rank = 0;
     std::string secret;  // of the attempt
     std::shared_ptr<const std::atomic<bool>> is_given_up;
-    // Receives a message when an ask() has waited for `tell_after`, and then every minute. The message says
-    // for which ranks this rank waits. If `tell` is empty, the message is logged.
+    // A function that receives a message when a call of ask() has waited for the time `tell_after`, and again
+    // every minute. The message names the ranks that are not connected yet. If the function `tell` is empty,
+    // the client logs the message.
     std::function<void(const std::string& sentence)> tell{};
     std::chrono::milliseconds tell_after = std::chrono::seconds(10);
-    // Called every 20 ms by a thread that waits in ask(). If the function throws, the client is not used any
-    // more.
+    // A function that ask() calls every 20 ms while it waits for an answer. If `look` throws, the client is
+    // no longer used.
     std::function<void()> look{};
   };
 
@@ -44,22 +46,23 @@ class Client {
 
   [[nodiscard]] const Plan& plan() const { return plan_; }
 
-  // Returns the words of the answer. Errors: kCancelled: the attempt was abandoned; kTimeout: the deadline
-  // passed; kConflict: a newer attempt has begun; kInvalid: the board refused; kUnavailable: rank 0 closed
-  // the connection; kCorrupted: the peer is no board, or does not have the secret. After a timeout it is
-  // unknown whether the board carried out the op.
+  // Sends a request to the board and returns the words (values) of the answer. Errors: kCancelled if the
+  // attempt was abandoned; kTimeout if the deadline passed; kConflict if a newer attempt has begun; kInvalid
+  // if the board refuses the request; kUnavailable if rank 0 closed the connection; kCorrupted if another
+  // program answers. After a timeout, the board may or may not have executed the request.
   [[nodiscard]] Result<std::vector<std::string>> ask(Op op, std::vector<std::string> words,
                                                      Deadline deadline);
 
  private:
   [[nodiscard]] Result<void> connect(Deadline deadline);
-  // Makes the handshake on a new connection.
+  // Runs the handshake on a new connection, in which client and server prove that they have the attempt's
+  // secret.
   [[nodiscard]] Result<void> prove(Deadline deadline);
   [[nodiscard]] Result<UniqueFd> try_to_connect(const SocketAddress& address, Deadline deadline);
-  // Returns the board's answer, or its error.
+  // Sends one request and returns the board's answer, or an error if the board refuses the request.
   [[nodiscard]] Result<Frame> ask_frame(const Frame& request, Deadline deadline);
   [[nodiscard]] Result<Frame> exchange(const Frame& request, Deadline deadline);
-  // Waits until `fd` is ready for one of `events`. If `fd` is -1, pauses once.
+  // Waits until `fd` is ready for one of `events`. If `fd` is -1, pauses for 20 ms.
   [[nodiscard]] Result<void> wait_for(int fd, short events, Deadline deadline);
   void tell_of_wait();
   [[nodiscard]] std::string place() const;

@@ -19,11 +19,12 @@ namespace {
 constexpr std::size_t kConnectionsMin = 16384;
 constexpr std::size_t kConnectionsOfRank = 4;  // a rank has one or two, and as many of the attempt before
 constexpr std::size_t kHeldMax = std::size_t{256} << 20;
-// The pause after accept() found no free descriptor or memory: an immediate retry would fail again.
+// The pause before the next accept() if no descriptor or memory was free, because an immediate retry would
+// fail again.
 constexpr Duration kAcceptPause = std::chrono::milliseconds(100);
 
-// Answers are small and must be sent at once. A peer whose machine died sends nothing: keepalive probes
-// detect it, so its descriptor is freed.
+// Sets TCP_NODELAY, because answers are small and must be sent at once. Keepalive probes detect a client
+// whose machine died, so that its descriptor is closed.
 void prepare(int fd) {
   const auto set = [fd](int level, int name, int value) {
     static_cast<void>(::setsockopt(fd, level, name, &value, sizeof value));
@@ -35,7 +36,7 @@ void prepare(int fd) {
   set(IPPROTO_TCP, TCP_KEEPCNT, 3);
 }
 
-// The nonce is empty if the system gives no random numbers: then every handshake fails.
+// Returns an empty nonce if the system gives no random numbers. Every handshake with an empty nonce fails.
 std::string draw_nonce() {
   return draw_secret(kNonceBytes).value_or(std::string());
 }
@@ -80,12 +81,13 @@ void Connections::accept_all() {
   stop_accepting();
 }
 
-// Reports the first refusal: without a report, rank 0 and the ranks that cannot connect would wait silently.
+// Reports the first refused connection. Without a report, the user would not know why rank 0 and the refused
+// ranks wait.
 void Connections::report_refused(const std::string& why) {
   if (!tell_ || std::exchange(is_refusal_reported_, true)) return;
   tell_(
-      "the board where the ranks meet refuses further connections, and the refused ranks wait; open "
-      "connections: " +
+      "rank 0's key-value store, through which the ranks exchange values, refuses further connections, and "
+      "the refused ranks wait; open connections: " +
       std::to_string(connections_.size()) + "; reason: " + why);
 }
 
@@ -100,8 +102,7 @@ void Connections::add(UniqueFd fd, const std::string& from) {
   prepare(fd.get());
   epoll_event event{.events = EPOLLIN, .data = {.u64 = id}};
   if (connections_.size() >= connections_for(opening_.world_size)) {
-    report_refused("a world of " + std::to_string(opening_.world_size) +
-                   " ranks needs no further connections");
+    report_refused("a run of " + std::to_string(opening_.world_size) + " ranks needs no further connections");
   } else if (::epoll_ctl(events_, EPOLL_CTL_ADD, fd.get(), &event) == 0) {
     connections_[id].fd = std::move(fd);
     return;
@@ -135,8 +136,8 @@ void Connections::read_from(std::uint64_t id, Connection& connection) {
   const auto size = ::recv(connection.fd.get(), chunk_.data(), limit, 0);
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (size <= 0 || !unauthenticated_.note_read(id)) return disconnect_client(id);
-  // A client that does not wait for its answer is disconnected: it would make the server store many
-  // requests.
+  // Disconnect a client that sends a request before the answer to its last request, because the server would
+  // have to store many requests.
   if (entries_.is_waiting(id) || !connection.out.empty()) return disconnect_client(id);
   connection.in.append(chunk_.data(), static_cast<std::size_t>(size));
   if (!count(connection)) return disconnect_client(id);
@@ -152,7 +153,8 @@ void Connections::read_from(std::uint64_t id, Connection& connection) {
 void Connections::hear(std::uint64_t id, Connection& connection, Frame frame) {
   if (unauthenticated_.contains(id))
     return carry_out(id, connection.handshake.hear(frame, opening_, draw_nonce()));
-  // A proof of the secret is valid for its own attempt only.
+  // Close the connection if the request is for another attempt than the attempt whose secret the client has
+  // proved.
   const Hello& hello = connection.handshake.hello();
   if (frame.attempt != hello.attempt) return disconnect_client(id);
   send(entries_.take(id, hello.rank, std::move(frame)));
@@ -206,7 +208,8 @@ bool Connections::flush(std::uint64_t id, Connection& connection) {
   return count(connection);
 }
 
-// Returns false if all connections together hold too many bytes; the caller then closes this connection.
+// Counts the stored bytes of all connections. Returns false above the limit, and the caller then closes this
+// connection.
 bool Connections::count(Connection& connection) {
   held_ -= connection.held;
   connection.held = connection.in.size() + connection.out.size();
@@ -224,7 +227,8 @@ void Connections::disconnect_client(std::uint64_t id) {
   }
   unauthenticated_.remove(id);
   held_ -= found->second.held;
-  // Shut the socket down: close() does not end the connection if a forked process has the socket, too.
+  // Call shutdown() first, because close() does not end the connection if a forked process also has the
+  // socket.
   const int fd = found->second.fd.get();
   static_cast<void>(::epoll_ctl(events_, EPOLL_CTL_DEL, fd, nullptr));
   static_cast<void>(::shutdown(fd, SHUT_RDWR));

@@ -1,5 +1,6 @@
-// The connections of a board's server, used only by the server's thread. Until a connection has proved that
-// it belongs to the attempt, the server reads few bytes from it and uses little memory for it.
+// Connections: the connections of ranks to the board's server, which stores values for the ranks. Only the
+// server's thread uses a Connections object. Until a client has proved that it has the attempt's secret, the
+// server reads few bytes from it and uses little memory for it.
 #pragma once
 
 #include <array>
@@ -20,21 +21,21 @@
 
 namespace ratoon::board {
 
-// The maximum number of connections for a world; each rank has a few.
+// Returns the maximum number of connections for this number of ranks. Each rank may have several connections.
 [[nodiscard]] std::size_t connections_for(std::uint32_t world_size);
-// The number of open files that rank 0 needs for the connections of a world and its `own_files`.
+// Returns the number of open files that rank 0 needs for the connections of all ranks and its `own_files`.
 [[nodiscard]] std::size_t open_files_for(std::uint32_t world_size, std::size_t own_files);
 
 class Connections {
  public:
   using Tell = std::function<void(const std::string& sentence)>;
-  // The epoll ids of the server's own descriptors; larger ids are connections.
+  // The epoll ids of the server's own two descriptors. Larger ids belong to connections.
   static constexpr std::uint64_t kListening = 0;
   static constexpr std::uint64_t kWakeup = 1;
   static constexpr std::size_t kConnectionsOfRankMax = 64;
 
-  // The caller keeps both descriptors and the clock alive. `tell` receives one message when connections are
-  // refused for the first time.
+  // The caller must keep both descriptors and the clock alive. The function `tell` receives one message when
+  // a connection is refused for the first time.
   Connections(int events_fd, int listening_fd, const Clock& clock,
               const UnauthenticatedClientLimits& limits = {}, Tell tell = {})
       : events_(events_fd),
@@ -45,9 +46,10 @@ class Connections {
 
   void begin(const Opening& opening);
   void accept_all();
-  // Reads from and writes to connection `id` without blocking.
+  // Continues to read from and write to connection `id`, without blocking.
   void go_on(std::uint64_t id);
-  // Does the work that is due by time, and returns when keep_time() must be called next.
+  // Closes connections whose handshake takes too long, and resumes accepting after a pause. Returns when to
+  // call keep_time() again.
   std::optional<Timestamp> keep_time();
 
   [[nodiscard]] std::size_t size() const { return connections_.size(); }
@@ -71,7 +73,7 @@ class Connections {
   // Returns false if the rank has too many connections.
   [[nodiscard]] bool prove(std::uint64_t id, const Connection& connection);
   void send(KeyValueStore::Answers answers);
-  // Returns false if the connection must be closed.
+  // Sends the stored output. Returns false if the connection must be closed.
   [[nodiscard]] bool flush(std::uint64_t id, Connection& connection);
   [[nodiscard]] bool count(Connection& connection);
   void disconnect_client(std::uint64_t id);

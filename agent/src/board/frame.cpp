@@ -14,7 +14,7 @@ void put(std::string& to, T number) {
   for (std::size_t i = 0; i < sizeof(T); ++i) to.push_back(static_cast<char>(number >> 8 * i & 0xff));
 }
 
-// `bytes` must hold the number.
+// `bytes` must have at least the size of the number.
 template <std::unsigned_integral T>
 T take(std::string_view& bytes) {
   T number = 0;
@@ -26,7 +26,8 @@ T take(std::string_view& bytes) {
 }
 
 Error broken(const std::string& how) {
-  return {ErrorKind::kCorrupted, "a frame of the board where the ranks meet is not valid: " + how};
+  return {ErrorKind::kCorrupted,
+          "a message (frame) between a rank and rank 0's key-value store is not valid: " + how};
 }
 
 }  // namespace
@@ -57,7 +58,8 @@ std::string encode(const Frame& frame) {
 }
 
 Result<std::optional<Decoded>> decode(std::string_view bytes, std::size_t frame_max) {
-  // The magic is checked before the rest arrives: an unknown client may never send a complete head.
+  // The first four bytes are checked before the rest of the frame arrives, because a client of another
+  // protocol may never send a complete head.
   if (!kMagic.starts_with(bytes.substr(0, kMagic.size()))) {
     return broken("frames must begin with '" + std::string(kMagic) + "', found other bytes: no rank sent it");
   }

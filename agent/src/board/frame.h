@@ -1,5 +1,5 @@
-// The protocol between ranks and the board: one frame is a request, one frame is its answer. All numbers are
-// little-endian.
+// The protocol between ranks and the board, a key-value store at rank 0. A request is one frame, and its
+// answer is one frame. All numbers in frames are little-endian.
 //
 //   4 bytes "RTB1" | u32 size of the rest | u8 kind | u64 attempt | for each word: u32 size, its bytes
 #pragma once
@@ -18,11 +18,12 @@
 namespace ratoon::board {
 
 inline constexpr std::size_t kFrameMax = std::size_t{16} << 20;  // with its head
-// An empty word takes more memory than its bytes in the frame, so the number of words has a limit.
+// The maximum number of words in a frame, because a frame of many empty words would need much more memory
+// than its bytes.
 inline constexpr std::size_t kWordsMax = std::size_t{1} << 16;
 
-// The requests of a rank and their words (arguments). No number is used for both an op and a status, so a
-// socket that is connected to itself is detected.
+// The requests of a rank, each with the list of its arguments (words). The numbers of Op and Status are
+// distinct, so that a socket that is connected to itself is detected.
 enum class Op : std::uint8_t {
   kSet = 1,     // key, value
   kGet = 2,     // keys; answered with their values once all are there
@@ -33,7 +34,7 @@ enum class Op : std::uint8_t {
   kErase = 7,   // key; answered with "1" if it was there, else "0"
   kCount = 8,   // answered with the number of keys
   kMark = 9,    // value; the key is mark_key() of the rank that asks
-  // A client sends the next two ops before all other ops (handshake.h).
+  // A client sends kHello and kProve before all other requests (handshake.h).
   kHello = 16,  // rank, nonce; answered with kChallenge
   kProve = 17,  // proof; answered with nothing
 };
@@ -45,7 +46,8 @@ enum class Status : std::uint8_t {
   kChallenge = 131,  // nonce, proof
 };
 
-// The prefix of the keys of ranks' marks, which only the op kMark sets.
+// The prefix of keys for ranks' marks. A mark is a value that only its own rank can set, with the request
+// kMark.
 inline constexpr std::string_view kMarkPrefix = "mark ";
 [[nodiscard]] std::string mark_key(std::uint32_t rank);
 
@@ -64,7 +66,7 @@ struct Frame {
   return {static_cast<std::uint8_t>(status), attempt, std::move(words)};
 }
 
-// size_of() is the size of encode()'s result.
+// size_of() returns the size in bytes of the result of encode().
 [[nodiscard]] std::size_t size_of(const Frame& frame);
 [[nodiscard]] std::string encode(const Frame& frame);
 
@@ -73,12 +75,12 @@ struct Decoded {
   std::size_t size = 0;  // of its bytes
 };
 
-// Decodes the first frame of `bytes`. Returns nothing while more bytes may complete a frame of at most
-// `frame_max` bytes.
+// Decodes the first frame of `bytes`. Returns nothing if the frame is not complete yet, but may still become
+// a valid frame of at most `frame_max` bytes.
 [[nodiscard]] Result<std::optional<Decoded>> decode(std::string_view bytes,
                                                     std::size_t frame_max = kFrameMax);
 
-// Reads a whole number in decimal; other text is refused.
+// Reads a whole number in decimal. Returns nothing for any other text.
 template <class Number>
 [[nodiscard]] std::optional<Number> read_number(std::string_view text) {
   Number number = 0;

@@ -28,7 +28,8 @@ std::optional<Hello> read_hello(const Frame& frame) {
   return Hello{.attempt = frame.attempt, .rank = *rank, .nonce = frame.words[1]};
 }
 
-// The proof is computed over a frame, because the words in a frame are delimited.
+// The proof is computed over a frame, so that the boundaries between its words are a part of the hashed
+// bytes.
 std::string proof_of(Side side, const std::string& secret, const Hello& hello,
                      const std::string& board_nonce) {
   const Frame proven{.kind = static_cast<std::uint8_t>(side),
@@ -59,9 +60,9 @@ Handshake::Step Handshake::begin(const Opening& now, const std::string& nonce) {
 Handshake::Step Handshake::challenge(const Opening& now, const std::string& nonce) {
   if (now.secret.size() < kSecretMin || nonce.empty()) return {.hangs_up = true};
   if (hello_.rank >= now.world_size) {
-    return refuse_hello(hello_, "the world has " + std::to_string(now.world_size) +
-                                    " ranks, and a client says that it is rank " +
-                                    std::to_string(hello_.rank) + ": ranks begin at 0");
+    return refuse_hello(hello_, "the run has " + std::to_string(now.world_size) +
+                                    " ranks, but a client claims to be rank " + std::to_string(hello_.rank) +
+                                    ": ranks are numbered from 0");
   }
   stage_ = Stage::kChallenged;
   nonce_ = nonce;

@@ -6,8 +6,8 @@
 //   rank:  kProve      its proof
 //   board: kDone
 //
-// A proof is the HMAC, with the secret, of the side, the attempt, the rank and both nonces. A proof from
-// another connection is therefore not valid, and one side's proof is not valid for the other side. No I/O.
+// A proof is an HMAC of the side (rank or board), the attempt, the rank and both nonces, with the secret as
+// its key. A proof is therefore valid only on its own connection and only for its own side. No I/O.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ inline constexpr std::size_t kNonceBytes = 16;       // random bytes; twice as m
 inline constexpr std::size_t kSecretMin = 32;        // shorter secrets are refused
 inline constexpr std::size_t kHandshakeFrame = 512;  // the maximum size of a frame, with its head
 
-// The attempt that the board serves.
+// The attempt to whose ranks the board's server answers.
 struct Opening {
   std::uint64_t attempt = 0;  // 0: no attempt has begun
   std::uint32_t world_size = 0;
@@ -43,7 +43,7 @@ enum class Side : std::uint8_t { kRank, kBoard };
 [[nodiscard]] std::string proof_of(Side side, const std::string& secret, const Hello& hello,
                                    const std::string& board_nonce);
 
-// The board's side of the handshake on one connection.
+// The server's side of the handshake on one connection.
 class Handshake {
  public:
   enum class Stage : std::uint8_t {
@@ -57,9 +57,9 @@ class Handshake {
     bool hangs_up = false;  // after the answer
   };
 
-  // `nonce` must be new in each call.
+  // Handles a frame of the client. `nonce` must be a new random value in each call.
   [[nodiscard]] Step hear(const Frame& frame, const Opening& now, const std::string& nonce);
-  // Call begin() when another attempt has begun.
+  // The server calls begin() when a new attempt has begun.
   [[nodiscard]] Step begin(const Opening& now, const std::string& nonce);
 
   [[nodiscard]] Stage stage() const { return stage_; }

@@ -1,5 +1,5 @@
-// Converts a numeric address to a socket's address. Names are never resolved, neither to addresses nor from
-// them: if a node is lost, the cluster's resolver may not answer for seconds.
+// Converts a numeric IP address to the address of a socket. Host names are never resolved, because the
+// cluster's DNS server may not answer for seconds after a node is lost.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ struct SocketAddress {
   [[nodiscard]] sockaddr* get() { return reinterpret_cast<sockaddr*>(&bytes); }
   [[nodiscard]] const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&bytes); }
   [[nodiscard]] std::uint16_t port() const;
-  // The bytes that identify a peer's network: the whole IPv4 address, also if it is mapped into IPv6, or the
-  // /64 prefix of an IPv6 address, because a machine may use any address under its prefix.
+  // Returns the bytes that identify the machine: the IPv4 address, also if it is mapped into IPv6, or the /64
+  // prefix of an IPv6 address. A machine may use any IPv6 address with its /64 prefix.
   [[nodiscard]] std::string network() const;
 };
 
-// Reads an IPv4 or IPv6 address, the latter without brackets; returns nothing for other text.
+// Reads an IPv4 address, or an IPv6 address without brackets. Returns nothing for any other text.
 [[nodiscard]] std::optional<SocketAddress> read_ip(const std::string& text, std::uint16_t port);
 
 }  // namespace ratoon::board

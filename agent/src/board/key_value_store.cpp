@@ -69,13 +69,14 @@ KeyValueStore::Answers KeyValueStore::take(Reader from, std::uint32_t rank, Fram
     return {{from, make_frame(Status::kOver, request.attempt, {std::to_string(attempt_)})}};
   if (request.attempt > attempt_) {
     return {refuse(from, request,
-                   "the board serves attempt " + std::to_string(attempt_) +
+                   "the key-value store of rank 0 serves attempt " + std::to_string(attempt_) +
                        ", but the request is for attempt " + std::to_string(request.attempt))};
   }
   if (!has_right_words(request)) {
     return {refuse(from, request,
-                   "op " + std::to_string(request.kind) + " with " + std::to_string(request.words.size()) +
-                       " words is not valid: run the same version of Ratoon on all ranks")};
+                   "request " + std::to_string(request.kind) + " with " +
+                       std::to_string(request.words.size()) +
+                       " arguments is not valid: run the same version of Ratoon on all ranks")};
   }
   switch (static_cast<Op>(request.kind)) {
     case Op::kGet:
@@ -112,7 +113,7 @@ KeyValueStore::Answers KeyValueStore::change(const Asked& asked) {
 }
 
 std::optional<std::string> KeyValueStore::find_obstacle(const Asked& asked, const std::string& key) const {
-  if (key.starts_with(kMarkPrefix)) return "'" + key + "' is a rank's mark, which only the op kMark sets";
+  if (key.starts_with(kMarkPrefix)) return "'" + key + "' is a rank's mark: only the request kMark sets it";
   const auto found = entries_.find(key);
   if (found == entries_.end() || found->second.rank == asked.rank) return std::nullopt;
   if (found->second.is_counted && static_cast<Op>(asked.request.kind) == Op::kAdd) return std::nullopt;
@@ -144,10 +145,10 @@ void KeyValueStore::forget(Reader reader) {
   waiting_.erase(found);
 }
 
-// Returns the answer, or registers the reader for the next missing key.
+// Returns the answer if all keys of the request exist. If a key is missing, the reader waits for this key.
 std::optional<KeyValueStore::Answer> KeyValueStore::look(Reader reader, Waiting& waiting) {
   const Frame& request = waiting.request;
-  // When all keys seem to exist, check again from the first key: a key may have been erased.
+  // Check again from the first key, because a key that existed before may have been erased.
   for (const std::size_t start : {waiting.next, std::size_t{0}}) {
     for (waiting.next = start; waiting.next < request.words.size(); ++waiting.next) {
       if (entries_.contains(request.words[waiting.next])) continue;

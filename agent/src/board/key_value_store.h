@@ -1,6 +1,6 @@
-// KeyValueStore: the values on the board of the current attempt, the rank that set each of them, and the
-// readers that wait for keys. The store uses no sockets: it takes requests of numbered readers and returns
-// answers to them.
+// KeyValueStore: the values that the ranks of the current attempt have stored at rank 0, the rank that set
+// each value, and the readers that wait for keys. The store uses no sockets: it handles requests of readers,
+// which have numbers, and returns the answers.
 #pragma once
 
 #include <cstddef>
@@ -32,15 +32,16 @@ class KeyValueStore {
 
   explicit KeyValueStore(const KeyValueLimits& limits = {}) : limits_(limits) {}
 
-  // Removes the values of the previous attempt, and answers the readers that wait for them.
+  // Removes the values of the previous attempt, and returns refusals to the readers that wait for such
+  // values.
   [[nodiscard]] Answers begin(std::uint64_t attempt);
-  // Handles a request. `from` is a reader of `rank` that is not waiting. Returns the answer to `from`, unless
-  // `from` has to wait, and the answers to readers that waited for this change.
+  // Handles a request. `from` is a reader of `rank` that does not wait for another answer. Returns the answer
+  // to `from`, if there is one already, and the answers to readers that waited for this change.
   [[nodiscard]] Answers take(Reader from, std::uint32_t rank, Frame request);
   void forget(Reader reader);
 
   [[nodiscard]] bool is_waiting(Reader reader) const { return waiting_.contains(reader); }
-  // The approximate memory of all values.
+  // Returns the approximate memory in bytes of all values.
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
  private:
@@ -67,14 +68,15 @@ class KeyValueStore {
   [[nodiscard]] std::optional<Answer> look(Reader reader, Waiting& waiting);
   [[nodiscard]] Answers change(const Asked& asked);
   [[nodiscard]] Answers wait(Reader from, std::uint32_t rank, Frame request);
-  // Returns the reason why the rank may not change this key; nothing if it may.
+  // Returns the reason why the rank is not allowed to change this key; nothing if the rank is allowed to.
   [[nodiscard]] std::optional<std::string> find_obstacle(const Asked& asked, const std::string& key) const;
   [[nodiscard]] Answers put(const Asked& asked, const std::string& key, std::string value,
                             std::vector<std::string> words);
   [[nodiscard]] Answers add(const Asked& asked);
   [[nodiscard]] Answers erase(const Asked& asked);
   [[nodiscard]] std::string value_of(const std::string& key) const;
-  // Updates the memory that the rank uses. Returns false, and changes nothing, if a limit would be exceeded.
+  // Updates the count of the memory that the rank's values use. Returns false, and changes nothing, if the
+  // rank or the store would exceed its limit.
   [[nodiscard]] bool charge(std::uint32_t rank, const Used& freed, const Used& needed);
 
   KeyValueLimits limits_;

@@ -1,4 +1,4 @@
-// The board (the store of the ranks) that this process serves while it is rank 0.
+// The board, a key-value store for all ranks, which this process serves while it is rank 0.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,10 @@
 
 namespace ratoon::board {
 
-// Serves the board of the attempt at this port, if this process does not serve it already. The listening
-// socket belongs to the process, and so does its server: two servers would share the incoming connections. A
-// server keeps running when rank 0 moves to another process; no rank connects to the server after the move.
+// Serves the board of the attempt on the listening socket, if this process does not serve this board already.
+// A process has one listening socket and one server for it, because two servers would share the incoming
+// connections. The server keeps running after another process has become rank 0, but no rank connects to it
+// then.
 [[nodiscard]] Result<void> serve_board(std::uint16_t port, int listening_fd, const Opening& opening,
                                        const Server::Tell& tell);
 

@@ -19,7 +19,7 @@
 namespace ratoon::board {
 namespace {
 
-// Returns the timeout for epoll: rounded up, so that epoll does not return before `then`.
+// Returns the timeout for epoll, rounded up, so that epoll does not return before the time `then`.
 int millis_until(const std::optional<Timestamp>& then, Timestamp now) {
   if (!then) return -1;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(*then - now);
@@ -29,12 +29,12 @@ int millis_until(const std::optional<Timestamp>& then, Timestamp now) {
 Result<void> watch(int events, int fd, std::uint64_t id) {
   epoll_event event{.events = EPOLLIN, .data = {.u64 = id}};
   if (::epoll_ctl(events, EPOLL_CTL_ADD, fd, &event) == 0) return {};
-  return system_error(errno, "watching a socket of the board where the ranks meet");
+  return system_error(errno, "watching a socket of rank 0's key-value store");
 }
 
 constexpr std::size_t kOwnFiles = 1024;  // of the program, in addition to the connections of ranks
 
-// Many systems give a process 1,024 open files, and more if it asks.
+// Many systems allow a process 1,024 open files by default, and more after a call of setrlimit().
 void allow_open_files(std::size_t files) {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= files) return;
@@ -47,11 +47,10 @@ void allow_open_files(std::size_t files) {
 Result<std::unique_ptr<Server>> Server::start(int listening_fd, Tell tell) {
   UniqueFd listening(::fcntl(listening_fd, F_DUPFD_CLOEXEC, 0));
   if (!listening.is_open() || ::fcntl(listening.get(), F_SETFL, O_NONBLOCK) != 0)
-    return system_error(errno, "taking the listening socket where the ranks meet");
+    return system_error(errno, "preparing the listening socket of rank 0's key-value store");
   UniqueFd wakeup(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   UniqueFd events(::epoll_create1(EPOLL_CLOEXEC));
-  if (!wakeup.is_open() || !events.is_open())
-    return system_error(errno, "making the board where the ranks meet");
+  if (!wakeup.is_open() || !events.is_open()) return system_error(errno, "creating rank 0's key-value store");
   for (const auto& [fd, id] :
        {std::pair(listening.get(), Connections::kListening), std::pair(wakeup.get(), Connections::kWakeup)}) {
     if (auto watched = watch(events.get(), fd, id); !watched) return watched.error();
@@ -65,7 +64,7 @@ Server::Server(UniqueFd listening, UniqueFd wakeup, UniqueFd events, Tell tell)
       wakeup_(std::move(wakeup)),
       events_(std::move(events)),
       tell_(std::move(tell)) {
-  // Blocks signals in the server's thread: the program's own threads handle them.
+  // Blocks all signals in the server's thread, so that the program's own threads handle them.
   sigset_t all;
   sigset_t before;
   ::sigfillset(&all);
@@ -96,7 +95,7 @@ Opening Server::newest() {
 
 void Server::wake() const {
   const std::uint64_t one = 1;
-  // The write can only fail if the counter is full, and a full counter also wakes the thread.
+  // The write fails only if the eventfd's counter is full, and a full counter also wakes the thread.
   [[maybe_unused]] const auto written = ::write(wakeup_.get(), &one, sizeof one);
 }
 

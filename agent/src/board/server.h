@@ -1,10 +1,10 @@
-// board/: The board: a small key-value store that rank 0 serves to the ranks of its attempt.
+// board/: The board, a small key-value store that rank 0 serves to the ranks of its attempt.
 //
 // Server: the board on which the ranks of an attempt store values for each other. Rank 0 runs the server on
-// its own thread. A connection must first prove that it has the attempt's secret. Before the proof a
-// connection can do nothing else, and the memory, descriptors and time of all unproven connections are
-// limited. The memory for values is limited too, per rank and in total. A connection that breaks the protocol
-// is closed.
+// its own thread. A client must first prove that it has the attempt's secret. Before this proof, a client can
+// send no other request. The memory, descriptors and time of clients without this proof are limited. The
+// memory for stored values is limited per rank and in total. A connection on which a client breaks the
+// protocol is closed.
 #pragma once
 
 #include <atomic>
@@ -24,16 +24,18 @@ namespace ratoon::board {
 
 class Server {
  public:
-  // The caller keeps `listening_fd` and must not accept on it; the server makes it non-blocking. The server's
-  // thread passes one message to `tell` when connections are refused for the first time.
+  // The caller still owns `listening_fd` and must not call accept() on it. The server makes the descriptor
+  // non-blocking. The server's thread calls `tell` with one message when a connection is refused for the
+  // first time.
   using Tell = std::function<void(const std::string& sentence)>;
   [[nodiscard]] static Result<std::unique_ptr<Server>> start(int listening_fd, Tell tell = {});
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  // Starts an attempt. Values of older attempts are removed soon; requests of older attempts are refused.
-  // Raises the limit of open files as the world needs, up to the hard limit. May be called from any thread.
+  // Starts an attempt. The server removes the values of older attempts soon, and refuses requests of ranks in
+  // older attempts. Raises the process's limit of open files as far as the number of ranks requires, up to
+  // the hard limit. May be called from any thread.
   void begin(const Opening& opening);
 
  private:

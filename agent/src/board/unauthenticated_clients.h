@@ -1,8 +1,8 @@
-// The connections that have not proved that they belong to the attempt, oldest first. The number, the time
-// and the rate of unauthenticated connections are limited. A connection that is proven no longer counts, so
-// only unauthenticated clients use up the limits. If no place is free, the oldest connection of the address
-// with the most connections is closed: a rank keeps its place while other addresses open many connections. No
-// I/O.
+// UnauthenticatedClients: the connections whose clients have not proved yet that they belong to the attempt,
+// oldest first. The number, the duration and the rate of unauthenticated connections are limited. A
+// connection no longer counts after its client has proved that it has the attempt's secret. At the limit, the
+// oldest connection of the address with the most connections is closed. An attacker's many connections
+// therefore do not displace the connection of a rank. No I/O.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ struct UnauthenticatedClientLimits {
   Duration undisturbed = std::chrono::milliseconds(100);
   std::size_t a_second = 4000;
   std::size_t in_a_row = 512;  // connections in a burst, after a time with fewer
-  // After the rate limit is reached, accepting pauses until this many connections are allowed.
+  // When the rate limit is reached, the server accepts no connection until so many are allowed again.
   std::size_t batch = 64;
   int reads = 8;  // a handshake has two frames, which may arrive in parts
 };
@@ -39,16 +39,17 @@ class UnauthenticatedClients {
   // Whether another connection may be accepted now; if not, may_accept_at() says when to check again.
   [[nodiscard]] bool may_accept(Timestamp now);
   [[nodiscard]] Timestamp may_accept_at(Timestamp now) const;
-  // Call add() after may_accept(). `from` is the client's address, as any text. Returns the connection that
-  // must be closed to make room.
+  // Adds an accepted connection. Call add() only if may_accept() returned true. `from` is the client's
+  // address, as any text. Returns the connection that the caller must close to stay within the limit, or
+  // nothing.
   [[nodiscard]] std::optional<Id> add(Id id, Timestamp now, const std::string& from = "");
   [[nodiscard]] bool contains(Id id) const { return came_.contains(id); }
-  // Call note_read() before reading from the connection. Returns false if the client sends in too many
-  // parts.
+  // Call note_read() before reading from the connection. Returns false if the client has sent its handshake
+  // in too many small parts.
   [[nodiscard]] bool note_read(Id id);
   void prove(Id id);
   void remove(Id id);
-  // Returns the connections that did not prove themselves in time.
+  // Returns the connections whose clients did not complete the handshake in time.
   [[nodiscard]] std::vector<Id> find_overdue(Timestamp now) const;
   [[nodiscard]] std::optional<Timestamp> next_overdue() const;
 
@@ -58,8 +59,8 @@ class UnauthenticatedClients {
     std::string from{};
     int reads = 0;
   };
-  // The oldest connection of the address that has the most connections; if several addresses have equally
-  // many, the oldest connection of these addresses.
+  // Returns the oldest connection of the address with the most connections. If several addresses have the
+  // most connections, returns the oldest connection of these addresses.
   [[nodiscard]] Id next_to_evict() const;
 
   const UnauthenticatedClientLimits limits_;

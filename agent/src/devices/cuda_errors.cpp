@@ -6,9 +6,10 @@
 namespace ratoon::devices {
 namespace {
 
-// The classes of errors follow the comments in the CUDA runtime's header. CUDA's header says that all errors
-// of the class kKernelFault, and most of the class kUnclear, leave the process in an inconsistent state. A
-// contained error (226) comes from the hardware or from the memory of a peer that has ended.
+// The classes of errors follow the comments in the CUDA runtime's header. CUDA's header says that after every
+// error of the class kKernelFault, and most errors of the class kUnclear, the process is in an inconsistent
+// state. A contained memory error (code 226) comes from the hardware, or from reading the memory of another
+// process that has ended.
 constexpr auto kCudaErrorRows = std::to_array<CudaErrorRow>({
     {0, "cudaSuccess", CudaErrorClass::kNone},
     {1, "cudaErrorInvalidValue", CudaErrorClass::kMistake},

@@ -1,4 +1,5 @@
-// Lists the CUDA runtime's errors, and what each means for the process, the program and the device.
+// Lists the errors of the CUDA runtime, and for each error whether the process, the program or the device is
+// at fault.
 #pragma once
 
 #include <span>
@@ -32,10 +33,11 @@ struct CudaErrorRow {
 // Returns kUnclear for an unknown code, for example of a newer CUDA.
 [[nodiscard]] CudaErrorClass class_of_cuda_error(int code);
 
-// Returns whether every CUDA call of the process fails after an error of this class.
+// Returns true if, after an error of this class, every further CUDA call of the process fails.
 [[nodiscard]] bool is_sticky(CudaErrorClass of);
 
-// Returns "cudaErrorIllegalAddress", or "unknown to this version of Ratoon" for an unknown code.
+// Returns the name of an error code, such as "cudaErrorIllegalAddress", or "unknown to this version of
+// Ratoon" for an unknown code.
 [[nodiscard]] std::string_view name_of_cuda_error(int code);
 
 }  // namespace ratoon::devices

@@ -20,7 +20,8 @@ constexpr std::array<const char*, 8> kNcclNames = {
     "ncclSuccess",         "ncclUnhandledCudaError", "ncclSystemError", "ncclInternalError",
     "ncclInvalidArgument", "ncclInvalidUsage",       "ncclRemoteError", "ncclInProgress"};
 
-// Returns a reason to leave the machine, found in facts other than the error; empty if there is none.
+// Returns a reason to continue on another machine that follows from the observed facts and not from the error
+// itself; empty if there is none.
 std::string hardware_evidence(const DeviceFacts& facts, bool may_be_hardware) {
   if (facts.fatal_xid) {
     const std::string_view words = describe_xid(*facts.fatal_xid);
@@ -35,7 +36,8 @@ std::string hardware_evidence(const DeviceFacts& facts, bool may_be_hardware) {
   return {};
 }
 
-// If the device or a communicator hangs, replaces the decision to restart in this process by a new process.
+// If the device or a communicator hangs, this process cannot continue: replaces a decision to continue in
+// this process by a decision to start a new process.
 FaultOpinion apply_probe_results(FaultOpinion opinion, AbortResult abort, ProbeResult probe) {
   if (opinion.action != kRestartInProcess) return opinion;
   const char* why = nullptr;
@@ -96,7 +98,7 @@ std::string describe(const DeviceFault& what) {
       return "NCCL result " + number + " (" + (is_known ? kNcclNames[index] : "unknown") + ")";
     }
     case FaultKind::kPeerLost:
-      return "a peer was lost";
+      return "another process of the attempt was lost";
     case FaultKind::kMemory:
       break;
   }
@@ -112,7 +114,8 @@ std::string describe(const DeviceFault& what, FaultOrigin where) {
 FaultDecision decide_after_fault(const DeviceFault& what, FaultOrigin where, AbortResult abort,
                                  ProbeResult probe, const DeviceFacts& facts) {
   FaultOpinion opinion = opinion_on(what, where, probe, facts.has_lost_peer);
-  // If the device fails again after the work was cleared, a bad memory row may be the cause.
+  // If the test kernel fails again after all work was aborted, a bad row of the device's memory may be the
+  // cause.
   const bool may_be_hardware = opinion.may_be_hardware || probe != ProbeResult::kClean;
   if (const std::string evidence = hardware_evidence(facts, may_be_hardware); !evidence.empty()) {
     opinion.action = kLeaveNode;

@@ -1,5 +1,5 @@
 // Decides what a process does after an error of a device or of a collective. The decision is a pure function,
-// so that a test can list each case as a row.
+// so that a test can check it with a table of cases.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,8 @@
 
 namespace ratoon::devices {
 
-// The kind of failure: a CUDA call, a call of NCCL, a lost peer or an allocation.
+// The kind of failure: an error of a CUDA call, an error of an NCCL call, a lost peer process, or a failed
+// allocation.
 enum class FaultKind {
   kNone,      // no error: the world ended for another reason, or only the device's facts count
   kCuda,      // a call of the CUDA runtime, with its cudaError_t
@@ -36,7 +37,7 @@ enum class FaultOrigin {
 // The result of aborting NCCL's communicators.
 enum class AbortResult { kNotNeeded, kDone, kOverdue };
 
-// The result of a small test kernel, which runs after the abort, when all work on the device has ended.
+// The result of a small test kernel that is run on the device after all other work on it was aborted.
 enum class ProbeResult {
   kClean,
   kSticky,   // it failed again
@@ -48,13 +49,13 @@ struct DeviceFacts {
   std::optional<std::uint64_t> fatal_xid{};
   bool has_uncorrectable_error = false;  // ECC; the volatile count grew
   bool has_remap_failed = false;         // a bad row of memory could not be replaced
-  // A bad row of the device's memory waits for a reset. Programs that do not use the bad row still work, so a
-  // pending reset alone is no reason to leave the machine.
+  // A bad row of the device's memory will be replaced at the next reset of the device. Programs that do not
+  // use the bad row still work, so a pending reset alone is no reason to leave the machine.
   bool is_remap_pending = false;
   // The machine has fewer devices than the attempt began with, or than the platform gave to it.
   bool is_device_missing = false;
-  // A peer of this world ended before the error. Kernels that read the memory of an ended peer fail although
-  // the device works.
+  // Another process of this attempt ended before the error. Kernels that read the memory of a process that
+  // has ended fail although the device works.
   bool has_lost_peer = false;
 
   friend bool operator==(const DeviceFacts&, const DeviceFacts&) = default;
@@ -71,26 +72,26 @@ enum class FaultAction {
 struct FaultDecision {
   FaultAction action = FaultAction::kRestartInProcess;
   std::optional<int> exit_code{};  // none if the process continues
-  // The device does not respond to this process, or a thread is blocked in a call to it. After writing its
-  // last log lines the process must end with _exit(), since a destructor that calls the device would throw or
-  // block.
+  // The device does not respond to this process, or a thread is blocked in a call to it. The process must
+  // then write its last log lines and end with _exit(), since a destructor that calls the device would throw
+  // or block.
   bool skips_destructors = false;
   std::string sentence{};  // the explanation for people
 };
 
-// Facts about broken hardware have precedence over the error itself. ExitCode::kConfiguration, which ends a
-// job permanently, is never returned for a failure that broken hardware can cause. kConfiguration is returned
-// only at the start, if the program, the libraries and the driver do not fit each other and every device is
-// present.
+// Observed facts about broken hardware decide before the error itself does. Never returns
+// ExitCode::kConfiguration, which ends a job permanently, for a failure that broken hardware can cause.
+// kConfiguration is returned only at the start, if the program, the libraries and the driver do not fit each
+// other and every device is present.
 //
-// Exhausted device memory is the program's error: the same step needs the same memory again, a restart in the
-// process keeps the allocator's fragments, and maxRestarts limits the number of new processes. At the start,
-// exhausted memory is not the program's error, because the previous process on this machine may not have
-// released its memory yet.
+// If the device has no free memory, the result is an error of the program: the same step would need as much
+// memory again, and restarting in the same process would not defragment its memory. maxRestarts limits the
+// number of new processes. At the start of the program this is not an error of the program, because the
+// previous process on this machine may not have released its memory yet.
 [[nodiscard]] FaultDecision decide_after_fault(const DeviceFault& what, FaultOrigin where, AbortResult abort,
                                                ProbeResult probe, const DeviceFacts& facts);
 
-// Returns "CUDA error 700 (cudaErrorIllegalAddress) in a collective".
+// Returns a text such as "CUDA error 700 (cudaErrorIllegalAddress) in a collective".
 [[nodiscard]] std::string describe(const DeviceFault& what, FaultOrigin where);
 
 }  // namespace ratoon::devices

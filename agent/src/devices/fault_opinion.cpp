@@ -7,7 +7,7 @@ namespace {
 
 using enum FaultAction;
 
-// Values of ncclResult_t in NCCL 2.28.
+// The values of NCCL's enumeration ncclResult_t, as in NCCL 2.28.
 constexpr int kNcclSuccess = 0;
 constexpr int kNcclUnhandledCudaError = 1;
 constexpr int kNcclSystemError = 2;
@@ -78,7 +78,7 @@ FaultOpinion of_cuda(int code, FaultOrigin where, ProbeResult probe, bool has_lo
     case CudaErrorClass::kNone:
       return {kRestartInProcess, "the device reports no error"};
     case CudaErrorClass::kMistake:
-      // A call can fail because the device broke earlier.
+      // A call with correct arguments can fail, too, if the device broke before the call.
       if (probe == ProbeResult::kSticky) return of_unclear();
       return {kProgramError, "the program made a wrong call, or gave wrong arguments; the device works"};
     case CudaErrorClass::kMemory:
@@ -117,12 +117,13 @@ FaultOpinion of_cuda(int code, FaultOrigin where, ProbeResult probe, bool has_lo
             .may_be_hardware = true,
             .is_sticky = true};
   return of_missing_fit(where,
-                        "that device does not exist, and none was lost. Ask for GPUs in the pod or look at "
+                        "the program uses a device that does not exist, and this machine has lost no device. "
+                        "Ask for GPUs in the pod or look at "
                         "CUDA_VISIBLE_DEVICES, and start at most as many processes as there are devices");
 }
 
 FaultOpinion of_peer() {
-  return {kRestartInProcess, "a peer left the world; this process and its device work"};
+  return {kRestartInProcess, "another process left the attempt; this process and its device work"};
 }
 
 FaultOpinion of_nccl(int code, FaultOrigin where, bool has_lost_peer) {
@@ -139,8 +140,9 @@ FaultOpinion of_nccl(int code, FaultOrigin where, bool has_lost_peer) {
               .why = "NCCL had an internal error. A fresh process starts NCCL in a clean state"};
     case kNcclUnhandledCudaError:
     case kNcclSystemError:
-      // At the start, without a lost peer, NCCL would fail again in each attempt. A new process is better,
-      // because the operator counts processes that make no step, but not attempts.
+      // If NCCL fails at the start and no other process was lost, it would fail in the same way in each
+      // attempt. Start a new process instead of a new attempt, because the operator limits the number of
+      // processes that end without a step, and does not limit attempts.
       if (where == FaultOrigin::kStart && !has_lost_peer)
         return {
             .action = kStartAgain,

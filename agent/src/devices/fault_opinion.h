@@ -1,4 +1,4 @@
-// Decides which action an error suggests, before other facts are known.
+// Decides which action an error of a device suggests, before other facts about the device are considered.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace ratoon::devices {
 
-// The action that an error suggests without other facts, and the reason. Ratoon takes the action if the
-// device responds and no other fact contradicts the action.
+// The action that an error suggests if nothing else is known, and the reason for it. Ratoon takes this action
+// if the device responds and no observed fact requires another action.
 struct FaultOpinion {
   FaultAction action;
   std::string why;

@@ -1,5 +1,5 @@
-// Explains why a program does not get a device: a device of this machine is broken, or the same start would
-// fail on every machine. Pure.
+// Decides why a program does not get the device that it asks for: a device of this machine is broken, or the
+// program would not get one on any machine. Pure.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,12 @@
 
 namespace ratoon::devices {
 
-// The devices that the platform gave this process, according to files and variables.
+// The devices that the platform gave this process, according to files in /dev and /proc and to environment
+// variables.
 struct GivenDevices {
   std::uint32_t files = 0;      // /dev/nvidia0, /dev/nvidia1, ...
   std::uint32_t of_driver = 0;  // entries of /proc/driver/nvidia/gpus
-  // The values of the environment variables; nothing if a variable is not set.
+  // The values of environment variables. A variable that is not set has no value here.
   std::optional<std::string> nvidia_visible_devices{};
   std::optional<std::string> cuda_visible_devices{};
 };
@@ -36,16 +37,18 @@ struct NoDevice {
   std::string sentence{};
 };
 
-// Returns how many devices this process sees if the machine works; 0 if it was given no device. A process
-// sees only one part of a divided device (MIG). NVIDIA_VISIBLE_DEVICES=all proves no device, since images set
-// it even on machines without a device.
+// Returns how many devices this process sees if all devices of the machine work; 0 if the platform gave it no
+// device. If devices are divided by MIG, a process sees only one part of one device.
+// NVIDIA_VISIBLE_DEVICES=all does not prove that there is a device, since container images set it even on
+// machines without devices.
 [[nodiscard]] std::uint32_t devices_to_see(const GivenDevices& given);
 
-// Returns nothing if the device is present.
+// Returns nothing if the requested device is present.
 [[nodiscard]] std::optional<NoDevice> find_missing_device(const DeviceRequest& request,
                                                           const GivenDevices& given);
 
-// Returns whether a file name in /dev is that of a device: true for "nvidia0", false for "nvidiactl".
+// Returns true if this name of a file in /dev is that of a device, such as "nvidia0", and false for others,
+// such as "nvidiactl".
 [[nodiscard]] bool is_device_file(std::string_view name);
 
 }  // namespace ratoon::devices

@@ -12,11 +12,11 @@ struct XidRow {
   const char* sentence;
 };
 
-// An Xid is fatal if NVIDIA's catalogue says to reset the device, to restart the machine, or to work on its
-// links. Xid 94 is fatal too: the program must start again, and the memory stays bad until a reset. Not fatal
-// are the Xids 13, 31, 43, 45 and 109, which follow from a program's kernels. Xid 63 says that a row of the
-// device's memory will be replaced at the next reset, which matters only together with an error (see
-// DeviceFacts::is_remap_pending).
+// An Xid (an error event of NVIDIA's driver) is fatal if NVIDIA's catalogue says to reset the device, to
+// restart the machine or to repair its links. Xid 94 is fatal, too: the program must start again, and a part
+// of the memory cannot be used until a reset. The Xids 13, 31, 43, 45 and 109 are not fatal, because faults
+// of a program's own kernels cause them. Xid 63 says that a row of the device's memory will be replaced at
+// the next reset, which matters only together with an error (see DeviceFacts::is_remap_pending).
 constexpr auto kXidRows = std::to_array<XidRow>({
     {13, false, "a kernel caused an exception"},
     {31, false, "a kernel used memory that is not mapped"},

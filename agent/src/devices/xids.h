@@ -1,4 +1,5 @@
-// Xid events: the NVIDIA driver's reports about a device, explained by NVIDIA's Xid catalogue.
+// Xid events are the error events that NVIDIA's driver reports about a device. NVIDIA's Xid catalogue
+// explains them.
 #pragma once
 
 #include <cstdint>
@@ -6,11 +7,11 @@
 
 namespace ratoon::devices {
 
-// Returns whether the device needs a reset, or its machine a restart or a repair: until then no process can
-// use the device. Xid events that a program's own kernel can cause are not fatal.
+// Returns true if the event is fatal: no process can use the device until it is reset, or its machine is
+// restarted or repaired. An Xid event that a program's own kernel can cause is not fatal.
 [[nodiscard]] bool is_fatal_xid(std::uint64_t xid);
 
-// Returns "the GPU has fallen off the bus", or an empty text if the event is unknown.
+// Returns a description such as "the GPU has fallen off the bus", or an empty text if the event is unknown.
 [[nodiscard]] std::string_view describe_xid(std::uint64_t xid);
 
 }  // namespace ratoon::devices

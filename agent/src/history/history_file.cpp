@@ -50,11 +50,11 @@ Result<HistoryPosition> HistoryFile::sync() {
   const HistoryPosition place{.attempt = attempt_, .bytes = written_};
   if (durable_ == place) return place;
   auto synced = file_->sync();
-  // The file's entry in its folder must be synced once, at the first sync.
+  // The first sync() must also sync the folder, so that the new file's name survives a power cut.
   if (synced && !durable_) synced = disk_->sync_folder(checkpoint::kHistory);
   if (!synced) {
     given_up_ = synced.error().with_context("the history of attempt " + std::to_string(attempt_.value()) +
-                                            " is given up");
+                                            " is no longer written");
     return *given_up_;
   }
   durable_ = place;

@@ -1,6 +1,7 @@
-// Rank 0 of an attempt writes the attempt's history to a HistoryFile. Rows are kept in memory and written
-// only by flush(), so no step waits for a disk. Rows that cannot be written are kept for the next flush, up
-// to a limit. No error of a history ends a run.
+// HistoryFile: the file to which rank 0 writes the history of an attempt, such as losses and times of saves.
+// append() keeps rows in memory and only flush() writes them, so no training step waits for the disk. Rows
+// that cannot be written stay in memory for the next flush(), up to a limit. An error in the history never
+// ends a run.
 //
 //   auto file = HistoryFile::begin(disk, attempt, place_in_the_manifest);
 //   file->append({.kind = "step", .step = 12, .at = clock.wall_now(), .values = {{"loss", 0.25}}});
@@ -27,14 +28,15 @@ class HistoryFile {
   static constexpr std::size_t kPendingBytesMax = 4U << 20;
   static constexpr std::uint64_t kFileBytesMax = 1ULL << 40;
 
-  // Creates a new file. `after` is the position in the manifest from which the attempt resumes. `disk` must
-  // outlive the result.
+  // Creates a new history file for the attempt. `after` is the position in the manifest from which the
+  // attempt resumes. `disk` must outlive the returned HistoryFile.
   [[nodiscard]] static Result<HistoryFile> begin(checkpoint::Disk& disk, Attempt attempt,
                                                  const std::optional<HistoryPosition>& after);
 
   void append(const Row& row);
   [[nodiscard]] Result<void> flush();
-  // Returns the position up to which flush() wrote. sync() makes the bytes before it durable.
+  // Returns the position up to which flush() has written the file. Only sync() makes the written bytes
+  // durable.
   [[nodiscard]] HistoryPosition written() const { return {.attempt = attempt_, .bytes = written_}; }
   // Flushes, and returns the position up to which all rows survive a power cut. After a failed sync() every
   // later call returns the same error, because it is unknown which bytes were lost.
@@ -61,7 +63,7 @@ class HistoryFile {
 // Returns the attempts that left a history file.
 [[nodiscard]] Result<std::vector<Attempt>> list_attempts(const checkpoint::Disk& disk);
 // Returns whether an attempt with a history file resumed from a checkpoint, according to the file's first
-// line. A file that cannot be read is skipped.
+// line. History files that cannot be read are ignored.
 [[nodiscard]] bool resumed_from_checkpoint(const checkpoint::Disk& disk);
 [[nodiscard]] Result<std::string> read_file(const checkpoint::Disk& disk, Attempt attempt);
 

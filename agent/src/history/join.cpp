@@ -29,13 +29,13 @@ Result<Segment> read_segment(const HistoryPosition& end, const ReadFile& read) {
   if (!text) return text.error();
   if (text->size() < end.bytes) {
     return corrupted(end.attempt, "the file has " + std::to_string(text->size()) +
-                                      " bytes, but a checkpoint counts on " + std::to_string(end.bytes));
+                                      " bytes, but a checkpoint needs " + std::to_string(end.bytes));
   }
   text->resize(end.bytes);
   const auto line = first_line(*text);
   if (!line || !text->ends_with('\n'))
     return corrupted(end.attempt,
-                     "the file has no end of a line at the position that the next attempt names");
+                     "the position that the next attempt names is not the end of a line in the file");
   auto beginning = decode_beginning(*line);
   if (!beginning)
     return corrupted(end.attempt, "the file begins with a bad line: " + beginning.error().message());
@@ -73,8 +73,8 @@ std::uint64_t sound_bytes(std::string_view file) {
 }
 
 Result<void> join(const HistoryPosition& end, const ReadFile& read, const Visit& visit) {
-  // Finds where each attempt's part of the history ends, from the newest attempt to the oldest. First lines
-  // are read twice, so that only one file is held in memory at a time.
+  // Finds the position at which each attempt's part of the history ends, from the newest attempt to the
+  // oldest. The first line of each file is read twice, so that only one whole file is in memory at a time.
   std::vector<HistoryPosition> places = {end};
   while (true) {
     const auto segment = read_segment(places.back(), read);

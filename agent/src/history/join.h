@@ -1,7 +1,8 @@
-// Joins the history of a run from the files of its attempts. Each file is written by one attempt alone and
-// never cut, so a process that outlives its attempt can spoil only its own file. The first line of each file
-// says which part of the previous attempt's file counts. Steps that were made after the checkpoint from which
-// the run resumed are left out. The joined history therefore has each step exactly once.
+// Joins the history of a run from the files of its attempts. Each attempt writes its own file, so that a
+// process that still runs after its attempt has ended can damage only this file. The first line of each file
+// says how much of the previous attempt's file belongs to the run's history. Rows of steps after the
+// checkpoint from which the run resumed are left out, because the run repeats these steps. The joined history
+// therefore has each step exactly once.
 #pragma once
 
 #include <functional>
@@ -15,20 +16,22 @@
 
 namespace ratoon::history {
 
-// Returns the bytes of an attempt's history file.
+// A function that returns the bytes of an attempt's history file.
 using ReadFile = std::function<Result<std::string>(Attempt)>;
 using Visit = std::function<void(Attempt, const Row&)>;
 
-// Returns how many bytes at the beginning of `file` are whole, readable lines. A killed writer leaves half a
-// line, and a power cut may leave zeros or anything else after the synced part. Bytes after the last whole
-// line of a file do not count.
+// Returns the size in bytes of the whole, readable lines at the beginning of `file`. Bytes after the last
+// readable line are ignored: a killed process leaves half a line, and a power cut may leave any bytes after
+// the synced part.
 [[nodiscard]] std::uint64_t sound_bytes(std::string_view file);
 
-// Visits every row up to `end`, in order. Returns an error if bytes that a manifest records are missing.
+// Calls `visit` with every row of the history up to `end`, in order. Returns an error if a file is shorter
+// than the position that the checkpoint's manifest records.
 [[nodiscard]] Result<void> join(const HistoryPosition& end, const ReadFile& read, const Visit& visit);
 
-// Returns the current end of the newest attempt's history, even if no manifest records it. An attempt whose
-// first line cannot be read counts as empty. Returns nullopt if there is no history.
+// Returns the current end of the newest attempt's history, also if no checkpoint records this position yet.
+// If the first line of an attempt's file cannot be read, the attempt counts as having no rows. Returns
+// nullopt if no attempt wrote a history.
 [[nodiscard]] Result<std::optional<HistoryPosition>> newest_position(std::vector<Attempt> attempts,
                                                                      const ReadFile& read);
 

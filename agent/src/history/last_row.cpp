@@ -38,7 +38,7 @@ std::optional<Row> last_row_in(std::string_view end_of_file, std::string_view ki
     const std::string_view before = end_of_file.substr(0, newline);
     const auto begin = before.rfind('\n');
     const std::string_view line = begin == std::string_view::npos ? before : before.substr(begin + 1);
-    // Most lines have another kind than the wanted kind, and are not parsed.
+    // For speed, lines without the text of the wanted kind are not parsed.
     if (line.find(kind) != std::string_view::npos) {
       if (auto row = decode_row(line); row && row->kind == kind) return *std::move(row);
     }

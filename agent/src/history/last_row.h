@@ -1,5 +1,6 @@
-// Finds the newest row of a kind in all attempts' files, even if no manifest records it. Files are read from
-// their end, because a start must not wait until a long history is read.
+// Finds the newest row of a kind in the history files of all attempts, also if no checkpoint's manifest
+// records it. Files are read from their end, so that the start of a run does not wait until a long history is
+// read.
 #pragma once
 
 #include <optional>
@@ -21,8 +22,8 @@ struct LastRow {
 [[nodiscard]] Result<std::optional<LastRow>> find_last_row(const checkpoint::Disk& disk,
                                                            std::string_view kind);
 
-// Searches the end of a history file for its last row of `kind`. The text may begin and end anywhere: a power
-// cut leaves half lines and zeros.
+// Searches the end of a history file for its last row of `kind`. The text may begin within a line, and may
+// end with half a line or zeros after a power cut.
 [[nodiscard]] std::optional<Row> last_row_in(std::string_view end_of_file, std::string_view kind);
 
 }  // namespace ratoon::history

@@ -58,14 +58,15 @@ Result<Beginning> decode_beginning(std::string_view line) {
   std::optional<Error> complaint;
   Fields f(*body, "first line", complaint);
   if (f.whole("history", kCountMax) != kFormat)
-    f.complain("history", "1, which this version reads; use the Ratoon that wrote it");
+    f.complain("history", "1, the only format that this version reads; use the Ratoon that wrote it");
   Beginning beginning{.attempt = Attempt(f.whole("attempt", kCountMax)), .after = std::nullopt};
   if (f.find("after") != nullptr) {
     Fields after = f.object("after");
     beginning.after = HistoryPosition{.attempt = Attempt(after.whole("attempt", kCountMax)),
                                       .bytes = after.whole("bytes", kCountMax)};
     if (beginning.after->attempt >= beginning.attempt)
-      f.complain("after", "the place of an older attempt than " + std::to_string(beginning.attempt.value()));
+      f.complain("after", "a position in the history of an older attempt than " +
+                              std::to_string(beginning.attempt.value()));
   }
   if (complaint) return *complaint;
   return beginning;
@@ -81,7 +82,7 @@ Result<Row> decode_row(std::string_view line) {
   row.step = f.whole("step", kCountMax);
   const auto at = parse_rfc3339(f.text("time", kNameBytesMax));
   if (at) row.at = *at;
-  if (!at) f.complain("time", "a time like 2026-11-21T11:38:21.250Z");
+  if (!at) f.complain("time", "a time in the format 2026-11-21T11:38:21.250Z");
   const json* values = f.find("values");
   if (values == nullptr || !values->is_object()) {
     f.complain("values", "an object of numbers");

@@ -14,8 +14,8 @@
 
 namespace ratoon::history {
 
-// A position covers the first `bytes` bytes of an attempt's file, and before them the history up to the
-// position that the file's first line names. Each manifest records one position in the history.
+// A position in a run's history: the first `bytes` bytes of an attempt's file, after the history up to the
+// position that the file's first line names. The manifest of each checkpoint records one such position.
 struct HistoryPosition {
   Attempt attempt{0};
   std::uint64_t bytes = 0;
@@ -43,8 +43,8 @@ struct Row {
 
 inline constexpr std::size_t kLineBytesMax = 1U << 20;
 
-// Returns the text of the line, with a newline at the end. Numbers are read back bit for bit. "NaN",
-// "Infinity" and "-Infinity" are strings, since JSON has no numbers for them.
+// Returns the JSON text of the line, with a newline at its end. Decoded numbers have exactly the encoded
+// bits. NaN and infinities are written as strings, because JSON has no numbers for them.
 [[nodiscard]] std::string encode(const Beginning& beginning);
 [[nodiscard]] std::string encode(const Row& row);
 // Without the newline.

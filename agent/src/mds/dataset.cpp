@@ -15,8 +15,8 @@ namespace ratoon {
 namespace {
 
 [[noreturn]] void refuse(const Error& error) {
-  // An error in an index or an option is permanent. A file that cannot be read now may be readable on another
-  // node or at another time.
+  // An error in an index or an option stays until a user corrects it, so do not retry. A file that cannot be
+  // read now may be readable on another node or at another time.
   const bool is_for_good = error.kind() == ErrorKind::kInvalid;
   throw Failure(static_cast<int>(is_for_good ? ExitCode::kConfiguration : ExitCode::kStorage),
                 error.message());
@@ -50,7 +50,7 @@ std::shared_ptr<MdsDataset> MdsDataset::open(const std::string& uri, const MdsOp
 std::shared_ptr<MdsDataset> MdsDataset::open(const std::vector<std::string>& uris,
                                              const MdsOptions& options) {
   if (uris.empty())
-    throw std::invalid_argument("MdsDataset::open: the list of folders is empty; name at least one");
+    throw std::invalid_argument("MdsDataset::open: the list of folders is empty; name at least one folder");
   if (options.fetch_threads == 0) throw std::invalid_argument("MdsOptions::fetch_threads must be 1 or more");
   auto folders = taken(mds::open_folders(uris, options));
   return std::make_shared<MdsDataset>(std::make_unique<Parts>(std::move(folders)));

@@ -14,7 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Opens the sources of shards. The cache is created for the first source that needs a cache.
+// Opens the folders and stores from which shards are read. The cache is created when the first folder or
+// store that needs it is opened.
 class Sources {
  public:
   explicit Sources(const MdsOptions& options)
@@ -45,7 +46,7 @@ class Sources {
   }
 
   // Decides whether the cache will evict shards, and sets the cache's limits. Call fit() after the indexes of
-  // all folders are read.
+  // all folders were read.
   Result<void> fit(Folders& folders) {
     const std::uint64_t bytes_max = options_.cache_bytes_max;
     if (cache_ == nullptr || bytes_max == 0) return {};
@@ -57,12 +58,13 @@ class Sources {
     }
     if (largest > bytes_max / 2) return too_small(folders, largest);
     if (all <= bytes_max / 2) return {};
-    // The cache evicts no open file. Several processes share the cache, so each keeps few of its files open.
+    // The cache evicts no file that a process has open. Several processes share the cache, so each process
+    // keeps only few files of the cache open.
     for (RemoteSource* source : remote_) source->hold_files();
     folders.limits.held_bytes_max = bytes_max / 16;
     folders.ahead_max.cache_bytes = bytes_max / 4;
     folders.cache = cache_;
-    // Shards that are fetched ahead must leave room for the shards that are being read.
+    // Shards that are fetched ahead must leave enough space in the cache for the shards that are being read.
     folders.fetch_threads = std::min<std::uint64_t>(folders.fetch_threads, bytes_max / 4 / largest);
     rlimit files{};
     if (::getrlimit(RLIMIT_NOFILE, &files) == 0)

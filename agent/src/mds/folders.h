@@ -1,5 +1,4 @@
-// Folders is the result of opening the arguments of MdsDataset::open(): the merged index of all folders, and
-// the sources of their shards.
+// Folders: the opened folders and stores of an MdsDataset, with the merged index of all of them.
 #pragma once
 
 #include <memory>
@@ -19,8 +18,8 @@ struct Folders {
   Index index;
   std::vector<std::unique_ptr<ShardSource>> sources;  // by ShardInfo::source
   OpenShards::Limits limits;
-  // Limits the shards that are opened ahead of need: they must fit beside all shards that are needed
-  // earlier.
+  // The limits on shards that are opened before they are needed: they must fit beside all shards that are
+  // needed before them.
   ShardCost ahead_max;
   std::shared_ptr<objects::ObjectCache> cache;  // of all sources; null if nothing is evicted
   std::size_t fetch_threads = 0;

@@ -1,7 +1,8 @@
-// UpcomingShards: the shards with the samples that are expected next, in the order in which they are needed.
-// Pure: the reader adds expected samples, and removes them after reading or after a change of position.
+// UpcomingShards: the shards that contain the samples that will be read next, in the order in which they are
+// needed. It opens no shard itself: the reader adds shards of expected samples, and removes them when the
+// samples were read or are no longer expected.
 //
-// Thread contract: one thread at a time.
+// Thread contract: only one thread at a time may use an object of this file.
 #pragma once
 
 #include <cstddef>
@@ -23,12 +24,13 @@ class UpcomingShards {
  public:
   static constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 
-  // Adds the shards of one batch, in the order of need, after the shards of all earlier calls.
+  // Adds the shards of one batch, in the order in which they are needed, after the shards of all earlier
+  // calls.
   void expect(std::vector<std::size_t> shards);
-  // Removes the shards of the oldest call of expect() that got exactly `shards`, if there is one.
+  // Withdraws the oldest call of expect() whose argument was exactly `shards`, if there is one.
   void expect_no_more(std::span<const std::size_t> shards);
 
-  // Returns each shard once, in the order of need.
+  // Returns each expected shard once, in the order in which they are needed.
   [[nodiscard]] std::vector<std::size_t> shards() const;
   // Returns when each shard is needed next: its position in shards(), or kNever.
   [[nodiscard]] std::vector<std::uint64_t> next_uses(std::span<const std::size_t> of) const;
@@ -40,8 +42,9 @@ class UpcomingShards {
 // Returns `shards` without repetitions, in the order of their first occurrence.
 [[nodiscard]] std::vector<std::size_t> distinct(std::span<const std::size_t> shards);
 
-// Returns how many of the first shards fit into `room` together. Shards that are opened ahead must not
-// displace shards that are needed earlier. The first shard always counts as fitting, however large it is.
+// Returns how many shards, from the first one on, fit into `room` together. Only so many may be opened ahead,
+// so that no shard displaces another one that is needed before it. The first shard always counts as fitting,
+// even if it is larger than `room`.
 [[nodiscard]] std::size_t fitting(std::span<const ShardCost> costs, const ShardCost& room);
 
 }  // namespace ratoon::mds

@@ -60,7 +60,8 @@ mds::Compression make_compression(const std::string& name) {
   return compression;
 }
 
-// Writes the "config" of MosaicML Streaming: a text in each shard, and in each shard's entry in the index.
+// Writes the text "config" of MosaicML Streaming, which is in each shard and in the entry of each shard in
+// the index.
 json make_config(const mds::Columns& columns, const MdsWriterOptions& options) {
   json names = json::array(), encodings = json::array(), sizes = json::array();
   for (std::size_t i = 0; i < columns.size(); ++i) {
@@ -123,7 +124,8 @@ std::size_t MdsWriter::Parts::find(std::string_view name) const {
   throw std::invalid_argument("MdsWriter: there is no column '" + std::string(name) + "'");
 }
 
-// Encodes a sample into `sample`: the sizes of columns of variable size, then all bytes.
+// Encodes a sample into `sample`: first the sizes of the columns of variable size, and then the bytes of all
+// columns.
 void MdsWriter::Parts::encode(std::span<const Value> given) {
   values.assign(columns.size(), nullptr);
   for (const Value& value : given) {

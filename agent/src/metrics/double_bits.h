@@ -1,5 +1,5 @@
-// Stores the bits of a double in a state that is JSON. Decimal digits would restore most doubles, but not the
-// payload of a NaN.
+// Converts the bits of a double to hexadecimal digits and back, so that a saved state in JSON restores the
+// exact value. Decimal digits would not restore every double: they lose the payload bits of a NaN.
 #pragma once
 
 #include <bit>

@@ -16,9 +16,9 @@ class HttpEndpoint final : public Endpoint {
   std::unique_ptr<http::HttpServer> server_;
 };
 
-// Any program on the machine (for a pod: in the cluster) can connect to the endpoint. If a client holds all
-// connections, or sends half a request, the next client takes the place of its oldest connection. A scraper
-// can therefore always connect, and the process holds few descriptors and little memory.
+// Any program on the machine, or any pod in the cluster, can connect to the endpoint. If all connections are
+// in use, a new client replaces the oldest connection. So Prometheus can always connect, even if a client
+// keeps connections open or sends half a request, and the process uses few descriptors and little memory.
 constexpr std::size_t kConnectionsMax = 32;
 constexpr std::size_t kHeadBytesMax = 4096;
 constexpr std::size_t kBodyBytesMax = 4096;  // a GET has none

@@ -1,5 +1,6 @@
-// Endpoint serves /metrics of one process over HTTP. The endpoint is opened only if a port is set. A failure
-// of the endpoint is a warning, because training does not depend on monitoring.
+// Endpoint: an HTTP server that serves the metrics of one process at /metrics. The endpoint is opened only if
+// a port is set. If the endpoint fails, the process logs a warning and continues, because training does not
+// depend on monitoring.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +19,12 @@ class Endpoint {
   [[nodiscard]] virtual std::uint16_t port() const = 0;
 };
 
-// Returns the port to open, or 0 if no port is set. In a pod the default is names::port::kAgentMetrics. Each
-// process of a pod opens the default port plus its local rank.
+// Returns the port to open, or 0 if no port is set. In a pod the default port is names::port::kAgentMetrics.
+// Each process of a pod opens the port whose number is the default port plus its local rank.
 [[nodiscard]] std::uint32_t port_of(const MemberOptions& member);
 
-// Returns null if no port is set, or, after a warning, if the port cannot be opened. The meters must outlive
-// the endpoint.
+// Returns null if no port is set. Returns null and logs a warning if the port cannot be opened. `meters` must
+// exist until the Endpoint is destroyed.
 [[nodiscard]] std::unique_ptr<Endpoint> open_endpoint(const MemberOptions& member, const Meters& meters,
                                                       const Logger& logger);
 

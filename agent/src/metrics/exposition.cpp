@@ -19,7 +19,8 @@ using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
 
-// Builds the metric families anew for each scrape: a registry would need a lock in every step.
+// The metric families are built anew for each scrape, because a registry would need a lock in every training
+// step.
 class Page {
  public:
   explicit Page(const MemberOptions& member) {
@@ -52,7 +53,7 @@ class Page {
                          .type = MetricType::Gauge,
                          .metric = {std::move(one)}});
   }
-  // Adds a series for each value of a label. If there are no values, the metric family is omitted.
+  // Adds a time series for each value of a label. If there are no values, adds no metric family.
   void by_label(std::string_view name, const char* help, MetricType type, std::string_view label,
                 const std::vector<std::pair<std::string_view, double>>& values) {
     MetricFamily family{.name = std::string(name), .help = help, .type = type, .metric = {}};
@@ -64,7 +65,7 @@ class Page {
     }
     if (!family.metric.empty()) families_.push_back(std::move(family));
   }
-  // Adds a series for each store; without stores, leaves the metric family out.
+  // Adds a time series for each store. If there are no stores, adds no metric family.
   template <class Value>
   void of_stores(std::string_view name, const char* help, MetricType type, const Meters& meters,
                  Value value) {
@@ -115,35 +116,37 @@ double of_nanoseconds(const std::atomic<Duration::rep>& count) {
 void add_progress(const Meters& meters, Page& page) {
   namespace metric = names::metric;
   page.gauge(metric::kProgress, "Completed part of the run, from 0 to 1.", meters.progress);
-  page.gauge(metric::kSamples, "Samples whose training is in the weights.",
+  page.gauge(metric::kSamples, "Number of samples whose training is in the weights.",
              static_cast<double>(meters.samples));
   if (const std::uint64_t epoch = meters.epoch_samples; epoch != 0) {
-    page.gauge(metric::kEpoch, "Whole epochs of the stream that are in the weights.",
+    page.gauge(metric::kEpoch, "Epochs of the sample stream that are completely in the weights.",
                static_cast<double>(meters.samples / epoch));
   }
-  page.counter(metric::kReplayedSamples, "Samples of lost steps that this process repeated.",
+  page.counter(metric::kReplayedSamples,
+               "Samples that this process trained again after the run resumed from an earlier step.",
                static_cast<double>(meters.replayed_samples));
   const auto all = meters.values.all();
   std::vector<std::pair<std::string_view, double>> values(all.begin(), all.end());
-  page.by_label(metric::kValue,
-                "Newest value that the training reported, averaged over ranks that agree once a step.",
-                MetricType::Gauge, names::metric_label::kName, values);
+  page.by_label(
+      metric::kValue,
+      "Newest value that the training program reported under this name, averaged over the ranks once a step.",
+      MetricType::Gauge, names::metric_label::kName, values);
 }
 
 void add_time(const Meters& meters, Page& page) {
   namespace metric = names::metric;
   namespace label = names::metric_label;
   if (meters.ledger) {
-    page.by_label(metric::kLedgerSeconds, "Time of this process, by purpose.", MetricType::Counter,
-                  label::kPart, meters.ledger());
+    page.by_label(metric::kLedgerSeconds, "Seconds that this process has spent for each purpose.",
+                  MetricType::Counter, label::kPart, meters.ledger());
   }
   if (meters.run_ledger) {
     page.by_label(metric::kRunLedgerSeconds,
-                  "Time of the run, by purpose, over all processes and the time between them.",
+                  "Seconds of the whole run for each purpose, including the time between processes.",
                   MetricType::Gauge, label::kPart, meters.run_ledger());
   }
-  page.by_label(metric::kRejoins, "Attempts that this process left to join a later one.", MetricType::Counter,
-                label::kCause,
+  page.by_label(metric::kRejoins, "Attempts that this process left to join a later attempt, by cause.",
+                MetricType::Counter, label::kCause,
                 {{"world_changed", static_cast<double>(meters.rejoins.world_changed)},
                  {"handed_over", static_cast<double>(meters.rejoins.handed_over)},
                  {"checkpoint_unreadable", static_cast<double>(meters.rejoins.checkpoint_unreadable)}});
@@ -154,7 +157,8 @@ void add_time(const Meters& meters, Page& page) {
                    {"application", static_cast<double>(meters.run_losses.application)},
                    {"hung", static_cast<double>(meters.run_losses.hung)}});
   }
-  page.by_label(metric::kLastRecovery, "Time of each phase of the last recovery.", MetricType::Gauge,
+  page.by_label(metric::kLastRecovery,
+                "Duration of each phase of the last recovery of this process, in seconds.", MetricType::Gauge,
                 label::kPhase,
                 {{"join", of_nanoseconds(meters.last_recovery.join)},
                  {"load", of_nanoseconds(meters.last_recovery.load)},
@@ -164,14 +168,15 @@ void add_time(const Meters& meters, Page& page) {
 void add_ages(const Meters& meters, Timestamp now, Page& page) {
   namespace metric = names::metric;
   if (const auto age = meters.durable_since.age(now)) {
-    page.gauge(metric::kDurableAge, "Time since a checkpoint was last known to be committed.", seconds(*age));
+    page.gauge(metric::kDurableAge,
+               "Seconds since this process last learned that a checkpoint was committed.", seconds(*age));
   }
   std::vector<std::pair<std::string_view, double>> ages;
   for (const StoreMeters& store : meters.stores)
     if (const auto age = store.durable_since.age(now)) ages.emplace_back(store.uri, seconds(*age));
   page.by_label(metric::kStoreDurableAge,
-                "Time since a checkpoint was last known to be committed in a store.", MetricType::Gauge,
-                names::metric_label::kStore, ages);
+                "Seconds since this process last learned that a checkpoint was committed in a store.",
+                MetricType::Gauge, names::metric_label::kStore, ages);
 }
 
 }  // namespace
@@ -180,10 +185,11 @@ std::string expose(const Meters& meters, const MemberOptions& member, Timestamp 
   namespace metric = names::metric;
   Page page(member);
   page.build_info();
-  page.gauge(metric::kAttempt, "Attempt in which this process trains.", static_cast<double>(meters.attempt));
-  page.gauge(metric::kWorldSize, "Processes that train together in this attempt.",
+  page.gauge(metric::kAttempt, "Number of the attempt in which this process trains.",
+             static_cast<double>(meters.attempt));
+  page.gauge(metric::kWorldSize, "Number of processes that train together in this attempt.",
              static_cast<double>(meters.world_size));
-  page.gauge(metric::kStep, "Optimizer steps whose results are in the weights.",
+  page.gauge(metric::kStep, "Number of optimizer steps whose results are in the weights.",
              static_cast<double>(meters.step));
   page.gauge(metric::kDurableStep, "Step of the newest checkpoint known to be committed.",
              static_cast<double>(meters.durable_step));
@@ -192,17 +198,20 @@ std::string expose(const Meters& meters, const MemberOptions& member, Timestamp 
   add_ages(meters, now, page);
   page.of_stores(metric::kStoreDurableStep, "Step of the newest checkpoint known to be committed in a store.",
                  MetricType::Gauge, meters, [](const StoreMeters& s) { return s.durable_step.load(); });
-  page.of_stores(metric::kMissedCopies, "Failed attempts to copy a checkpoint to a store, in this process.",
+  page.of_stores(metric::kMissedCopies, "Copies of a checkpoint to a store that failed in this process.",
                  MetricType::Counter, meters, [](const StoreMeters& s) { return s.missed_copies.load(); });
-  page.counter(metric::kReplayedSteps, "Steps that were lost and that this process repeated.",
+  page.counter(metric::kReplayedSteps,
+               "Steps that this process made again after the run resumed from an earlier step.",
                static_cast<double>(meters.replayed_steps));
   page.counter(metric::kMissedSaves, "Saves that failed, in this process.",
                static_cast<double>(meters.missed_saves));
-  page.counter(metric::kStaleSaves, "Saves with the same bytes as before although steps were made.",
+  page.counter(metric::kStaleSaves,
+               "Saves whose bytes equal those of the save before, although steps were made in between.",
                static_cast<double>(meters.stale_saves));
-  page.counter(metric::kSaveStallSeconds, "Time during which training waited for a save.",
+  page.counter(metric::kSaveStallSeconds, "Seconds for which training waited for a save.",
                seconds(meters.save_stall.total()));
-  page.histogram(metric::kStepSeconds, "Time of a step, without saving.", meters.step_times);
+  page.histogram(metric::kStepSeconds, "Duration of a step in seconds, without the time of saves.",
+                 meters.step_times);
   return page.text();
 }
 

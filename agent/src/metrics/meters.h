@@ -1,6 +1,6 @@
-// Meters: the numbers that a process publishes about its training. The training thread writes the meters and
-// the thread that serves a scrape reads them. The meters are atomics, so that neither thread waits for the
-// other.
+// Meters: the numbers that a process publishes about its training. The training thread writes the meters, and
+// the thread that serves /metrics reads them. The meters are atomics, so that neither of the two threads
+// waits for the other.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,8 @@ class Stopwatch {
 // A histogram of the durations of steps.
 class StepTimes {
  public:
-  // The buckets' upper bounds in seconds. Longer steps are counted in an additional last bucket.
+  // The upper bounds of the histogram's buckets, in seconds. Steps that are longer than the last bound are
+  // counted in an additional bucket.
   static constexpr std::array<double, 15> kBounds = {0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
                                                      1,     2.5,   5,    10,    30,   60,  300};
 
@@ -53,7 +54,7 @@ class StepTimes {
   Stopwatch sum_;
 };
 
-// Holds the time at which an event last occurred. Before the event first occurred, there is no age.
+// The time at which an event occurred last. age() returns nothing if the event has not occurred yet.
 class Since {
  public:
   void set(Timestamp at) { nanoseconds_.store(at.since_boot.count(), std::memory_order_relaxed); }
@@ -68,22 +69,22 @@ class Since {
   std::atomic<Duration::rep> nanoseconds_{0};
 };
 
-// How long each phase of the last recovery took, as this process measured it.
+// The duration of each phase of the last recovery, as this process measured it.
 struct LastRecovery {
   std::atomic<Duration::rep> join{0};
   std::atomic<Duration::rep> load{0};
   std::atomic<Duration::rep> first_step{0};
 };
 
-// How often attempts of this process ended in a rejoin, by cause.
+// How often this process left an attempt to join the next one, by cause.
 struct Rejoins {
   std::atomic<std::uint64_t> world_changed{0};
   std::atomic<std::uint64_t> handed_over{0};
   std::atomic<std::uint64_t> checkpoint_unreadable{0};
 };
 
-// The members that the run has lost, as its coordinator counted them when this attempt's world was formed.
-// Without a coordinator, losses are not counted.
+// The numbers of members (pods or process groups) that the run has lost, by cause, as its coordinator counted
+// them when this attempt began. If there is no coordinator, losses are not counted.
 struct LossMeters {
   std::atomic<bool> are_counted{false};
   std::atomic<std::uint64_t> disruption{0};
@@ -91,11 +92,11 @@ struct LossMeters {
   std::atomic<std::uint64_t> hung{0};
 };
 
-// Returns the seconds that this process has spent so far, for each purpose. ReadLedger is set before the
-// first scrape, and called from any thread.
+// Returns the seconds that this process has spent so far, for each purpose. The function must be set before
+// the first scrape, and any thread may call it.
 using ReadLedger = std::function<std::vector<std::pair<std::string_view, double>>()>;
 
-// The progress of copying checkpoints to one store.
+// The newest checkpoint in one store, and the number of copies to it that failed.
 struct StoreMeters {
   explicit StoreMeters(std::string where) : uri(std::move(where)) {}
   const std::string uri;

@@ -70,7 +70,7 @@ void Metrics::report(std::string_view name, double value, std::uint64_t samples)
   ++metric.reports;
   metric.samples += samples;
   metric.sum += value;
-  // The mean of no samples may be NaN, and NaN times 0 is NaN.
+  // Skip a mean over 0 samples: it may be NaN, and NaN times 0 is NaN.
   if (samples > 0) metric.weighted_sum += value * static_cast<double>(samples);
   metric.min = std::fmin(metric.min, value);
   metric.max = std::fmax(metric.max, value);

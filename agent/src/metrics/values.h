@@ -1,7 +1,7 @@
-// Holds the newest value of each number that a training reports. The number of names is limited, so that a
-// program that generates names does not flood the metrics system.
+// The newest value of each number that the training program reports. The number of names is limited, so that
+// a program that generates names does not overload the monitoring system.
 //
-// Thread contract: any thread; one lock, held while one number is accessed.
+// Thread contract: any thread may call. One lock is held while one number is read or written.
 #pragma once
 
 #include <cstddef>

@@ -33,7 +33,7 @@ struct OpenObject {
 };
 
 Result<OpenObject> open_object(const fs::path& path, std::string_view key, const std::string& uri) {
-  // O_NONBLOCK: opening a pipe must not wait for its other end.
+  // Without the flag O_NONBLOCK, opening a named pipe would wait until another process opens its other end.
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.is_open()) return system_error(errno, "opening " + uri);
   struct stat facts{};
@@ -74,7 +74,8 @@ Result<void> copy(int fd, ByteRange range, ObjectSink& sink, const std::stop_tok
   return {};
 }
 
-// Returns whether a killed writer left the file behind. A temporary file was never an object.
+// Returns true if the file is a temporary file that a killed process left. A temporary file is not an object,
+// so it is not listed.
 bool is_temporary(const std::string& name) {
   return !name_behind_temporary(name).empty();
 }
@@ -121,7 +122,8 @@ Result<std::uint64_t> FileStore::abort_stale_uploads(std::string_view prefix, Du
 
 Result<ObjectPage> FileStore::list(std::string_view prefix, std::string_view, std::stop_token stop) {
   if (auto checked = check_prefix(prefix, uri_); !checked) return checked.error();
-  // The last folder that `prefix` names in full contains all matching objects.
+  // Start the search in the last folder that `prefix` names completely, because this folder contains all
+  // matching objects.
   const std::size_t slash = prefix.rfind('/');
   const fs::path top = slash == std::string_view::npos ? folder_ : folder_ / prefix.substr(0, slash);
   ObjectPage page;
@@ -147,8 +149,8 @@ Result<void> FileStore::remove(std::string_view key, std::stop_token) {
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
     return system_error(errno, "removing " + join_uri(uri_, key));
   }
-  // A store has no empty folders, so the folders in this key are removed with their last object. Removing
-  // stops at the first folder that is not empty.
+  // Object stores have no empty folders. Therefore a folder is removed together with its last object. Stop at
+  // the first folder that is not empty.
   for (std::size_t end = key.rfind('/'); end != std::string_view::npos; end = key.rfind('/', end - 1))
     if (::rmdir((folder_ / key.substr(0, end)).c_str()) != 0) break;
   return {};

@@ -1,5 +1,5 @@
-// FileStore makes a folder an object store. A write to the store is atomic and durable. Reading follows
-// links, since the owner of the folder decides how the folder is arranged.
+// FileStore: an object store whose objects are the files in a folder. A write to the store is atomic and
+// durable. Reading follows links, since the owner of the folder may link to files elsewhere.
 #pragma once
 
 #include <filesystem>
@@ -25,7 +25,7 @@ class FileStore final : public ObjectStore {
                                               const UploadOptions& options = {}) override;
   [[nodiscard]] Result<std::uint64_t> abort_stale_uploads(std::string_view prefix, Duration older_than,
                                                           std::stop_token stop = {}) override;
-  // Returns all objects on one page.
+  // Returns all matching objects on one page of the list.
   [[nodiscard]] Result<ObjectPage> list(std::string_view prefix, std::string_view page = {},
                                         std::stop_token stop = {}) override;
   [[nodiscard]] Result<void> remove(std::string_view key, std::stop_token stop = {}) override;

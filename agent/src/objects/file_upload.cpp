@@ -30,8 +30,8 @@ Error upload_cancelled(const std::string& what) {
   return {ErrorKind::kCancelled, what + " was cancelled"};
 }
 
-// Detects a full disk before the first byte is written. Without fallocate(), only a later write detects a
-// full disk.
+// Reserves the space for the file, so that a full disk is detected before the first byte is written. If the
+// file system does not support fallocate(), a full disk is detected only by a later write.
 Result<void> reserve(int fd, std::uint64_t size, const std::string& uri) {
   if (size == 0 || ::fallocate(fd, 0, 0, static_cast<off_t>(size)) == 0) return {};
   if (errno != ENOSPC && errno != EDQUOT && errno != EFBIG) return {};
@@ -72,9 +72,9 @@ Duration since_epoch(const timespec& time) {
   return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
 
-// Reads the clock that stamps the files in `folder`, because a file server has its own clock. The function
-// creates a file under a temporary name, which a later call removes if this process is killed. Returns
-// nothing if no file can be created; then no file can be removed either.
+// Reads the clock that stamps the files in `folder`, because a file server has its own clock. This function
+// creates a file with a temporary name. If the process is killed now, a later call removes the file. Returns
+// nothing if no file can be created in the folder. In that case no file can be removed from it either.
 std::optional<Duration> time_in(const fs::path& folder) {
   const auto file = create_temporary_file(folder / "time", kTimeFileMode);
   if (!file) return std::nullopt;
@@ -142,7 +142,7 @@ Result<std::uint64_t> remove_temporary_files(const fs::path& folder, std::string
       return system_error(errno, "removing " + path.string());
     return {};
   };
-  // Links are not followed, because other programs may use their targets.
+  // Links to folders are not followed, because other programs may use the folders.
   if (auto walked = walk_folder(top, Links::kLeftAlone, "removing stale uploads from " + uri, remove);
       !walked)
     return walked.error();

@@ -12,16 +12,18 @@
 
 namespace ratoon::objects {
 
-// Creates the missing folders of a file and calls `write`, which creates the file. If another process
-// meanwhile removed the folder with the folder's last object, creates the folders and calls `write` again.
+// Creates the folders of a file that do not exist yet, and calls `write`, which creates the file. If another
+// process removes the folder in between, because it removes the last object in it, creates the folders and
+// calls `write` again.
 [[nodiscard]] Result<void> write_into_folder(const std::filesystem::path& path,
                                              const std::function<Result<void>()>& write);
 
-// Writes the object's file, and creates missing folders. `uri` names the object in messages.
+// Writes the file of an object, and creates the folders that do not exist yet. `uri` is the name of the
+// object for error messages.
 [[nodiscard]] Result<UploadedObject> upload_file(const std::filesystem::path& path, ObjectSource& source,
                                                  const UploadOptions& options, const std::string& uri);
 
-// Removes temporary files in `folder` whose names there begin with `prefix`. Returns their number.
+// Removes temporary files whose path, relative to `folder`, begins with `prefix`. Returns their number.
 [[nodiscard]] Result<std::uint64_t> remove_temporary_files(const std::filesystem::path& folder,
                                                            std::string_view prefix, Duration older_than,
                                                            const std::string& uri,

@@ -1,4 +1,5 @@
-// A key is an object's name, valid in a folder, a URL and a bucket, that never leads out of the store.
+// A key is the name of an object in a store. It is valid in folders, URLs and buckets, and never leads out of
+// the store.
 #pragma once
 
 #include <string>
@@ -8,14 +9,15 @@
 
 namespace ratoon::objects {
 
-// Accepts parts that are separated by a single '/', none of them empty, "." or "..". A key has at most 1,024
-// bytes, which is S3's limit, and no control characters.
+// Checks a key. A valid key consists of parts that are separated by a single '/'; no part is empty, "." or
+// "..". A key has at most 1,024 bytes, which is S3's limit, and no control characters.
 [[nodiscard]] Result<void> check_key(std::string_view key, std::string_view store_uri);
 
 // Applies the rules of check_key() to a prefix of keys, which may be empty or end inside a part.
 [[nodiscard]] Result<void> check_prefix(std::string_view prefix, std::string_view store_uri);
 
-// Joins "s3://bucket/digits" and "train/index.json" to "s3://bucket/digits/train/index.json".
+// Joins the URI of a store and a key: "s3://bucket/digits" and "train/index.json" give
+// "s3://bucket/digits/train/index.json".
 [[nodiscard]] std::string join_uri(std::string_view store_uri, std::string_view key);
 
 }  // namespace ratoon::objects

@@ -1,14 +1,17 @@
-// objects/: Object stores by URI, and the store that is a folder.
+// objects/: Object stores that are opened by their URI: the interface ObjectStore, and a store that is a
+// folder.
 //
-// ObjectStore: named objects in a folder, on a web server or in an S3-compatible store. An object is either
-// whole or absent. An object's name is its key, whose parts are separated by '/'.
+// ObjectStore: named objects in a folder, on a web server or in an S3-compatible store. An object is always
+// whole: readers never see a part of an upload. An object's name is its key, whose parts are separated by
+// '/'.
 //
 //   auto store = open_store("s3://bucket/digits", {});
 //   if (!store) return store.error();
 //   MemorySink index;
 //   if (auto got = (*store)->get("train/index.json", index); !got) return got.error();
 //
-// Thread contract: any thread, any number of calls at once. A call ends when its stop_token requests a stop.
+// Thread contract: any thread may call, and any number of calls may run at once. A call ends early with
+// kCancelled when a stop is requested with its stop_token.
 #pragma once
 
 #include <cstdint>
@@ -30,24 +33,26 @@
 
 namespace ratoon::objects {
 
-// Receives an object's bytes, in the calling thread. If a sink returns an error, the call returns that error.
+// Receives the bytes of an object in the thread that called the store. If a sink returns an error, the call
+// on the store returns this error.
 class ObjectSink {
  public:
   virtual ~ObjectSink() = default;
-  // begin() is called before the first byte, and again when the bytes written so far are discarded. An
-  // interrupted download is resumed if the store can promise that the object is the same; if not, the
-  // download starts over.
+  // begin() is called before the first byte. It is called again if the download starts over; the sink must
+  // then discard the bytes that it has received. After an interruption a download continues where it ended,
+  // if the store can promise that the object has not changed; otherwise it starts again from the first byte.
   [[nodiscard]] virtual Result<void> begin(const ObjectInfo& object) = 0;
   [[nodiscard]] virtual Result<void> write(std::string_view bytes) = 0;
 };
 
-// Supplies ranges of an object's bytes, to several threads at once. A range may be requested more than once
-// and must have the same bytes each time.
+// Supplies ranges of the bytes of an object that is uploaded. Several threads may read from it at once. A
+// range may be requested more than once, and the source must give the same bytes each time.
 class ObjectSource {
  public:
   virtual ~ObjectSource() = default;
   [[nodiscard]] virtual std::uint64_t size_bytes() const = 0;
-  // Fills all of `into` with the bytes from `offset` on. The range is always within size_bytes().
+  // Fills all of `into` with the bytes of the object from `offset` on. The requested range never goes beyond
+  // size_bytes().
   [[nodiscard]] virtual Result<void> read(std::uint64_t offset, std::span<char> into) = 0;
 };
 
@@ -63,15 +68,16 @@ struct PutOptions {
 
 struct UploadOptions {
   bool replaces = true;  // false: as in PutOptions
-  // The expected checksum of all bytes. If the source supplies other bytes, the call fails with kCorrupted
-  // and nothing is stored.
+  // The checksum that all bytes of the object must have. If the bytes of the source have another checksum,
+  // the call fails with kCorrupted and stores nothing.
   std::optional<std::uint32_t> crc32c{};
-  // S3 receives a larger object in parts of this size. The parts are larger if there would be too many parts,
-  // and never smaller than S3's minimum (5 MiB). An upload uses threads * part_bytes of memory.
+  // An object of more bytes than this is uploaded to S3 in parts of this size. Parts are larger if an object
+  // would have too many of them, and never smaller than 5 MiB, the minimum of S3. An upload takes threads *
+  // part_bytes bytes of memory.
   std::uint64_t part_bytes = std::uint64_t{8} << 20;
   std::uint32_t threads = 4;
   // Receives the number of bytes stored so far, from any thread, one call at a time. If the upload starts
-  // over, the number begins at 0 again.
+  // again from the first byte, this number starts at 0 again.
   std::function<void(std::uint64_t stored_bytes)> progress{};
   std::stop_token stop{};
 };
@@ -83,57 +89,64 @@ struct UploadedObject {
   friend bool operator==(const UploadedObject&, const UploadedObject&) = default;
 };
 
-// Errors name the object's URI, the cause and the next step. kNotFound: the object does not exist;
-// kPermissionDenied: credentials are missing, wrong or insufficient; kUnavailable and kTimeout: attempts or
-// time are used up, and the error names the last failure; kInvalid: the call cannot succeed, for example
-// because the bucket does not exist; kCorrupted: the store violated its contract.
+// Error texts name the URI of the object, the cause and the next step. kNotFound means that the object does
+// not exist, and kPermissionDenied that credentials are missing, wrong or insufficient. kUnavailable and
+// kTimeout mean that all retries failed or the time is over; the text names the last failure. kInvalid means
+// that the call can never succeed, for example because the bucket does not exist. kCorrupted means that the
+// store gave a reply that a correct store cannot give.
 class ObjectStore {
  public:
   virtual ~ObjectStore() = default;
 
-  // Returns the store's URI without secrets, such as "s3://bucket/digits".
+  // Returns the URI of the store without passwords and tokens, such as "s3://bucket/digits".
   [[nodiscard]] virtual const std::string& uri() const = 0;
 
   [[nodiscard]] virtual Result<ObjectInfo> get(std::string_view key, ObjectSink& sink,
                                                const GetOptions& options = {}) = 0;
   [[nodiscard]] virtual Result<ObjectInfo> head(std::string_view key, std::stop_token stop = {}) = 0;
 
-  // Writes a small object in one request. The request is repeated until the store confirms the object. If the
-  // object must be new, and a request whose reply was lost created it, the call succeeds.
+  // Writes a small object in one request. The call retries its request until the store has confirmed the
+  // object. With the condition that the object is new, the call also succeeds if one of its own requests,
+  // whose reply was lost, has created the object.
   [[nodiscard]] virtual Result<void> put(std::string_view key, std::string_view bytes,
                                          const PutOptions& options = {}) = 0;
 
-  // Streams an object of any size. At any moment the key shows either the old object or the whole new object.
-  // After an error only data remains that abort_stale_uploads() removes. After the errors kTimeout,
-  // kUnavailable and kCancelled the whole object may be stored nevertheless.
+  // Writes an object of any size to a sink, piece by piece. At every moment a reader of the key gets either
+  // the old object or the whole new object. Unfinished data may remain after an error; abort_stale_uploads()
+  // removes it. After an error of the kinds kTimeout, kUnavailable or kCancelled the store may have the whole
+  // object nevertheless.
   [[nodiscard]] virtual Result<UploadedObject> upload(std::string_view key, ObjectSource& source,
                                                       const UploadOptions& options = {}) = 0;
 
-  // Removes the remains of uploads to keys that begin with `prefix` if the uploads began (in a folder: were
-  // last written) at least `older_than` ago. Uploads that are still running are aborted, too, so `older_than`
-  // must exceed the duration of any upload. Returns how many uploads were removed.
+  // Aborts unfinished uploads to keys that begin with `prefix` and removes their data, if they began at least
+  // `older_than` ago (in a folder: if their file was last written at least `older_than` ago). `older_than`
+  // must exceed the duration of any upload, because the call also aborts uploads that still run. Returns the
+  // number of aborted uploads.
   [[nodiscard]] virtual Result<std::uint64_t> abort_stale_uploads(std::string_view prefix,
                                                                   Duration older_than,
                                                                   std::stop_token stop = {}) = 0;
 
-  // Lists objects whose keys begin with `prefix`. `page` is empty or the previous page's `next`.
+  // Lists objects whose keys begin with `prefix`. `page` is empty for the first page, and the member `next`
+  // of the page before for all others.
   [[nodiscard]] virtual Result<ObjectPage> list(std::string_view prefix, std::string_view page = {},
                                                 std::stop_token stop = {}) = 0;
 
-  // Deletes an object. Succeeds if the object does not exist.
+  // Deletes an object. Removes an object. The call succeeds even if the object does not exist.
   [[nodiscard]] virtual Result<void> remove(std::string_view key, std::stop_token stop = {}) = 0;
 
-  // Returns the object's path if the object is a file of this machine, so that no copy is needed. Stores
-  // whose objects are no files of this machine return nothing.
+  // If the object is a file of this machine, returns its path, so that the caller can use the file without a
+  // copy. Other stores return nothing.
   [[nodiscard]] virtual std::optional<std::filesystem::path> local_path(std::string_view key) const;
 };
 
-// Accepts "/data/digits" or "file:///data/digits" (folders; a relative path starts at the working folder),
-// "http://host/digits" and https (read only: no put, list or remove), and "s3://bucket/digits".
+// Opens a store by its URI. "/data/digits" and "file:///data/digits" are folders; a relative path starts at
+// the working folder. "http://host/digits" and https URLs can only be read (no put, list or remove).
+// "s3://bucket/digits" is a bucket.
 [[nodiscard]] Result<std::shared_ptr<ObjectStore>> open_store(std::string_view uri,
                                                               const StoreOptions& options);
 
-// Lists all objects below a prefix. The whole list must fit into memory.
+// Lists all objects whose keys begin with a prefix. The function returns the whole list at once, so it must
+// fit into memory.
 [[nodiscard]] Result<std::vector<ObjectInfo>> list_all(ObjectStore& store, std::string_view prefix,
                                                        const std::stop_token& stop = {});
 

@@ -1,4 +1,4 @@
-// Percent encoding of names in URLs: %XX for every byte except letters, digits and "-._~". Pure.
+// Encodes and decodes names in URLs: every byte except letters, digits and "-._~" is written as %XX. Pure.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@ namespace ratoon::objects {
 
 [[nodiscard]] std::string percent_encode(std::string_view text, bool keeps_slashes);
 
-// Returns nothing if a '%' does not begin an escape, or if an escape stands for a zero byte.
+// Returns nothing if two hexadecimal digits do not follow a '%', or if the result contains a zero byte.
 [[nodiscard]] std::optional<std::string> percent_decode(std::string_view text);
 
 }  // namespace ratoon::objects

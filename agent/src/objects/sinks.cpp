@@ -7,7 +7,7 @@
 namespace ratoon::objects {
 namespace {
 
-// Makes an error, to which the store adds the object's name.
+// Makes an error text without the name of the object, which the store adds.
 Error too_long(std::uint64_t bytes_max) {
   return {ErrorKind::kCorrupted,
           "the object is longer than the " + std::to_string(bytes_max) +

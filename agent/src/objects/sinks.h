@@ -1,4 +1,4 @@
-// Sinks write an object's bytes to memory, or to a file from its beginning.
+// Sinks that write the bytes of an object to memory, or to a file from the file's beginning on.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@ namespace ratoon::objects {
 
 class MemorySink final : public ObjectSink {
  public:
-  // More than `bytes_max` bytes are an error, so that an object cannot exhaust the process's memory.
+  // The sink returns an error after `bytes_max` bytes, so that a large object cannot take all memory of the
+  // process.
   explicit MemorySink(std::uint64_t bytes_max = std::uint64_t{1} << 30) : bytes_max_(bytes_max) {}
 
   [[nodiscard]] Result<void> begin(const ObjectInfo& object) override;
@@ -25,11 +26,12 @@ class MemorySink final : public ObjectSink {
   std::string bytes_;
 };
 
-// The sink neither closes nor syncs the file; the file's owner does. Bytes of the file after the written
-// bytes stay.
+// The sink neither closes nor syncs the file; the caller must do both. The sink does not truncate the file:
+// bytes after the written ones stay.
 class FileSink final : public ObjectSink {
  public:
-  // `shown` names the file in messages. More bytes than `bytes_max` are an error.
+  // `shown` is the name of the file for error messages. The sink returns an error if the object has more than
+  // `bytes_max` bytes.
   FileSink(int fd, std::string shown, std::uint64_t bytes_max)
       : fd_(fd), shown_(std::move(shown)), bytes_max_(bytes_max) {}
 

@@ -1,4 +1,4 @@
-// Sources supply an object's bytes from memory, or from a file's beginning.
+// Sources that supply the bytes of an object from memory, or from the beginning of a file.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace ratoon::objects {
 
 class MemorySource final : public ObjectSource {
  public:
-  // The source does not copy `bytes`, so their owner must keep them.
+  // The source does not copy `bytes`, so the caller must keep them until the source is destroyed.
   explicit MemorySource(std::string_view bytes) : bytes_(bytes) {}
 
   [[nodiscard]] std::uint64_t size_bytes() const override { return bytes_.size(); }
@@ -22,11 +22,11 @@ class MemorySource final : public ObjectSource {
   const std::string_view bytes_;
 };
 
-// The source reads the file but does not close it. If the file became shorter than `size_bytes`, read()
+// The source reads the file but does not close it. If the file becomes shorter than `size_bytes`, read()
 // returns kCorrupted.
 class FileSource final : public ObjectSource {
  public:
-  // `shown` names the file in messages.
+  // `shown` is the name of the file for error messages.
   FileSource(int fd, std::string shown, std::uint64_t size_bytes)
       : fd_(fd), shown_(std::move(shown)), size_bytes_(size_bytes) {}
 

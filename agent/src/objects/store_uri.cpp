@@ -22,7 +22,7 @@ std::string_view without_slashes_at_end(std::string_view path) {
   return path;
 }
 
-// Accepts bucket names by S3's rules, and by S3's older, less strict rules.
+// Returns true if the name follows S3's rules for bucket names, or its older rules, which are less strict.
 bool is_bucket(std::string_view name) {
   return name.size() >= 3 && name.size() <= 255 && name.front() != '.' &&
          std::all_of(name.begin(), name.end(), [](char c) {
@@ -70,8 +70,8 @@ Result<StoreUri> parse_http(std::string_view text) {
   return uri;
 }
 
-// If a text begins like a URI (and is therefore rarely meant as a folder), returns the characters that the
-// text lacks to be a URI.
+// If a text looks more like a URI with missing characters, such as "s3:/bucket", than like a folder, returns
+// the missing characters.
 std::string find_lacking(std::string_view text) {
   const std::size_t end = std::min(text.find_first_of(":/"), text.size());
   std::string scheme(text.substr(0, end));

@@ -12,8 +12,9 @@ double rate(std::uint64_t bytes, Duration took) {
   return took > Duration(0) ? static_cast<double>(bytes) / seconds(took) : 0;
 }
 
-// If time allows only one save and a replacement may come, only the hand-over saves: an earlier save would
-// compete for the disk. Without a hand-over the save is made as late as possible.
+// If time allows only one save and a replacement may come, the save is made at the hand-over to the
+// replacement. An earlier save would delay the save at the hand-over, because both use the disk. If no
+// replacement can come, the save is made as late as possible.
 DrainPlan plan_with_one_save(DrainFacts facts, bool can_be_replaced) {
   DrainPlan plan = plan_drain(facts);
   const auto saves = std::ranges::count(plan.stages, DrainAct::kFullSave, &DrainStage::act);
@@ -34,7 +35,7 @@ DrainFacts SaveSpeeds::facts(Duration left, bool has_saved) const {
           .state_bytes = state_bytes_,
           .staged_bytes = is_staged_ ? state_bytes_ : 0,
           .copy_bytes_per_second = rate(state_bytes_, stalls_.longest()),
-          // The duration includes the commit, because it was measured until the save was known to be durable.
+          // The commit is 0 here, because the measured time of a write already includes the commit.
           .disk_bytes_per_second = rate(state_bytes_, writes_.longest()),
           .step = steps_.longest(),
           .commit = Duration(0),
@@ -50,7 +51,8 @@ Duration SaveSpeeds::until_durable() const {
 
 DrainStep next_in_drain(const DrainFacts& facts, bool can_be_replaced) {
   const DrainPlan plan = plan_with_one_save(facts, can_be_replaced);
-  // A process that a replacement follows leaves when the margin begins, although a save could be tried.
+  // A process that will be replaced ends when the margin before the deadline begins, although one more save
+  // could be tried.
   const auto may_wait = [&](const DrainStage& stage) {
     return plan.leave > Duration(0) && stage.end <= plan.leave;
   };
@@ -60,13 +62,15 @@ DrainStep next_in_drain(const DrainFacts& facts, bool can_be_replaced) {
   };
   const auto next = std::find_if(plan.stages.begin(), plan.stages.end(), is_save);
   if (plan.leave <= Duration(0) && next == plan.stages.end()) {
-    // If this process leaves while it writes its pack, the whole checkpoint is lost. Another step therefore
-    // begins only if that step ends in time.
+    // If this process ends before its checkpoint file is written, the checkpoint of all ranks is lost.
+    // The process therefore waits until its checkpoint file is written, but begins another step only if that
+    // step ends in time.
     const Duration at_the_next = facts.left - facts.step;
     const bool may_stay = facts.staged_bytes > 0 && at_the_next > std::max(facts.margin, Duration(0)) / 2;
     return may_stay ? DrainStep::kTrainOn : DrainStep::kLeave;
   }
-  // If the next save begins after more than the longest step's time, one more step fits before it.
+  // If the next save is due later than one step of the longest duration takes, one more step fits before the
+  // save.
   if (next == plan.stages.end() || next->begin > facts.step) return DrainStep::kTrainOn;
   const bool is_last =
       facts.has_saved || std::find_if(next + 1, plan.stages.end(), is_save) == plan.stages.end();

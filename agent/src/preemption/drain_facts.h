@@ -1,5 +1,5 @@
-// SaveSpeeds measures how long the last saves and steps took, as input for plan_drain(). next_in_drain()
-// returns the plan's action after the step that just ended. Pure.
+// SaveSpeeds records how long the last saves and steps took, as input for plan_drain(). next_in_drain()
+// decides, after each step, between training, saving and leaving before the process is ended. Pure.
 //
 //   speeds.note_step(took);  speeds.note_save(stall);  speeds.note_commit(until_it_was_durable);
 //   const auto next = next_in_drain(speeds.facts(left, has_saved), can_be_replaced);
@@ -14,7 +14,7 @@
 
 namespace ratoon::preemption {
 
-// Keeps the longest of the last eight durations.
+// Remembers the last eight durations and returns the longest of them.
 class RecentMaximum {
  public:
   void note(Duration took) { last_[next_++ % last_.size()] = took; }
@@ -30,14 +30,14 @@ class SaveSpeeds {
   void set_state_bytes(std::uint64_t bytes) { state_bytes_ = bytes; }
   void note_step(Duration took) { steps_.note(took); }
   void note_save(Duration stall) { stalls_.note(stall); }
-  // A duration counts from the request for the save until the commit of all ranks.
+  // `until_durable` is the time from the request for a save until all ranks' files are committed.
   void note_commit(Duration until_durable) { writes_.note(until_durable); }
   void set_staged(bool is_staged) { is_staged_ = is_staged; }
 
   [[nodiscard]] DrainFacts facts(Duration left, bool has_saved) const;
   [[nodiscard]] Duration longest_commit() const { return writes_.longest(); }
-  // Returns the expected time from the request for a save until its commit. Assumes a slow disk until a save
-  // was measured.
+  // Returns the expected time from the request for a save until its commit. Before the first measured save, a
+  // slow disk is assumed.
   [[nodiscard]] Duration until_durable() const;
 
  private:
@@ -55,8 +55,8 @@ enum class DrainStep {
   kLeave,         // the margin has begun
 };
 
-// `can_be_replaced` means that a replacement may join before the deadline. If a replacement may join,
-// training continues after the last save.
+// `can_be_replaced` is true if a replacement process may join the run before the deadline. If a replacement
+// may join, training continues after the last save.
 [[nodiscard]] DrainStep next_in_drain(const DrainFacts& facts, bool can_be_replaced);
 
 }  // namespace ratoon::preemption

@@ -11,13 +11,13 @@ Duration time_of(std::uint64_t bytes, double measured, double assumed) {
   return from_seconds(static_cast<double>(bytes) / (is_measured ? measured : assumed));
 }
 
-// How long writing the staged copy and a full save take, from the request to the commit.
+// The times that a write of the staged copy and a full save take, each from the request to the commit.
 struct Needs {
   Duration flush{0};
   Duration full{0};
 };
 
-// Bounds each summand, so that sums of them do not overflow a Duration.
+// The upper limit of each duration in a sum, so that the sum does not overflow a Duration.
 constexpr Duration kLongest = std::chrono::hours(24 * 365);
 
 Needs needs_of(const DrainFacts& facts, double pessimism) {
@@ -49,7 +49,8 @@ DrainPlan plan_drain(const DrainFacts& facts) {
     return begin + takes;
   };
   const bool is_staged = facts.staged_bytes > 0;
-  // A full save is newer than the staged copy. If only one of the two fits, the plan chooses the full save.
+  // A full save has a newer state than the staged copy, which was made at an earlier save. If there is time
+  // for only one of these two, the plan chooses the full save.
   const bool fits_full = usable > Duration(0) && needs.full <= usable;
   const bool flushes = is_staged && needs.flush + (fits_full ? needs.full : Duration(0)) <= usable;
   Duration busy{0};
@@ -61,7 +62,7 @@ DrainPlan plan_drain(const DrainFacts& facts) {
     return plan;
   }
   if (!facts.has_saved) busy = add(DrainAct::kFullSave, busy, needs.full);
-  // Adds a last full save, and training until that save.
+  // Adds a last full save at the latest possible time. Training continues until the last save.
   const Duration last = usable - needs.full;
   const bool brings_steps = facts.has_saved || last > busy;
   if (brings_steps) add(DrainAct::kFullSave, last, needs.full);

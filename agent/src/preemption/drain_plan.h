@@ -1,9 +1,9 @@
-// plan_drain() decides which saves to make before a node is removed, and how long to train on. The plan uses
-// the remaining time, sizes, and the measured speeds of copies and disks. The plan begins no action that
-// cannot end in time.
+// plan_drain() decides which saves to make before a node is removed, and how long training continues. The
+// plan follows from the remaining time, the sizes of state and copies, and the measured speeds of copies and
+// disks. The plan begins no action that cannot end in time.
 //
-// plan_drain() is called again after every step until the process leaves. New measurements therefore change
-// the plan, and a notice that is withdrawn costs nothing, because training has continued.
+// plan_drain() is called again after every step, with new measurements, until the process ends. If the
+// announced end is withdrawn, no training time was lost.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,15 @@
 
 namespace ratoon::preemption {
 
-// This time stays unused before a deadline, because clocks differ and leaving takes time.
+// The time before a deadline in which no work is planned, because clocks differ and the end of a process
+// takes time.
 inline constexpr Duration kMargin = std::chrono::seconds(2);
-// Returns the margin for a notice that comes `notice` before the end. The margin of a short notice is a
-// quarter of the notice's time, because a replacement may come within a second.
+// Returns the margin for a notice that comes `notice` before the end. For a short notice, the margin is a
+// quarter of the notice's time, so that time for saving remains.
 [[nodiscard]] Duration margin_of(Duration notice);
 
-// DrainFacts has the values of the slowest rank, because a checkpoint is complete when all ranks have
-// written. The rates are measured over the last saves.
+// DrainFacts: the input of plan_drain(), measured on the slowest rank, because a checkpoint needs the files
+// of all ranks. The speeds in DrainFacts are measured in the last saves.
 struct DrainFacts {
   Duration left{0};                  // until the process is ended
   Duration margin = kMargin;         // part of `left` that is kept free
@@ -30,23 +31,24 @@ struct DrainFacts {
   double disk_bytes_per_second = 0;  // to where a checkpoint outlives the node; 0: not measured
   Duration step{0};                  // the longest recent one; a save begins between two steps
   Duration commit{0};  // from the last byte of all ranks to the manifest, the longest recent one
-  // Whether a save was made since this notice of the end came. If no save was made, the first save is made at
-  // once, while saving still works. Pass true if the deadline was known from the start (a time limit).
+  // Whether a save was made since the end of the process was announced. If has_saved is false, the plan
+  // begins with a save, while saving still works. If the deadline was known from the start, as with a time
+  // limit, pass true.
   bool has_saved = false;
 };
 
-// plan_drain() assumes the rates below until a rate was measured. The assumed rates are so slow that a plan
-// with them ends in time on nearly every machine.
+// Before the first measurement, plan_drain() assumes the speeds below. The assumed speeds are so low that a
+// plan with them ends in time on nearly every machine.
 inline constexpr double kAssumedCopyBytesPerSecond = 1e9;
 inline constexpr double kAssumedDiskBytesPerSecond = 5e7;
-// A disk may be slower by this factor than measured.
+// The plan assumes that a disk may be slower than measured by this factor.
 inline constexpr double kPessimism = 1.5;
 
 enum class DrainAct {
   kFlushStaged,
   kFullSave,
-  // A tried save is a full save that ends in time at the measured speeds, but not with kPessimism applied. If
-  // the tried save does not end in time, no further step is lost.
+  // A tried save is a full save that ends in time at the measured speed, but not if the disk is slower by
+  // kPessimism. If a tried save does not end in time, the run loses no more steps than without this save.
   kTrySave,
 };
 
@@ -65,9 +67,9 @@ struct DrainPlan {
   friend bool operator==(const DrainPlan&, const DrainPlan&) = default;
 };
 
-// With enough time: write the staged copy, save everything at once, and save again as late as possible. With
-// less time: save the newest state that fits. The newest state that fits is a full save, or else the staged
-// copy and a tried save.
+// With enough time: write the staged copy (an earlier save in memory) to the disk, save at once, and save
+// again as late as possible. With less time: make a full save or, if a full save would not end in time, write
+// the staged copy and try a full save.
 [[nodiscard]] DrainPlan plan_drain(const DrainFacts& facts);
 
 }  // namespace ratoon::preemption

@@ -23,8 +23,8 @@ Result<std::int64_t> parse_whole(std::string_view text, std::int64_t max, const 
                                         std::string(text.substr(0, kShown)) + "'");
 }
 
-// Returns the time at which the launch of this process began. A later time than now counts as now, so a clock
-// that was set back delays the deadline to at most one time limit from now.
+// Returns the time at which the launch of this process began. A start in the future counts as now, so that a
+// wrong clock delays the deadline to at most one time limit from now.
 Result<Timestamp> read_time_limit_since(std::string_view text, Timestamp now, WallTime wall_now) {
   double since = -1;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), since);
@@ -40,7 +40,7 @@ Result<Timestamp> read_time_limit_since(std::string_view text, Timestamp now, Wa
 Result<Notice> read_time_limit(std::string_view text, Timestamp began) {
   const auto limit = parse_amount(text);
   if (limit && limit->unit == CountedIn::kTime) {
-    // parse_amount() refuses times that a Duration cannot hold.
+    // The conversion cannot overflow, because parse_amount() refuses times that are too long for a Duration.
     const Duration allowed(static_cast<Duration::rep>(limit->period.count));
     if (allowed <= kTimeLimitMax)
       return Notice{

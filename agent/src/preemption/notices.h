@@ -1,5 +1,6 @@
-// Notices: announcements that this process will be ended, each with its source and its time. Several notices
-// may be in force at once, and each may be withdrawn. The notice with the earliest deadline counts.
+// Notices: the announcements that this process will be ended. Each notice has a source and a deadline.
+// Several sources, such as a signal and a time limit, may have a notice at once. The notice with the earliest
+// deadline determines when the process ends.
 #pragma once
 
 #include <map>
@@ -26,9 +27,11 @@ struct Notice {
 
 class Notices {
  public:
-  // Replaces an earlier notice of the same source. Returns whether the earliest deadline is now earlier.
+  // Adds a notice, which replaces an earlier notice of the same source. Returns whether the earliest deadline
+  // of all notices has become earlier.
   bool give(std::string_view source, Notice notice);
-  // Withdraws a notice; returns false if the source has none. A signal cannot be withdrawn; an order can.
+  // Withdraws the notice of a source; returns false if the source has given no notice. An order of the
+  // coordinator can be withdrawn; a signal cannot.
   bool retract(std::string_view source);
 
   [[nodiscard]] const Notice* find(std::string_view source) const;  // nullptr: no notice of this source
@@ -39,8 +42,8 @@ class Notices {
   std::map<std::string, Notice, std::less<>> notices_;
 };
 
-// The deadlines that a process can know when it begins. Texts are those of environment variables or flags;
-// nullopt means not set.
+// KnownEnds: the deadlines that a process can know at its start. The texts are values of environment
+// variables or flags; nullopt if the variable or flag is not set.
 struct KnownEnds {
   std::optional<std::string_view> slurm_job_end_time;  // SLURM_JOB_END_TIME: seconds since 1970
   std::optional<std::string_view> time_limit;          // --time-limit: "4h"
@@ -53,7 +56,8 @@ struct KnownEnds {
 };
 [[nodiscard]] Result<Notices> read_known_ends(const KnownEnds& ends);
 
-// Parses a pod's terminationGracePeriodSeconds or Slurm's KillWait: whole seconds, up to a day.
+// Parses a grace period (a pod's terminationGracePeriodSeconds or Slurm's KillWait): whole seconds, at most a
+// day.
 [[nodiscard]] Result<Duration> parse_grace_seconds(std::string_view text);
 
 }  // namespace ratoon::preemption

@@ -6,11 +6,11 @@
 namespace ratoon::preemption {
 namespace {
 
-// The assumption before any observation: the run is treated as if it had already trained for this time and
-// had this number of losses.
+// The loss rate that is assumed at first: a run is treated as if it had already trained for this time with
+// this number of losses.
 constexpr double kSecondsSeenBefore = 4.0 * 3600;
 constexpr double kLossesSeenBefore = 1;
-// With this slack, a write that is a little slower than the last write delays no save.
+// The interval is longer than a write by this factor, so that a slightly slower write delays no save.
 constexpr double kWriteSlack = 1.25;
 
 double positive_seconds(Duration d) {
@@ -26,8 +26,8 @@ Duration save_interval(const SaveCosts& costs, const IntervalBounds& bounds) {
   const double lost_time = between_losses + positive_seconds(costs.recovery);
   const double best = stall + std::sqrt(stall * stall + 2 * stall * lost_time);
   const double shortest = std::max(seconds(bounds.min), kWriteSlack * positive_seconds(costs.write));
-  // If a write takes longer than the upper bound, the interval is longer too: two writes at once would slow
-  // each other down.
+  // If a write takes longer than the upper bound, the interval also exceeds it, because two writes at once
+  // would slow each other down.
   return from_seconds(std::max(shortest, std::min(best, seconds(bounds.max))));
 }
 

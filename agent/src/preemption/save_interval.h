@@ -1,5 +1,5 @@
-// Computes the interval between saves if the user sets none: short enough that a loss costs little, and long
-// enough that saving costs little.
+// Computes the interval between saves for --save-every=auto. A short interval repeats fewer steps after a
+// loss, and a long interval spends less time on saves.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@ struct IntervalBounds {
   Duration max = std::chrono::minutes(30);
 };
 
-// Returns the time from the begin of a save to the begin of the next save. This interval gives the most
-// useful training time if losses come at random (Young and Daly's formula, with the save itself and the
-// recovery counted, arXiv 2410.18124). The interval stays within the bounds, and is never so short that a
-// save would begin before the previous one is durable. A run with few observations assumes one loss in four
-// hours; its own observations soon count more than the assumption.
+// Returns the time from the beginning of one save to the beginning of the next save. The interval minimises
+// lost training time if processes are lost at random: Young and Daly's formula with the costs of saves and
+// recovery (arXiv 2410.18124). The interval stays within the bounds, but is never shorter than the time until
+// a save is durable. At first, a rate of one loss in four hours is assumed. Observed losses soon outweigh
+// this assumption.
 [[nodiscard]] Duration save_interval(const SaveCosts& costs, const IntervalBounds& bounds = {});
 
 }  // namespace ratoon::preemption

@@ -28,7 +28,7 @@ std::size_t columns_of(int fd) {
   return is_known ? size.ws_col : kUsualColumns;
 }
 
-// If a terminal is slow or closed, this drawing is dropped, and the next drawing replaces it.
+// If the terminal is slow or closed, this update of the bar is dropped, and the next update replaces it.
 void write_or_drop(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(fd, text.data(), text.size());
@@ -88,8 +88,8 @@ class ProgressBar::Printer {
   void draw(Timestamp now) {
     state_.elapsed = now - began_;
     if (!is_terminal_) return write_or_drop(fd_, progress::render_line(state_) + "\n");
-    // One write that replaces the old text avoids flicker. The last column stays free, because a terminal
-    // would wrap a full line.
+    // Replacing the old text with a single write avoids flicker. The last column of the terminal stays empty,
+    // because some terminals wrap a line that fills it.
     const std::size_t columns = columns_of(fd_) - 1;
     write_or_drop(fd_, std::string(kToLineBegin) + progress::render_bar(state_, columns, glyphs_) +
                            std::string(kEraseRest));

@@ -46,14 +46,15 @@ std::string text_of_place(const BarState& state) {
   return state.total == 0 ? position : position + "/" + std::to_string(state.total);
 }
 
-// Returns a text that is equally wide at every position, so that the columns do not move.
+// Returns the position as a text that always has the same width, so that the items after it do not move.
 std::string steady_text_of_place(const BarState& state) {
   const std::size_t digits = std::to_string(state.total).size();
   const std::size_t used = std::to_string(state.position).size();
   return std::string(digits - std::min(used, digits), ' ') + text_of_place(state);
 }
 
-// Returns the part of `whole` that is done at this position; the whole only at the run's end.
+// Returns the part of `whole` that corresponds to this position. The result is `whole` only at the end of the
+// run.
 std::uint64_t share_of(const BarState& state, std::uint64_t whole) {
   if (state.position >= state.total) return whole;
   return static_cast<std::uint64_t>(Wide{whole} * state.position / state.total);
@@ -77,14 +78,15 @@ std::string draw_ascii(std::uint64_t full, std::size_t columns) {
   return "[" + bar + "]";
 }
 
-// `columns` includes the two ends of the bar.
+// `columns` is the width of the bar, including the characters at its two ends.
 std::string draw(const BarState& state, std::size_t columns, Glyphs glyphs) {
   const std::size_t inner = columns - 2;
   if (glyphs == Glyphs::kAscii) return draw_ascii(share_of(state, inner), inner);
   return draw_utf8(share_of(state, inner * kEighths), inner);
 }
 
-// A part of the bar's line. If the line is too long, the part with the highest rank is left out first.
+// One item in the line of the progress bar, such as the time left. If the line is too long, the item with the
+// highest rank is left out first.
 struct Item {
   std::string text;  // ASCII; empty: the bar itself
   int rank = 0;
@@ -112,7 +114,8 @@ bool is_bar(const Item& item) {
   return item.text.empty();
 }
 
-// Returns the columns that `items` need, with kBetween between two items and the bar's smallest width.
+// Returns the number of columns that `items` need, including kBetween between two items and the smallest
+// width of the bar.
 std::size_t columns_of(const std::vector<Item>& items) {
   std::size_t columns = items.empty() ? 0 : kBetween.size() * (items.size() - 1);
   for (const Item& item : items) columns += is_bar(item) ? kBarColumnsMin : item.text.size();

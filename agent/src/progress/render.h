@@ -21,21 +21,22 @@ struct BarState {
   std::optional<std::uint64_t> durable{};
 };
 
-// Returns the steps per second since begin_at; nullopt while no step was made since then.
+// Returns the number of steps per second since begin_at, or nullopt if no step was made since then.
 [[nodiscard]] std::optional<double> rate_per_second(const BarState& state);
-// Returns the time left at the current rate; nullopt if rate or total is not known.
+// Returns the time until the end of the run at the current rate, or nullopt if the rate or the end is not
+// known.
 [[nodiscard]] std::optional<Duration> time_left(const BarState& state);
 
 enum class Glyphs { kUtf8, kAscii };
 
-// Returns one line of at most `columns` columns. If the line is too long, the least important items are left
-// out first.
+// Returns the progress bar as one line of at most `columns` columns. If the line is too long, it leaves out
+// items, the least important ones first.
 [[nodiscard]] std::string render_bar(const BarState& state, std::size_t columns, Glyphs glyphs);
-// Returns the position for a log: a sentence without a newline.
+// Returns the progress as a sentence for a log, without a newline.
 [[nodiscard]] std::string render_line(const BarState& state);
 
-// Returns the pause until the bar is drawn again: short on a terminal, and doubled each time in a log. `last`
-// is the previous pause, 0 after the first drawing.
+// Returns the pause until the bar is drawn again. On a terminal the pause is short; in a log it doubles each
+// time. `last` is the pause before this one, or 0 after the bar was drawn for the first time.
 [[nodiscard]] Duration next_pause(bool is_terminal, Duration last);
 
 }  // namespace ratoon::progress

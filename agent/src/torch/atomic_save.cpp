@@ -24,8 +24,8 @@ std::span<const std::byte> bytes_at(const void* bytes, std::size_t count) {
 void save(const std::filesystem::path& path, const std::function<void(const Writer&)>& write) {
   const auto body = [&](const AppendBytes& append) -> Result<void> {
     std::optional<Error> refused;
-    // After an error, the writer accepts and discards further bytes: if it refused bytes, LibTorch's zip
-    // writer would throw in its destructor, which ends the process.
+    // After an error this function discards all further bytes and reports them as accepted: otherwise
+    // LibTorch's zip writer would throw in its destructor, which would end the process.
     const Writer writer = [&](const void* bytes, std::size_t count) -> std::size_t {
       if (refused) return count;
       if (auto appended = append(bytes_at(bytes, count)); !appended) refused = appended.error();

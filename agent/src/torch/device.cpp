@@ -33,7 +33,7 @@ std::uint32_t count_of(at::DeviceType type) {
   return static_cast<std::uint32_t>(c10::impl::VirtualGuardImpl(type).deviceCount());
 }
 
-// Counts the entries of a folder for which `counts` returns true. Returns 0 if the folder cannot be read.
+// Counts the entries of a folder for which `counts` returns true. Returns 0 if the folder cannot be listed.
 template <class Counts>
 std::uint32_t count_in(const std::filesystem::path& folder, const Counts& counts) {
   std::error_code code;
@@ -63,7 +63,7 @@ at::Device device_for(const Session& session, const std::string& name) {
   if (device.is_cpu()) return device;
   const std::uint32_t count = count_of(device.type());
   const auto given = given_devices();
-  // If this process sees only one of several devices, local rank 0 uses that device.
+  // If each process sees only its own device, that device has the number 0 for every local rank.
   const bool has_its_own = count == 1 && devices::devices_to_see(given) <= 1;
   const std::uint32_t index = device.has_index() ? static_cast<std::uint32_t>(device.index())
                               : has_its_own      ? 0

@@ -22,7 +22,8 @@ std::optional<devices::DeviceFault> fault_of(const std::exception& error) {
   return std::nullopt;
 }
 
-// The training function has thrown an exception, so this process ends in any case, even if its device works.
+// A decision to continue in this process is replaced: the training function has thrown an exception, so this
+// process ends even if its device works.
 std::optional<session::ErrorMeaning> explain(const std::exception& error) {
   const auto fault = fault_of(error);
   if (!fault) return std::nullopt;

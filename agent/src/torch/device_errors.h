@@ -3,13 +3,15 @@
 
 namespace ratoon {
 
-// Only the error decides, because no other fact about the device is known when the error is thrown. CUDA
-// counts the devices only once, when a process starts. A device's files in /dev remain even if the device
-// fell off its bus. The kernel's log, which has the Xid events, is not readable in most containers. A test
-// kernel on a broken device may never end, and this process ends anyway, so device_for() of the next process
-// detects whether a device is missing.
+// The decision depends on the error alone, because no other fact about the device is known when LibTorch
+// throws it. CUDA counts the devices only once, when the process uses it for the first time. The files of a
+// device in /dev remain even if the device no longer responds on the PCI bus. In most containers a process
+// cannot read the log of the Linux kernel, which contains the driver's error events (Xid). The device is not
+// tested here, because a test kernel on a broken device may never end. The next process detects in
+// device_for() whether a device is missing.
 //
-// If attach_device_errors() was called, a process that ends with an accelerator's error explains it.
+// After attach_device_errors() was called, a process that ends because of an error of an accelerator prints
+// an explanation.
 void attach_device_errors();
 
 }  // namespace ratoon

@@ -13,7 +13,8 @@
 namespace ratoon {
 namespace {
 
-// Each part is preceded by its length, so different lists of tensors never give the same bytes.
+// The length of each part is hashed before the part, so that different lists of tensors never give the same
+// bytes to the hash.
 class DigestStream {
  public:
   void number(std::uint64_t value) { stream_.update(std::as_bytes(std::span(&value, 1))); }
@@ -44,8 +45,8 @@ Result<std::string> digest(std::span<const NamedTensor> tensors) {
   DigestStream feed;
   feed.number(ordered.size());
   for (const auto* named : ordered) {
-    // Only one tensor at a time is copied, so for a model on a GPU the host needs memory for its largest
-    // tensor only.
+    // Only one tensor at a time is copied to the host, so the host needs memory only for the largest tensor
+    // of a model on a GPU.
     const auto tensor = bytes_of_copy(named->name, named->tensor);
     if (!tensor) return tensor.error().with_context("digest");
     feed.text(tensor->name);

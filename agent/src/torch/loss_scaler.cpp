@@ -27,8 +27,8 @@ namespace {
   throw Failure(static_cast<int>(ExitCode::kConfiguration), "LossScaler: " + sentence);
 }
 
-// Returns the values of a parameter's gradient. A sparse gradient in half precision is coalesced first,
-// because it may have several values for one element.
+// Returns the tensor that holds the values of a parameter's gradient, dense or sparse. A sparse gradient in
+// half precision is coalesced first, because it may have several values for one element.
 at::Tensor values_of(const at::Tensor& parameter) {
   at::Tensor& gradient = parameter.mutable_grad();
   if (!gradient.is_sparse()) return gradient;
@@ -36,8 +36,8 @@ at::Tensor values_of(const at::Tensor& parameter) {
   return gradient._values();
 }
 
-// Returns whether all gradients were finite, or nothing if there is no gradient. For each device, the host
-// waits only once.
+// Returns true if all gradients were finite, and nothing if there is no gradient. The host waits only once
+// for each device, not once for each gradient.
 std::optional<bool> unscale_gradients(::torch::optim::Optimizer& optimizer, float scale) {
   const c10::AutoGradMode no_grad(false);
   const auto inverse = static_cast<float>(1 / static_cast<double>(scale));

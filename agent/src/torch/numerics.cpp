@@ -32,13 +32,13 @@ bool has_avx2() {
 #endif
 }
 
-// Keeps the variable's value if the user has set it.
+// Sets an environment variable, unless the user has set it.
 void set_if_unset(const char* name, const char* value) {
   ::setenv(name, value, 0);
 }
 
-// AVX2 is the widest instruction set that old and new machines share. LibTorch chooses an instruction set at
-// its first computation, and never changes it.
+// AVX2 is used, because it is the widest instruction set that both old and new machines have. LibTorch
+// chooses an instruction set at its first computation, and never changes it.
 void pin_cpu_instructions() {
   const bool is_said = std::getenv(kCapability) != nullptr;
   set_if_unset(kCapability, has_avx2() ? "avx2" : "default");

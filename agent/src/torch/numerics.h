@@ -1,11 +1,11 @@
-// Notes on which kind of device the weights are, because each checkpoint records it.
+// Records the kind of device on which the weights are, for the next checkpoint.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 namespace ratoon {
 
-// Call note_device_of() for each module that is saved or loaded; the last call decides.
+// Call note_device_of() for each module that is saved or loaded. The result of the last call is recorded.
 void note_device_of(const at::Tensor& weights);
 
 }  // namespace ratoon

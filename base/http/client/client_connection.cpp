@@ -44,7 +44,7 @@ std::optional<std::string> find_flaw(const ResponseHead& head, bool is_http_1, s
   const auto& [status, headers] = head;
   if (!is_http_1 || status < 200 || status > 999) {
     return "got a reply that is not a final HTTP/1.1 reply (status " + std::to_string(status) +
-           "); check that an HTTP server listens there";
+           "); check that an HTTP server listens at this address";
   }
   if (size_of(headers) > head_bytes_max)
     return "got a reply head over the limit of " + in_bytes(head_bytes_max);
@@ -69,12 +69,13 @@ Error cancelled_error(const CallPlan& plan) {
 
 Error late_error(const CallPlan& plan) {
   return error_of(ErrorKind::kTimeout, plan,
-                  "did not finish within " + in_seconds(plan.limits.total) + "; its effect is unknown");
+                  "did not finish within " + in_seconds(plan.limits.total) +
+                      "; the server may or may not have handled the request");
 }
 
 Error silence_error(const CallPlan& plan) {
   return error_of(ErrorKind::kTimeout, plan,
-                  "got no byte for " + in_seconds(plan.limits.silence) + "; the other side may be gone");
+                  "got no byte for " + in_seconds(plan.limits.silence) + "; the server may be down");
 }
 
 Error flood_error(const CallPlan& plan, const char* part, std::size_t allowed_bytes) {
@@ -90,8 +91,9 @@ Error short_source_error(const CallPlan& plan, std::size_t sent_bytes) {
 }
 
 Error not_http_error(const CallPlan& plan, const std::string& problem) {
-  return error_of(ErrorKind::kInvalid, plan,
-                  "got a reply that is not HTTP/1.1 (" + problem + "); check what listens there");
+  return error_of(
+      ErrorKind::kInvalid, plan,
+      "got a reply that is not HTTP/1.1 (" + problem + "); check which program listens at this address");
 }
 
 Error break_error(const CallPlan& plan, const BrokenExchange& broken) {
@@ -105,7 +107,7 @@ Error break_error(const CallPlan& plan, const BrokenExchange& broken) {
   }
   if (is_https && says_not_tls(broken.code)) {
     return error_of(ErrorKind::kInvalid, plan,
-                    "failed: the other side does not speak TLS; check the port, or use http://");
+                    "failed: the server does not speak TLS; check the port, or use http://");
   }
   if (const auto reason = tls_reason(broken.code); is_https && !reason.empty()) {
     return error_of(
@@ -113,7 +115,8 @@ Error break_error(const CallPlan& plan, const BrokenExchange& broken) {
         "was refused by TLS (" + reason + "); check the client certificate and the server's demands");
   }
   return error_of(ErrorKind::kUnavailable, plan,
-                  "was cut off by the other side (" + broken.problem + "); its effect is unknown");
+                  "was cut off by the server (" + broken.problem +
+                      "); the server may or may not have handled the request");
 }
 
 }  // namespace ratoon::http

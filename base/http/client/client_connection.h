@@ -1,5 +1,5 @@
-// base/http/client/: calls to servers. ClientConnection: one connection to a server. The connection stays
-// open between calls, and one call at a time uses it.
+// base/http/client/ makes HTTP calls to servers. ClientConnection: one connection to a server. The connection
+// stays open between calls, and one call at a time uses it.
 #pragma once
 
 #include <chrono>
@@ -45,7 +45,8 @@ class ClientConnection {
 // Returns whether the request has a Content-Length header, which an empty body may need too.
 [[nodiscard]] bool tells_length(const Request& request);
 
-// Returns a description that begins with `got a reply` if the reply's end or kind is unclear, or nothing.
+// If the reply's end or kind is unclear, returns a description of this error that begins with `got a reply`,
+// otherwise nothing.
 [[nodiscard]] std::optional<std::string> find_flaw(const ResponseHead& head, bool is_http_1,
                                                    std::size_t head_bytes_max);
 

@@ -182,7 +182,7 @@ Result<UniqueFd> Attempt::try_address(const Address& address, std::size_t addres
   ::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &size);
   if (error != 0) {
     return failed(ErrorKind::kUnavailable, std::string("failed: ") + std::strerror(error) +
-                                               "; check that the server runs and listens there");
+                                               "; check that the server runs and listens at this address");
   }
   return fd;
 }

@@ -109,7 +109,7 @@ class RunningCall {
 
 void RunningCall::on(HeadArrived& arrived) {
   has_head_ = true;
-  // The library may have read beyond this event's bytes, so all bytes received so far count as read.
+  // The library may have read more than the reply's head, so all bytes received so far count as read.
   if (const auto reading = read_meter(connection_.socket())) taken_at_last_piece_ = reading->received_bytes;
   if (auto flaw = find_flaw(arrived.head, arrived.is_http_1, plan_.limits.head_bytes_max))
     return fail(call_error(ErrorKind::kInvalid, plan_.request, plan_.url, *flaw));
@@ -168,8 +168,8 @@ void RunningCall::check_flood() {
   const std::size_t allowed = has_head_ ? plan_.limits.body_bytes_max : plan_.limits.head_bytes_max;
   const auto reading = read_meter(connection_.socket());
   if (!reading || reading->taken_at_least_bytes <= since + allowed + kCallReadAheadBytes) return;
-  // Check for an unhandled event only after the bytes were counted: with such an event, the counted bytes may
-  // belong to the next part of the reply.
+  // If the library has posted another event by now, the counted bytes may belong to the next part of the
+  // reply. Check for such an event only after the count, so that no event is missed.
   if (channel_->has_event()) return;
   fail(flood_error(plan_, has_head_ ? "chunk" : "head", allowed));
 }

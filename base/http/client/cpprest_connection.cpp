@@ -30,7 +30,7 @@ using boost::asio::ip::tcp;
 constexpr std::chrono::hours kNever{24 * 365};
 
 // We make the connection and hand it to cpprestsdk, so the library never connects to the address in its base
-// URL. No program listens on port 1, so an attempt to connect would fail.
+// URL. The base URL has port 1, at which no program listens, so an attempt to connect to it would fail.
 constexpr const char* kPlaceholderHttp = "http://127.0.0.1:1";
 constexpr const char* kPlaceholderHttps = "https://127.0.0.1:1";
 
@@ -47,8 +47,8 @@ struct CpprestCallState {
   static constexpr std::uint64_t kNotYet = std::numeric_limits<std::uint64_t>::max();
 
   // cpprestsdk calls this function before each use of a connection. If the socket is not open, the library
-  // wants a new connection, and gets ours the first time. A second request for a connection fails: the
-  // library would repeat the HTTP request, which only HttpTransport may decide.
+  // needs a connection: the first time it gets the one that we made. Refuse the library a second connection,
+  // because it would repeat the HTTP request, and only HttpTransport may decide to repeat a request.
   void attach(void* handle) {
     using TlsStream = boost::asio::ssl::stream<tcp::socket&>;
     auto* tls_stream = is_tls ? static_cast<TlsStream*>(handle) : nullptr;
@@ -59,8 +59,9 @@ struct CpprestCallState {
     }
     if (!unused.is_open()) throw std::runtime_error("the open connection is lost");
     if (tls_stream != nullptr) announce_name(tls_stream->native_handle(), peer);
-    // The protocol (v4) only matters for options, and the library sets none. The library's connect() on this
-    // socket succeeds at once, because Linux reports a finished non-blocking connect() to the next call.
+    // The socket's protocol (v4) only matters for socket options, and the library sets no options. The
+    // library's connect() on this socket succeeds at once, because Linux reports a finished non-blocking
+    // connect() to the next call.
     socket_of_library.assign(tcp::v4(), unused.get());
     [[maybe_unused]] const int now_of_library = unused.release();
     has_begun = true;

@@ -17,7 +17,7 @@ namespace ratoon::http {
 
 class CpprestConnection : public ClientConnection {
  public:
-  // `tls` is null for http.
+  // `tls` is null for http:// URLs.
   [[nodiscard]] static Result<std::unique_ptr<ClientConnection>> make(const Url& url,
                                                                       std::string expected_name,
                                                                       UniqueFd connected,
@@ -38,7 +38,8 @@ class CpprestConnection : public ClientConnection {
   // The result is valid only after the HTTP call has ended.
   [[nodiscard]] virtual bool was_never_sent() const = 0;
 
-  // Returns why TLS refused the server's certificate, or an empty text. The result is valid after the call.
+  // Returns why TLS refused the server's certificate, or an empty text. The result is valid after the HTTP
+  // call.
   [[nodiscard]] virtual const std::string& certificate_problem() const = 0;
   [[nodiscard]] virtual const std::string& expected_name() const = 0;
 };

@@ -64,7 +64,7 @@ class DirectCall {
     return !problem_ && interruption_ && interruption_->cause == Interruption::Cause::kBroken;
   }
 
-  // Keeps the first interruption of a call; returns false if the call has one.
+  // Records why a call was interrupted; returns false if an earlier reason is recorded already.
   bool note(std::optional<Interruption> interruption) {
     if (interruption && !interruption_) interruption_ = std::move(interruption);
     return !interruption_;

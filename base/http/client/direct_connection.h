@@ -13,7 +13,7 @@
 
 namespace ratoon::http {
 
-// `tls` is null for http.
+// `tls` is null for http:// URLs.
 [[nodiscard]] Result<std::unique_ptr<ClientConnection>> make_direct_connection(
     const Url& url, std::string expected_name, UniqueFd connected, std::shared_ptr<const TlsClient> tls);
 

@@ -1,5 +1,6 @@
 // DirectStream: a connection, with or without TLS, that the calling thread itself reads and writes. The
-// thread waits in one place only, for three things: the connection, the limits of a call and a stop request.
+// thread has only one wait, which ends for three reasons: the connection is ready, a time limit is over, or a
+// stop was requested.
 #pragma once
 
 #include <chrono>
@@ -45,7 +46,8 @@ class DirectStream {
   void set_bounds(Bounds bounds);
   // Wakes the waiting thread, from any thread, so that it checks for a stop request.
   void notify() const { wakeup_.notify(); }
-  // Call this after other work: time spent elsewhere must not count as silence of the server.
+  // Call this after work outside of the stream, because the time of that work must not count as silence of
+  // the server.
   void restart_silence_timer();
 
   // Uses TLS for the rest of the connection.

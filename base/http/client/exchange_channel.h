@@ -51,7 +51,7 @@ class ExchangeChannel {
   void post(Released event);
 
   // The thread that makes the call calls take(). take() returns the reply's head before any part of its body,
-  // unless `is_draining`.
+  // unless `is_draining` (the call has failed).
   [[nodiscard]] ChannelEvent take(bool is_draining);
   [[nodiscard]] bool has_event() const;
 

@@ -44,7 +44,7 @@ class ReplyParser::Parts final : public beast_http::basic_parser<false> {
   }
 
   Result<std::size_t> feed(std::string_view bytes) {
-    // Beast waits for eight bytes before it checks the first byte, so check the beginning here.
+    // Beast waits for eight bytes before it checks the first byte, so check the reply's first bytes here.
     if (head.status == 0 && !kBeginning.starts_with(bytes.substr(0, kBeginning.size())))
       return not_http_error(plan_, "bad version");
     std::size_t understood = 0;

@@ -19,7 +19,8 @@ class ReplyParser {
   ReplyParser(const ReplyParser&) = delete;
   ReplyParser& operator=(const ReplyParser&) = delete;
 
-  // Returns how many of `bytes` were used. The caller passes the unused bytes again, with more bytes.
+  // Returns how many of `bytes` were used. The caller passes unused bytes again in its next call, followed by
+  // more bytes.
   [[nodiscard]] Result<std::size_t> feed(std::string_view bytes);
   // Call this function when the server has closed the connection properly. Returns whether the reply is
   // complete.

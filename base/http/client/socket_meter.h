@@ -11,9 +11,9 @@ namespace ratoon::http {
 
 struct SocketReading {
   std::uint64_t received_bytes = 0;  // by the kernel
-  // How many of the received bytes the socket's reader has read. The number lies between two bounds, because
-  // two system calls are needed to compute it and bytes move between these calls; the upper bound is only
-  // valid while no thread reads.
+  // How many of the received bytes the socket's reader has read. The number of read bytes lies between two
+  // bounds, because two system calls are needed to compute it and bytes move between these calls; the upper
+  // bound is only valid while no thread reads.
   std::uint64_t taken_at_least_bytes = 0;
   std::uint64_t taken_at_most_bytes = 0;
   std::uint64_t acked_bytes = 0;  // sent bytes that the server has acknowledged

@@ -17,7 +17,8 @@ class ConnectionsByOwner {
  public:
   using Session = std::shared_ptr<ServerSession>;
 
-  // Returns the connection to close for the new one, or null. `max` is at least one.
+  // Returns the connection that the server must close to make room for the new one, or null. `max`, the limit
+  // for each owner, is at least one.
   [[nodiscard]] Session add(const Session& session, const std::string& owner, std::size_t max);
   void remove(const Session& session);
 

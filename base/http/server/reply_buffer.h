@@ -30,7 +30,7 @@ class ReplyBuffer {
   // Wakes all waiting threads; pieces that are added from now on are not sent.
   void close();
 
-  // Tells that the client has closed its connection, or the sending half of it.
+  // Records that the client has closed its connection, or the sending half of its connection.
   void mark_abandoned() { is_abandoned_ = true; }
   [[nodiscard]] bool is_abandoned() const { return is_abandoned_; }
 

@@ -10,7 +10,8 @@
 
 namespace ratoon::http {
 
-// The functions of a connection that a reply needs. Any thread may call these functions.
+// The interface of a connection that the code for a reply needs. Any thread may call the functions of this
+// interface.
 class ReplyConnection {
  public:
   virtual ~ReplyConnection() = default;

@@ -47,7 +47,7 @@ std::optional<Refusal> find_flaw(const Fields& fields) {
   if (count_of(fields, field::host) > 1 || (fields.version() == 11 && count_of(fields, field::host) != 1)) {
     return Refusal{400, "Exactly one Host header is expected."};
   }
-  // Beast reads the Content-Length "4, 4" as 4, but other parsers refuse it, so refuse it too.
+  // Beast reads the Content-Length "4, 4" as 4, but other parsers refuse it, so this parser refuses it too.
   const bool is_number = lengths == 0 || is_digits(view_of(fields[field::content_length]));
   if (lengths > 1 || !is_number || (is_chunked && lengths != 0)) {
     return Refusal{400, "The length of the body must be given once."};
@@ -107,7 +107,7 @@ struct RequestParser::Parts {
   }
 
   // Returns the name of the part that is too long, or null: the head, or a line of a chunked body (a chunk's
-  // length, or the trailers). `waiting` is the size of the incomplete part.
+  // length, or the trailers). `waiting` is how many bytes of an incomplete part have arrived.
   [[nodiscard]] const char* find_too_long(std::size_t used, std::size_t waiting) {
     if (!is_head_checked) {
       head_bytes += used;

@@ -27,14 +27,14 @@ class RequestParser {
   // Removes the bytes that it has parsed; all other bytes (of this or the next request) stay in `bytes`.
   State feed(std::string& bytes);
 
-  // The HTTP status of the answer, and a sentence for its body.
+  // The HTTP status of the reply to a refused request, and a sentence for the reply's body.
   struct Refusal {
     int status = 400;
     std::string reason;
   };
   [[nodiscard]] const Refusal& refusal() const;
 
-  // Call the following functions only after the end of the request's head.
+  // Call the following functions only after the parser has read the request's whole head.
   [[nodiscard]] bool wants_continue() const;  // the client waits for "100 Continue" before it sends the body
   [[nodiscard]] bool keeps_alive() const;
   [[nodiscard]] bool is_http_1_1() const;

@@ -113,7 +113,7 @@ void ServerCore::renew(std::shared_ptr<boost::asio::ssl::context> tls) {
 }
 
 void ServerCore::post(const Strand& strand, std::function<void()> work) {
-  // The lock keeps stop() from ending the threads between this check and the post.
+  // The lock keeps stop() from ending the threads between this check and the call of post().
   const std::lock_guard lock(mutex_);
   if (!is_stopping_) boost::asio::post(strand, std::move(work));
 }

@@ -1,6 +1,7 @@
-// base/http/server/: a server's connections. ServerCore: the parts that the connections of one server share:
-// its options, its threads and the list of connections. The core lives as long as the last connection object,
-// so that a reply after the server's end does not use a destroyed core.
+// base/http/server/ reads requests from a server's connections and writes replies. ServerCore: the parts that
+// the connections of one server share: its options, its threads and the list of connections. The core lives
+// as long as the last connection object, so that a reply after the server's end does not use a destroyed
+// core.
 #pragma once
 
 #include <functional>
@@ -25,7 +26,8 @@ class ServerCore {
   ~ServerCore();
 
   void start_threads();
-  // Closes every connection and waits until all threads have ended. A second stop() waits for the first.
+  // Closes every connection and waits until all threads have ended. A second call of stop() waits until the
+  // first call has ended.
   void stop(const std::function<void()>& close_acceptor);
 
   // Adds an unauthenticated connection. Returns false if the connection must not be started: the server
@@ -35,7 +37,7 @@ class ServerCore {
   // Adds a connection that only gets the reply 503. Returns false if the server stops.
   [[nodiscard]] bool add_to_refuse(const std::shared_ptr<ServerSession>& session);
   void remove(const std::shared_ptr<ServerSession>& session);
-  // For an unauthenticated connection: tells whether one of its requests is being handled.
+  // Records whether the server is handling a request of this unauthenticated connection.
   void set_in_work(const std::shared_ptr<ServerSession>& session, bool is_in_work);
   void mark_authenticated(const std::shared_ptr<ServerSession>& session, const std::string& owner,
                           std::size_t connections_max);

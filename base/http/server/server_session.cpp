@@ -66,7 +66,7 @@ void ServerSession::start() {
 
 void ServerSession::start_refusing() {
   boost::asio::post(strand_, [self = shared_from_this()] {
-    // The server may have closed the connection because it is full: then skip the TLS handshake.
+    // If the server has closed this connection because it has too many connections, skip the TLS handshake.
     if (self->phase_ == Phase::kClosed) return;
     if (self->core_->tls()) return self->close();
     self->refuse(503, "The server has too many connections; try again later.");
@@ -301,7 +301,8 @@ void ServerSession::wait_until(SteadyClock::time_point deadline) {
   deadline_ = deadline;
   timer_.expires_at(*deadline_);
   timer_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
-    // The timer may call this function before a deadline that was moved, so check the deadline.
+    // If the deadline was moved to a later time, the timer still calls this function at the old time, so
+    // check the deadline.
     if (!error && self->deadline_ && SteadyClock::now() >= *self->deadline_) self->on_deadline();
   });
 }

@@ -61,7 +61,7 @@ class ServerSession final : public ReplyConnection, public std::enable_shared_fr
 
   void set_deadline(Duration from_now);
   void set_write_deadline();
-  // Sets the deadline for the next part of a request; an unauthenticated connection gets an earlier one.
+  // Sets the deadline for the next part of a request; an unauthenticated connection gets an earlier deadline.
   void set_read_deadline(Duration from_now);
   void wait_until(std::chrono::steady_clock::time_point deadline);
   void clear_deadline();

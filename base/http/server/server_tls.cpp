@@ -8,7 +8,7 @@ namespace {
 
 // Makes the server require client certificates signed by one of the authorities in `client_ca_pem`.
 Result<void> ask_for_certificates(SSL_CTX* context, const std::string& client_ca_pem) {
-  constexpr std::string_view kWhat = "the authorities of clients (client_ca_pem)";
+  constexpr std::string_view kWhat = "the certificate authorities of clients (client_ca_pem)";
   auto authorities = parse_certificates(client_ca_pem, kWhat);
   if (!authorities) return authorities.error();
   auto store = make_trust_store(client_ca_pem, kWhat);

@@ -69,7 +69,8 @@ Result<void> check_certificate(const TlsServerOptions& shown, const std::string&
   }
   const std::string problem = X509_verify_cert_error_string(X509_STORE_CTX_get_error(context));
   static_cast<void>(take_openssl_error());
-  return Error(ErrorKind::kInvalid, "clients would not accept it for '" + name + "' (" + problem + ")");
+  return Error(ErrorKind::kInvalid,
+               "clients would not accept this certificate for '" + name + "' (" + problem + ")");
 }
 
 }  // namespace ratoon::http

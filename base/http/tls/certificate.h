@@ -27,8 +27,8 @@ struct Validity {
 [[nodiscard]] bool is_key_of(const std::string& key_pem, const std::string& certificate_pem);
 
 // Checks that clients which trust only the authorities in `ca_pem` would accept the server certificate
-// `shown` for `name` (a host name or an IP address) at that time. The error says why clients would
-// not.
+// `shown` for `name` (a host name or an IP address) at the time `now`. The error says why clients would
+// refuse the certificate.
 [[nodiscard]] Result<void> check_certificate(const TlsServerOptions& shown, const std::string& ca_pem,
                                              const std::string& name, WallTime now);
 

@@ -35,7 +35,8 @@ std::string key_text(EVP_PKEY* key) {
 Result<Signer> read_signer(const KeyedCertificate& authority) {
   auto identity = parse_identity(authority.certificate_pem, authority.key_pem, "the authority's");
   if (!identity) return identity.error();
-  if (identity->chain.empty()) return Error(ErrorKind::kInvalid, "there is no authority");
+  if (identity->chain.empty())
+    return Error(ErrorKind::kInvalid, "there is no certificate authority to sign with");
   return Signer{.certificate = std::move(identity->chain.front()), .key = std::move(identity->key)};
 }
 
@@ -138,7 +139,7 @@ Result<std::string> cross_sign(const KeyedCertificate& former, const std::string
   if (!begin(certificate, X509_get0_pubkey(subject), validity) ||
       X509_set_subject_name(certificate, X509_get_subject_name(subject)) != 1 ||
       !add_authority_extensions(certificate, issuer) || !sign(certificate, issuer, signer->key.get()))
-    return failed("sign the next authority");
+    return failed("sign the certificate of the next authority");
   std::string text = certificate_text(certificate);
   if (text.empty()) return failed("write a certificate");
   return text;

@@ -44,7 +44,7 @@ class OpenSslClient final : public TlsClient {
 }  // namespace
 
 Result<std::shared_ptr<const TlsClient>> TlsClient::make(const TlsClientOptions& options) {
-  auto trusted = make_trust_store(options.ca_pem, "the trusted authorities (ca_pem)");
+  auto trusted = make_trust_store(options.ca_pem, "the trusted certificate authorities (ca_pem)");
   if (!trusted) return trusted.error();
   auto identity = parse_identity(options.certificate_pem, options.private_key_pem, "our client");
   if (!identity) return identity.error();

@@ -27,7 +27,7 @@ using OpenSslPtr = std::unique_ptr<T, OpenSslDelete>;
 [[nodiscard]] Result<std::vector<OpenSslPtr<X509>>> parse_certificates(const std::string& pem,
                                                                        std::string_view what);
 
-// Empty if OpenSSL refuses.
+// Returns the certificate as PEM text; empty if OpenSSL cannot write it.
 [[nodiscard]] std::string certificate_text(X509* certificate);
 
 [[nodiscard]] Result<OpenSslPtr<EVP_PKEY>> parse_private_key(const std::string& pem, std::string_view what);
@@ -49,7 +49,7 @@ struct TlsIdentity {
 
 [[nodiscard]] bool use_identity(SSL_CTX* context, const TlsIdentity& identity);
 
-// Everything that was written to a BIO in memory.
+// Returns all bytes that were written to an OpenSSL BIO in memory.
 [[nodiscard]] std::string text_of(BIO* memory);
 
 // Returns the last error in OpenSSL's queue and empties the queue.

@@ -3,7 +3,7 @@
 //   auto saved = ratoon::save_file_atomically("out/metrics.json", std::as_bytes(std::span(text)));
 //   if (!saved) std::cerr << saved.error().message() << '\n';
 //
-// Bytes that are not all in memory are appended piece by piece:
+// If the bytes are not all in memory, append them piece by piece:
 //
 //   auto saved = ratoon::save_file_atomically("out/table.bin", [&](const ratoon::AppendBytes& append) {
 //     for (const auto& row : rows)
@@ -45,8 +45,8 @@ using WriteFileBody = std::function<Result<void>(const AppendBytes& append)>;
 [[nodiscard]] Result<void> save_file_atomically(const std::filesystem::path& path, const WriteFileBody& write,
                                                 AtomicFileOptions options = {});
 
-// Removes the temporary files that killed writers of this path left beside it. Keeps the files of running
-// writers, which hold a lock on them. On file systems without flock() removes nothing.
+// Removes the temporary files that killed writers of this path left beside it. Keeps the temporary files of
+// running writers, which hold a lock on them. On a file system without flock() the function removes no file.
 void sweep_temporary_files(const std::filesystem::path& path);
 
 }  // namespace ratoon

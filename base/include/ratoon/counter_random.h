@@ -102,7 +102,8 @@ class CounterRandom {
     return low | (std::uint64_t{next_u32()} << 32);
   }
 
-  // Returns a uniform number in [0, n), without bias (Lemire 2019). n must not be 0. Takes 2 or more words.
+  // Returns a uniform number in [0, n), without bias (Lemire 2019). n must not be 0. Draws two or more 32-bit
+  // words from the stream.
   constexpr std::uint64_t below(std::uint64_t n) {
     if (n == 0) std::abort();
     Wide product = Wide{next_u64()} * n;

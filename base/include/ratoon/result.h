@@ -17,7 +17,7 @@
 
 namespace ratoon {
 
-// The kinds of errors differ in what a caller can do about them. Add new kinds at the end, because the
+// Each kind of error has its own way in which a caller can handle it. Add new kinds at the end, because the
 // numbers appear in metrics.
 enum class ErrorKind {
   kInvalid,           // the input is wrong; repeating it cannot help

@@ -210,7 +210,8 @@ void add_export_command(CLI::App& app, int& exit_code) {
   add_common(*command, arguments->common);
   command
       ->add_option("file", arguments->file,
-                   "The file to write: NAME.safetensors or NAME.pt; {run_name}, {epoch}, {batch}, {rank} and "
+                   "The name of the exported file: NAME.safetensors or NAME.pt; {run_name}, {epoch}, "
+                   "{batch}, {rank} and "
                    "{timestamp} in NAME "
                    "are replaced by their values")
       ->required();

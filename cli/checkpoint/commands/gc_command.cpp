@@ -54,7 +54,8 @@ void print_result(const GcArguments& arguments, const std::vector<GcItem>& items
   print_text(text);
 }
 
-// Plans and removes garbage once. Returns kConflict if the run has retired a checkpoint of the plan.
+// Searches for garbage (unneeded checkpoints) once and removes it. Returns kConflict if the run has retired a
+// checkpoint of the plan.
 Result<std::vector<GcItem>> remove_garbage(checkpoint::Disk& disk, const GcRules& rules) {
   const auto survey = take_survey(disk);
   if (!survey) return survey.error();

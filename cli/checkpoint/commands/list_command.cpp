@@ -19,8 +19,8 @@ be read.)";
 
 constexpr std::size_t kDigestDigitsShown = 12;
 
-// Returns when the checkpoint's manifest was written or, for a checkpoint in quarantine, moved there. Returns
-// an empty text if the time is unknown, as in an object store.
+// Returns when the checkpoint's manifest was written or, for a damaged checkpoint, when it was moved to
+// quarantine. Returns an empty text if the time is unknown, as in an object store.
 std::string saved_at(const RunLocation& place, const FoundCheckpoint& found) {
   const auto* const folder =
       found.standing == CheckpointState::kSetAside ? checkpoint::kQuarantine : checkpoint::kManifests;

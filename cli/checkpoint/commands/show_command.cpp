@@ -143,11 +143,12 @@ int show(const ShowArguments& arguments) {
 
 void add_show_command(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<ShowArguments>();
-  CLI::App* command = app.add_subcommand("show", "The packs and tensors of one checkpoint");
+  CLI::App* command =
+      app.add_subcommand("show", "Show the packs (tensor files) and the tensors of one checkpoint");
   command->footer(kShowExamples);
   add_common(*command, arguments->common);
   add_selection_options(*command, arguments->selection);
-  command->add_option("--rank", arguments->rank, "Only the pack of this rank");
+  command->add_option("--rank", arguments->rank, "Show only the pack (tensor file) of this rank");
   command->add_option("--tensors", arguments->tensors,
                       "Names of tensors, with * and ? as in a shell (default: all)");
   command->callback([arguments, &exit_code] { exit_code = show(*arguments); });

@@ -49,9 +49,10 @@ void add_unpin_command(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("unpin", "Remove the pin of a checkpoint, and only the pin");
   command->footer(kUnpinExamples);
   add_common(*command, arguments->common);
-  command->add_option("--step", arguments->selection.step, "The pin of this step (default: the only one)");
+  command->add_option("--step", arguments->selection.step,
+                      "Remove the pin of this step (default: the only pin)");
   command->add_option("--attempt", arguments->selection.attempt,
-                      "The pin of this attempt (default: the only one)");
+                      "Remove the pin of this attempt (default: the only pin)");
   command->callback([arguments, &exit_code] { exit_code = unpin(*arguments); });
 }
 

@@ -39,7 +39,8 @@ Error explain_failure(const ClusterQuery& query, const std::string& verb, const 
   const bool is_expired = query.certificate_end && *query.certificate_end <= now;
   const int status = refusal ? refusal->status : 0;
   if (status == kForbidden) return refuse_verb(query, verb, error);
-  // 404 means an unknown kind: a server that knows the kind, but has no TrainingJob, returns an empty list.
+  // Status 404 means that the API server does not know the kind TrainingJob: a server that knows the kind,
+  // but has no TrainingJob, returns an empty list.
   if (status == kNotFound)
     return {ErrorKind::kInvalid, query.server +
                                      " does not know TrainingJobs: install Ratoon's chart there, or the "

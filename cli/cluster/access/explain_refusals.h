@@ -22,7 +22,7 @@ struct ClusterQuery {
 // Returns text for people, such as `namespace 'prod' at https://10.0.0.1:6443`.
 [[nodiscard]] std::string query_text(const ClusterQuery& query);
 
-// Explains why a call failed. `verb` is list or patch; `refusal` is the server's reply, if it replied.
+// Explains why a call failed. `verb` is list or patch; `refusal` is the server's reply, if there was a reply.
 [[nodiscard]] Error explain_failure(const ClusterQuery& query, const std::string& verb, const Error& error,
                                     const std::optional<kube::ApiFailure>& refusal, WallTime now);
 // Explains why the server refuses a watch.

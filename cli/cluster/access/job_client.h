@@ -26,9 +26,10 @@ class JobClient {
   JobClient(kube::ApiServerAccess access, const ClusterSelection& selection);
   [[nodiscard]] static Result<std::unique_ptr<JobClient>> connect(const ClusterSelection& selection);
 
-  // Returns the jobs with this name: several, if all namespaces are searched. An empty name means any name.
+  // Returns the jobs with this name: several, if all namespaces are searched. An empty name means a job of
+  // any name.
   [[nodiscard]] Result<std::vector<nlohmann::json>> list(const std::string& name) const;
-  // Like list(), but returns an error that lists the existing jobs if no job has this name.
+  // Does the same as list(), but if no job has this name, returns an error that lists the existing jobs.
   [[nodiscard]] Result<std::vector<nlohmann::json>> find(const std::string& name) const;
   [[nodiscard]] Result<void> set_suspended(const std::string& name, bool is_suspended) const;
 

@@ -79,7 +79,7 @@ StoredCheckpoint stored(const FoundCheckpoint& found, const fs::path& saves) {
           .finish_reason = finish_reason_of(found)};
 }
 
-// Looks for copies of checkpoints in stores that are folders; a report uses no network, so no other store.
+// Searches for copies of checkpoints only in stores that are folders, because a report uses no network.
 void read_stores(const std::vector<std::string>& stores, const fs::path& saves, RunFacts& facts) {
   for (const std::string& store : stores) {
     const bool is_folder = store.starts_with(kFileScheme) || store.starts_with('/');

@@ -11,8 +11,8 @@
 namespace ratoon::cli {
 
 // `folder` is a folder of `ratoon run`, or <save folder>/<run name> of a trainer that ran alone, under a
-// launcher or as a member of a job. Returns an error for a folder of another kind. Damaged or missing files
-// become complaints in the facts.
+// launcher or as a member of a job. Returns an error if `folder` is not the folder of a run. Damaged or
+// missing files become complaints in the facts.
 [[nodiscard]] Result<RunFacts> read_run(const std::filesystem::path& folder);
 
 }  // namespace ratoon::cli

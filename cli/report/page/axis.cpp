@@ -33,7 +33,7 @@ std::vector<double> multiples(double step, double low, double high) {
 
 std::vector<double> round_numbers(double low, double high, int wanted) {
   const double span = high - low;
-  // Between two numbers that hardly differ there is no round number: return both ends.
+  // Between two almost equal numbers there may be no round number: return both numbers.
   if (!(span > std::abs(high) * 1e-12) || !std::isfinite(span)) return {low, high};
   const auto numbers = multiples(round_step(span, wanted), low, high);
   return numbers.size() < 2 ? std::vector{low, high} : numbers;

@@ -10,7 +10,7 @@ namespace ratoon::cli {
 
 // All drawings over time have the same time axis and stand below each other; lines mark losses in each.
 [[nodiscard]] std::string draw_curve(const Curve& curve, const Report& report);
-// Draws the curve's values over the steps instead of the time.
+// Draws a curve's values with the steps, not the time, on the horizontal axis.
 [[nodiscard]] std::string draw_by_step(const Curve& curve, const Report& report);
 [[nodiscard]] std::string draw_rate(const Report& report);
 [[nodiscard]] std::string draw_timeline(const Report& report);  // with the saves and the axis

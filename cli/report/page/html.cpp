@@ -38,7 +38,8 @@ bool is_forbidden(std::string_view character) {
     const auto byte = static_cast<unsigned char>(character.front());
     return byte < 0x20 || byte == 0x7f;
   }
-  // Finds C1 control characters, characters that change the text direction, and two that XML forbids.
+  // Finds C1 control characters, characters that change the text direction, and two characters that XML
+  // forbids.
   constexpr std::array kTurning = {"\u202a", "\u202b", "\u202c", "\u202d", "\u202e", "\u2066",
                                    "\u2067", "\u2068", "\u2069", "\ufffe", "\uffff"};
   const bool is_c1 =

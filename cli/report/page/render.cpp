@@ -134,10 +134,11 @@ std::string over_time_of(const Report& report) {
   body += "<div class=\"label\"><b>the run and its members</b></div>" + draw_timeline(report);
   std::vector<std::pair<std::string, std::string>> legend;
   for (const auto& part : drawn_parts(report)) legend.emplace_back(part, "");
-  const std::string text = report.losses.empty() && report.steps_made_again == 0
-                               ? "All drawings share one axis of time; point at a bar or a mark to read it."
-                               : "All drawings share one axis of time. Red lines are losses; yellow parts "
-                                 "were lost with them and repeated. Point at a bar or a mark to read it.";
+  const std::string text =
+      report.losses.empty() && report.steps_made_again == 0
+          ? "All drawings share one axis of time; point at a bar or a mark to read it."
+          : "All drawings share one axis of time. Red lines are losses; yellow parts are steps that a loss "
+            "undid and that the run repeated. Point at a bar or a mark to read it.";
   return section("Over time", text, body + legend_of(legend));
 }
 

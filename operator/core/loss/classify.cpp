@@ -36,8 +36,8 @@ std::optional<MemberEnd> find_meaning(int code, const std::string& text) {
     case ExitCode::kCheckpointsBad:
       return MemberEnd{EndCause::kFatal, text + ": checkpoints exist and none is good"};
     case ExitCode::kStorage:
-      // If a disk or store fails, all members that use it end at the same time, and no start succeeds until
-      // it works again.
+      // If a disk or store fails, all members that use this disk or store end at the same time, and no start
+      // succeeds until it works again.
       return MemberEnd{
           .cause = EndCause::kDisruption, .sentence = text + " (storage failed)", .is_of_storage = true};
     case ExitCode::kDeviceUnusable:
@@ -105,7 +105,7 @@ MemberEnd classify_program(const api::Pod& pod) {
   if (has_reason(pod, kStartError)) return classify_unstarted(pod);
   if (has_reason(pod, kUnknown) && pod.exit_code == kUnknownCode)
     return {.cause = EndCause::kDisruption,
-            .sentence = "its runtime does not know how it ended (exit code 255, Unknown): its node was reset",
+            .sentence = "its container runtime reports no cause (exit code 255, Unknown): its node was reset",
             .is_of_platform = true};
   if (pod.exit_code) return classify_exit_code(*pod.exit_code, pod.failed_init.empty());
   return {EndCause::kDisruption, "ended without an exit code"};

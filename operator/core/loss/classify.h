@@ -1,5 +1,5 @@
-// Classifies why a member (pod) ended. Checks in this order: completion record, deletion, the job's own
-// rules, disruption by the platform, exit code, unknown.
+// Classifies why a member (pod) ended. Decides by the first of these that applies: completion record,
+// deletion, the job's own rules, disruption by the platform, exit code, else unknown.
 #pragma once
 
 #include <string>

@@ -21,14 +21,14 @@ WallTime on_the_wall(const Observation& seen, Timestamp moment, Timestamp now) {
   return {seen.wall_now.since_epoch + (moment - now)};
 }
 
-// Returns the time by which every live process must have sent a beat to this operator.
+// Returns the time by which every live process must have sent a heartbeat to this operator.
 WallTime hears_all_from(const Observation& seen, Timestamp now) {
   return on_the_wall(seen, seen.listening_since + limit_of_silence(seen), now);
 }
 
 // Returns when a member that has been awaited since `awaited_since` counts as late. A member that started
-// before this operator began to listen gets at least as much time as a silence of many members may last
-// (silence.h), because it may have called the last leader and not have found this one yet.
+// before this operator process received messages gets at least the time limit for a silence of many members
+// (silence.h): it may have called the last leader, and not have found this one yet.
 WallTime late_at(const Observation& seen, WallTime awaited_since, Timestamp now) {
   const WallTime late = after(awaited_since, seen.job.spec.start_deadline_seconds);
   if (awaited_since > on_the_wall(seen, seen.listening_since, now)) return late;
@@ -45,7 +45,8 @@ bool has_spoken(const Observation& seen, const api::MemberStatus& member) {
   return std::cmp_greater_equal(std::popcount(voices), seen.job.spec.processes_per_node);
 }
 
-// Returns whether a message of a running member is awaited; for members of the current world see silence.h.
+// Returns whether the operator still waits for a running member's first message; silence.h has the rules for
+// members of the current world.
 bool is_awaited(const Observation& seen, const api::TrainingJobStatus& status,
                 const api::MemberStatus& member) {
   if (api::is_group(seen.job.spec) || (status.is_formed && !member.is_absent)) return false;
@@ -61,9 +62,9 @@ std::optional<WallTime> newest_word(const Observation& seen, Timestamp now) {
   return WallTime{seen.wall_now.since_epoch - std::max(Duration(0), now - newest.last_heard)};
 }
 
-// Returns when this operator last heard of a new step of the current world, or first heard of one of its
-// processes. Returns nothing if a process has sent no message since this operator began to listen, or is
-// silent now: the world may have made steps that could not be reported.
+// Returns when a message last told this operator of a new step of the current world or of another of its
+// processes. Returns nothing if some process has sent no message to this operator process, or is silent now:
+// the world may have made steps that it could not report.
 std::optional<Timestamp> newest_move(const Observation& seen, Timestamp now,
                                      const api::TrainingJobStatus& status) {
   const Timestamp silent_before = now - limit_of_silence(seen);
@@ -129,7 +130,8 @@ std::vector<CondemnedMember> find_late_members(const Observation& seen, Timestam
           {member,
            {.cause = EndCause::kDisruption,
             .sentence =
-                sentence + ", as far as this operator knows, which has listened for only a part of this time",
+                sentence +
+                ", as far as this operator knows, which has received messages for only a part of this time",
             .is_unheard = true}});
     else
       late.push_back({member, {EndCause::kApplication, sentence, /*is_shared=*/true}});
@@ -167,8 +169,8 @@ std::optional<WallTime> stalls_at(const Observation& seen, Timestamp now,
   const auto moved = newest_move(seen, now, status);
   if (!moved) return std::nullopt;  // find_silent() judges processes without messages
   const WallTime formed = std::max(*status.formed_at, status.stepped_at.value_or(*status.formed_at));
-  // The wall clock counts from steps that an earlier leader saw. The steady clock prevents a false stall when
-  // a sleeping machine wakes up and its wall clock jumps.
+  // The wall clock measures from steps that an earlier leader of the operator recorded. The steady clock
+  // prevents a false stall when a sleeping machine wakes up and its wall clock jumps.
   return std::max({after(formed, spec.progress_deadline_seconds),
                    after(on_the_wall(seen, *moved, now), spec.progress_deadline_seconds),
                    hears_all_from(seen, now)});

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint32_t kDoublingsMax = 5;
 
-// A process of the current world, with its newest beat.
+// A process of the current world, with its newest heartbeat.
 struct Stander {
   api::MemberStatus member;
   const Beat* beat = nullptr;
@@ -33,7 +33,8 @@ struct World {
   bool is_all_heard = true;
 };
 
-// Returns whether the process's beat is about the current world: of this attempt, and not waiting to join.
+// Returns whether the process's heartbeat belongs to the current world: it has this attempt, and the process
+// does not wait to join.
 bool speaks_of_world(const Observation& seen, const api::ProcessFacts& process) {
   return !process.is_completed && !process.waiting && process.beat &&
          process.beat->attempt == seen.job.status.attempt;
@@ -79,9 +80,10 @@ std::vector<const Stander*> to_blame(const World& world) {
 }
 
 // Returns whether all processes are in a collective (such as all-reduce) for longer than allowed. Ranks make
-// steps together: if a beat is of an older step, its process has moved on and later beats are missing. If a
-// process stopped after its newest beat, the others wait for it, and silence.h judges it. Therefore returns
-// true only if every process's newest beat is from a time when all processes were overdue.
+// steps together: if a heartbeat is of an older step, its process has moved on and later heartbeats are
+// missing. If a process stopped after its newest heartbeat, the others wait for it, and the rules of
+// silence.h apply to it. So the function returns true only if every process sent its newest heartbeat when
+// all processes were overdue.
 bool is_stuck(const World& world, Step reached) {
   if (!world.is_all_heard || world.standers.empty()) return false;
   Timestamp oldest_beat = world.standers.front().heard;
@@ -117,7 +119,8 @@ std::vector<CondemnedMember> condemn(const std::vector<const Stander*>& culprits
   return verdicts;
 }
 
-// Returns when to check next: a process's first beat after a limit may come one heartbeat after the limit.
+// Returns when to check next: a process's first heartbeat after a limit may come one interval after the
+// limit.
 std::optional<Timestamp> next_check(const Observation& seen, const World& world, Timestamp now) {
   const Duration beat = std::chrono::seconds(seen.job.spec.disruption_policy.heartbeat_seconds);
   std::optional<Timestamp> next;

@@ -1,11 +1,12 @@
-// Finds hangs: processes that send beats but stay in one phase for longer than the limit in their beats.
+// Finds hangs: processes that send heartbeats but stay in one phase for longer than the limit in their
+// heartbeats.
 //
-// A process that waits in a collective (such as all-reduce) is a victim. The culprits are processes
-// that exceed the limit of a phase outside of a collective or, if there are none, processes in the
-// collective of an earlier step. If there are no culprits, the operator ends the world and keeps all
-// members. Each hang doubles the next limit, so that a program with long work that it did not announce
-// eventually completes it. Waiting is no hang if some processes cannot connect to others: see
-// unreachable.h.
+// A process that waits in a collective (such as all-reduce) is a victim of the hang, not its cause. The
+// culprits are processes that exceed the limit of a phase outside of a collective or, if there are none,
+// processes in the collective of an earlier step. If there are no culprits, the operator ends the world and
+// keeps all members. Each hang doubles the next limit, so that a program with long work that it did not
+// announce eventually completes it. A wait does not count as a hang if some processes cannot connect to other
+// processes: see unreachable.h.
 #pragma once
 
 #include <optional>

@@ -14,7 +14,8 @@ namespace {
 constexpr int kSignalCodeBase = 128;
 constexpr int kSignalMax = 64;
 
-// Returns the attempt of the newest world in which this incarnation was, as its processes reported; 0: none.
+// Returns the attempt of the newest world in which this incarnation was, as its processes reported; 0 if it
+// was in no world.
 Attempt attempt_of(const Observation& seen, const api::MemberStatus& member) {
   Attempt newest{0};
   for (const auto& process : seen.processes) {
@@ -30,7 +31,8 @@ bool is_failure(const Loss& loss) {
          loss.cause == EndCause::kFatal || loss.is_of_storage;
 }
 
-// Returns the earliest failure of one observation, by the times that the platform reports.
+// Returns the earliest of the failures that the operator observed together, by the times that the platform
+// reports.
 std::optional<api::MemberFailure> find_first(const Observation& seen, const RosterChange& change) {
   std::optional<api::MemberFailure> first;
   for (const auto* losses : {&change.losses, &change.outside_losses}) {
@@ -64,7 +66,8 @@ std::string find_python_exception(std::string_view text) {
 }
 
 // Returns whether another member than the recorded one failed in the same way while it started. If another
-// member did, the recorded failure stays, because the recorded member will fail again too.
+// member failed in the same way, the record of the first failure stays, because the recorded member will fail
+// again too.
 bool fails_like_first(const api::MemberFailure& failure, const api::MemberFailure& first) {
   const auto place_of = [](const std::string& name) { return name.substr(0, name.rfind("-i")); };
   if (place_of(failure.member) == place_of(first.member)) return false;

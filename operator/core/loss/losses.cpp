@@ -18,8 +18,9 @@
 namespace ratoon::core {
 namespace {
 
-// Returns lost members whose pods run: hung, late, unreachable or stalled. A hang or broken links explain
-// missing steps: then no member is stalled. Late members are lost even if the world makes steps.
+// Returns lost members whose pods run: hung, late, unreachable or stalled. If there is a hang or a broken
+// link, it explains the missing steps, and no member counts as stalled. Members whose first message is late
+// count as lost even if the world makes steps.
 std::vector<CondemnedMember> find_condemned(const Observation& seen, const Hang& hang,
                                             const Unreachable& unreachable, bool has_stepped, Timestamp now) {
   auto condemned = hang.culprits;
@@ -31,16 +32,17 @@ std::vector<CondemnedMember> find_condemned(const Observation& seen, const Hang&
   return condemned;
 }
 
-// Returns whether the loss must not fail the job: without a limit in the spec, outages of any length don't.
+// Returns whether the loss must not fail the job: if the spec sets no limit, an outage of any length fails no
+// job.
 bool is_blameless(const api::RestartPolicy& policy, const Loss& loss) {
   const bool is_outage = loss.is_of_storage || loss.is_unheard;
   return loss.cause == EndCause::kDisruption &&
          (loss.is_of_platform || (is_outage && !policy.is_losses_max_given));
 }
 
-// Counts members of the last world whose launcher has since restarted a process in the same pod: such a
-// restart ends the world, as a lost member does. Returns 0 during a suspension: the world stays until it has
-// saved, so each decision would count the same restart again.
+// Counts members of the last world whose launcher restarted a process in the same pod: such a restart ends
+// the world, as the loss of a member does. Returns 0 while the job is being suspended: the world lasts until
+// it has saved, so each decision would count the same restart again.
 std::size_t count_restarted_in_place(const Observation& seen, const RosterChange& change) {
   if (seen.world.empty() || seen.job.spec.is_suspended || seen.job.status.suspending_since) return 0;
   std::map<std::pair<std::string_view, std::uint32_t>, std::string_view> starts;
@@ -53,7 +55,7 @@ std::size_t count_restarted_in_place(const Observation& seen, const RosterChange
     if (start != starts.end() && start->second != process.start) restarted.insert(process.member_uid);
   }
   if (restarted.empty() || is_intact(seen, change.members)) return 0;
-  // Lost members already count as losses; their replacements have no pod (UID) yet.
+  // Do not count lost members again; their replacements have no pod (and no UID) yet.
   return static_cast<std::size_t>(std::ranges::count_if(change.members, [&](const api::MemberStatus& member) {
     return !member.is_completed && !member.uid.empty() && restarted.contains(member.uid);
   }));
@@ -67,13 +69,14 @@ std::string describe_last(const Observation& seen, const RosterChange& change) {
 
 // Counts consecutive losses without a new step or checkpoint, and fails the job if there are too many: a
 // program that cannot start, or losses more frequent than saves, would repeat the same steps forever. The
-// limit allows for several losses of spot machines before the first save. Ends that the platform caused do
-// not count.
+// limit of consecutive losses allows for several losses of spot machines before the first saved checkpoint.
+// Ends that the platform caused do not count.
 void count_losses_without_progress(const Observation& seen, bool has_advanced, RosterChange& change) {
   const std::size_t per_member_max = seen.job.spec.restart_policy.losses_without_step_max;
   const auto& before = seen.job.status.restarts;
   const auto& after = change.restarts;
-  // If a world trains, losses outside of it do not count, because they cost it no step.
+  // If a world trains, losses of members outside of it do not count, because the world repeats no step for
+  // them.
   const bool stands = seen.job.status.is_formed;
   const auto counts_not = [&](const Loss& loss) { return is_blameless(seen.job.spec.restart_policy, loss); };
   const auto free =

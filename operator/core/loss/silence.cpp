@@ -14,7 +14,8 @@
 namespace ratoon::core {
 namespace {
 
-// A member with a live pod, and when its quietest process sent its last message.
+// A member with a live pod, and the last message time of the process that has been silent for the longest
+// time.
 struct MemberSilence {
   api::MemberStatus member;
   Timestamp heard;
@@ -45,8 +46,8 @@ bool is_starting(const Observation& seen, const api::ProcessFacts& process) {
   return find_seat(seen, process.identity) == nullptr;
 }
 
-// `sits`: the member is in a world that was formed before this operator began to listen, so none of its
-// processes is still starting.
+// `sits`: the member is in a world that was formed before this operator process received messages, so none of
+// its processes is still starting.
 MessageTimes message_times_of(const Observation& seen, const api::MemberStatus& member, const api::Pod& pod,
                               bool sits) {
   MessageTimes voices;
@@ -79,9 +80,9 @@ MemberSilence listened(const Observation& seen, const api::MemberStatus& member,
           .zone = zone_of(seen, pod.node)};
 }
 
-// For a member that was in no world yet: returns since when its node has been silent, judged by a lost member
-// on the same node or by the platform's (late) report on the node. Returns nothing if the node is not known
-// as lost, because then the member may still be starting.
+// For a member that was in no world yet, returns since when its node has been silent, according to a lost
+// member on the same node or to the platform's (late) report on the node. Returns nothing if the node is not
+// known to be lost, because then the member may still be starting.
 std::optional<Timestamp> find_lost_node(const Observation& seen, const api::MemberStatus& member,
                                         const api::Pod& pod, const MessageTimes& voices, Timestamp now) {
   const bool is_lost = std::ranges::any_of(
@@ -92,8 +93,8 @@ std::optional<Timestamp> find_lost_node(const Observation& seen, const api::Memb
   if (suspect == suspects.end() || suspect->is_unreachable) return std::nullopt;
   const WallTime since = suspected_since(seen, *suspect);
   const Timestamp suspected_at = now - std::max(Duration(0), seen.wall_now.since_epoch - since.since_epoch);
-  // If the node started this member after the lost member's last beat, or if this member sent a message after
-  // that beat, the node is alive, and only the other member was lost.
+  // If the node started this member after the lost member's last heartbeat, or if this member sent a message
+  // after that heartbeat, the node is alive, and only the other member was lost.
   if (member.awaited_since > since || voices.newest > suspected_at) return std::nullopt;
   return std::max(seen.listening_since, suspected_at);
 }
@@ -137,8 +138,8 @@ Members find_members(const Observation& seen, Timestamp now) {
   return found;
 }
 
-// How often members send beats, and how long a member may be silent. Members of a world keep the beat
-// interval of their assignment even if the job's spec changes.
+// How often members send heartbeats, and how long a member may be silent. Members of a world keep the
+// heartbeat interval of their assignment even if the job's spec changes.
 struct Rhythm {
   Duration limit;
   Duration heartbeat;
@@ -160,12 +161,13 @@ void check_again_at(Timestamp moment, SilentMembers& result) {
   result.next_check = std::min(moment, result.next_check.value_or(moment));
 }
 
-// Adds a member once: one process may be silent, and another one may not have continued after its restart.
+// Adds a member only once: it may be lost for two reasons, a silent process and a process that did not
+// continue after its restart.
 void note_lost(const api::MemberStatus& member, SilentMembers& result) {
   if (std::ranges::find(result.lost, member) == result.lost.end()) result.lost.push_back(member);
 }
 
-// The nodes of members, grouped by whether beats arrive from them.
+// The nodes of members, grouped by whether heartbeats arrive from them.
 struct NodesByActivity {
   Places talking;
   Places fading;  // silent for less than the limit, but for longer than a live member normally is
@@ -173,7 +175,8 @@ struct NodesByActivity {
   std::set<std::string> zones_of_completed;
 };
 
-// Silent members that are judged together, because the cause may be the network and not the members.
+// A silence of many members, which get a longer limit because the cause may be the network and not the
+// members.
 struct MassSilence {
   bool is_everywhere = false;
   std::set<std::string> zones;
@@ -183,7 +186,8 @@ struct MassSilence {
   }
 };
 
-// Finds silences of whole zones, or of most nodes if these are at least `everywhere_from` nodes.
+// Finds zones that are silent as a whole, and whether most nodes are silent, if these are at least
+// `everywhere_from` nodes.
 MassSilence find_mass_silence(Places silent, std::size_t everywhere_from, const NodesByActivity& sounds) {
   silent.insert(sounds.fading.begin(), sounds.fading.end());
   MassSilence mass;
@@ -204,9 +208,9 @@ Places places_of(const std::vector<MemberSilence>& members) {
   return places;
 }
 
-// Returns whether the platform reports a node of the unheard members as lost. If no node is reported as lost,
-// perhaps the members have only not found this operator yet, on one node as well as on many: the address of a
-// new leader may reach them seconds late.
+// Returns whether the platform reports a node of members without a message as lost. If the platform reports
+// no lost node, perhaps the silent members have only not found this operator process yet, on one node as well
+// as on many: the address of a new leader may reach them seconds late.
 bool is_any_node_reported_lost(const Observation& seen, const std::vector<MemberSilence>& unheard) {
   return std::ranges::any_of(unheard, [&](const MemberSilence& member) {
     return std::ranges::any_of(seen.nodes, [&](const api::Node& node) {
@@ -220,7 +224,7 @@ bool is_any_node_reported_lost(const Observation& seen, const std::vector<Member
 void apply_failure_policy(std::vector<MemberSilence>& silent, const Places& silent_beside,
                           std::size_t everywhere_from, const NodesByActivity& sounds, Duration limit,
                           Timestamp now, SilentMembers& result) {
-  // A lost member no longer counts as silent, so the remaining silent members are judged again.
+  // A lost member no longer counts as silent, so apply the rules again to the remaining silent members.
   for (bool is_settled = false; !is_settled;) {
     Places places = places_of(silent);
     places.insert(silent_beside.begin(), silent_beside.end());
@@ -239,14 +243,15 @@ void apply_failure_policy(std::vector<MemberSilence>& silent, const Places& sile
 }
 
 // Removes members that were silent for less than the limit from `members`. Records the nodes of removed
-// members as talking or fading, and when to check again.
+// members as active (talking) or nearly silent (fading), and when to check again.
 void keep_silent(std::vector<MemberSilence>& members, Duration limit, Duration heartbeat, Timestamp now,
                  NodesByActivity& sounds, SilentMembers& result) {
   std::erase_if(members, [&](const MemberSilence& member) {
     const Duration silence = now - member.heard;
     if (silence >= limit) return false;
-    // Members that fall silent together send their last beats within one heartbeat. Nodes nearly over the
-    // limit count as fading: otherwise the first silent node would be judged as if the others sent beats.
+    // Members that fall silent together send their last heartbeats within one heartbeat interval. Nodes
+    // nearly over the limit of silence count as fading: otherwise the first silent node would count as the
+    // only silent one.
     auto& places = silence > std::max(limit - heartbeat, heartbeat) ? sounds.fading : sounds.talking;
     places.emplace(member.place, member.zone);
     check_again_at(member.heard + limit, result);
@@ -254,7 +259,7 @@ void keep_silent(std::vector<MemberSilence>& members, Duration limit, Duration h
   });
 }
 
-// `quiet`: members that are still starting and have sent no message for as long as the limit.
+// `quiet`: members that are still starting and have sent no message for the whole limit of silence.
 void wait_for_starting(const Observation& seen, const std::vector<MemberSilence>& quiet, Duration limit,
                        Timestamp now, SilentMembers& result) {
   const Duration deadline = std::chrono::seconds(seen.job.spec.start_deadline_seconds);
@@ -294,12 +299,12 @@ SilentMembers find_silent(const Observation& seen, Timestamp now) {
   keep_silent(members.starting, limit, heartbeat, now, sounds, result);
   std::erase_if(sounds.fading, [&](const auto& place) { return sounds.talking.contains(place.first); });
   wait_for_starting(seen, members.starting, limit, now, result);
-  Places quiet = places_of(members.starting);  // judged later; they send no beats
+  Places quiet = places_of(members.starting);  // judged later; they send no heartbeats
   std::erase_if(quiet, [&](const auto& place) { return sounds.talking.contains(place.first); });
-  // From 2 nodes on: one silent node, with all its members, is an ordinary loss and no mass silence.
+  // At least 2 nodes must be silent: one silent node, with all its members, is an ordinary loss.
   apply_failure_policy(members.heard, quiet, 2, sounds, limit, now, result);
-  // Members that have sent no message to this operator are judged last, so that they do not delay the
-  // judgement of other members.
+  // Check members that have sent no message to this operator process last, so that they do not delay the
+  // decision about other members.
   quiet.merge(places_of(members.heard));
   const std::size_t everywhere_from = is_any_node_reported_lost(seen, members.unheard) ? 2 : 1;
   apply_failure_policy(members.unheard, quiet, everywhere_from, sounds, limit, now, result);

@@ -1,15 +1,15 @@
-// Finds members that have missed so many beats that they count as lost.
+// Finds members that have missed so many heartbeats that they count as lost.
 //
-// The cause of silence may be on the operator's side. Therefore no member is judged until the coordinator has
-// itself listened for the whole limit (suspectAfterSeconds). The limit is ten times as long while more nodes
-// are silent than send beats, or while a zone with several nodes is silent as a whole: that is a sign of a
-// network fault or a stall. When silent nodes are counted, a member whose silence is within one heartbeat of
-// the limit counts as silent already.
+// The operator itself may be the cause of a silence, for example after a restart, so no member counts as lost
+// until the coordinator has received messages for the whole limit of silence (suspectAfterSeconds). The limit
+// is ten times as long while more nodes are silent than send heartbeats, or while a zone with several nodes
+// is silent as a whole: that is a sign of a network fault or a stall. For the number of silent nodes, a
+// member counts as silent already one heartbeat interval before the limit.
 //
-// A process that was in no world yet is still starting, perhaps on a machine that other starts overload. A
-// starting process counts as silent only after it has sent no message for the job's start deadline. After the
-// normal limit a starting process counts as quiet, and no world is formed with it. A lost node ends a
-// starting process like any other process.
+// A process that was in no world yet is still starting, perhaps on a machine that the starts of other
+// processes overload. A starting process counts as silent only after it has sent no message for the job's
+// start deadline. A starting process that has sent no message for the normal limit counts as quiet, and no
+// world is formed with it. If its node is lost, a starting process counts as lost like any other process.
 #pragma once
 
 #include <optional>
@@ -31,11 +31,11 @@ struct SilentMembers {
 [[nodiscard]] SilentMembers find_silent(const Observation& seen, Timestamp now);
 
 // Returns how long a process of the world may send no message: suspectAfterSeconds, or longer if its
-// assignment has a longer beat interval.
+// assignment has a longer heartbeat interval.
 [[nodiscard]] Duration limit_of_silence(const Observation& seen);
 
-// Returns the same observation without the join requests of quiet processes. A request counts again as soon
-// as its process sends another message.
+// Returns the same observation without the join requests of quiet processes. A join request counts again as
+// soon as its process sends another message.
 [[nodiscard]] Observation without_joins_of(const std::vector<ProcessIdentity>& quiet, Observation seen);
 
 }  // namespace ratoon::core

@@ -17,12 +17,13 @@
 namespace ratoon::core {
 namespace {
 
-// Members notice a network cut at different times: wait this long for more complaints after the first one.
+// Members notice a network cut at different times: after the first report of an unreachable peer, wait this
+// long for more reports.
 constexpr Duration kAllComplain = std::chrono::seconds(5);
-// The status stores this sentence with the node's name as `rejection`, which has a size limit.
+// The status stores the explanation of a broken link as a node's `rejection`, which has a size limit.
 constexpr std::size_t kSentenceMax = 700;
 
-// A member of the current world all of whose processes send messages to this operator.
+// A member of the current world of which every process sends messages to this operator.
 struct Witness {
   const api::MemberStatus* member = nullptr;
   std::vector<const api::ProcessFacts*> processes;
@@ -56,7 +57,7 @@ bool is_any_named(const Observation& seen) {
   });
 }
 
-// Returns nothing for a member that is silent or leaves the world: other rules judge such a member.
+// Returns nothing for a member that is silent or leaves the world: other rules apply to it.
 std::optional<Witness> find_witness(const Observation& seen, const api::MemberStatus& member,
                                     Timestamp silent_before, Timestamp now) {
   if (member.is_absent || member.uid.empty() || is_completed(seen, member)) return std::nullopt;
@@ -76,7 +77,7 @@ std::string_view place_of(const api::MemberStatus& member) {
   return member.node.empty() ? member.uid : member.node;
 }
 
-// Returns the members all of whose processes send messages, by UID.
+// Returns, by UID, the members of which every process sends messages.
 std::map<std::string_view, Witness> find_witnesses(const Observation& seen, Timestamp now) {
   const Timestamp silent_before = now - limit_of_silence(seen);
   std::map<std::string_view, Witness> witnesses;
@@ -88,7 +89,8 @@ std::map<std::string_view, Witness> find_witnesses(const Observation& seen, Time
 
 class BrokenLinks {
  public:
-  // `since`: when the accuser complained first. `named`: when the accuser last added an unreachable peer.
+  // `since`: when the accuser first reported an unreachable peer. `named`: when the accuser last added
+  // another unreachable peer.
   void add(const Witness& accuser, const Witness& accused, Timestamp since, Timestamp named) {
     add_end(*accuser.member, *accused.member);
     add_end(*accused.member, *accuser.member).is_accused = true;
@@ -136,15 +138,16 @@ std::string describe(const Observation& seen, const Place& place, const api::Mem
   const auto on = [](const api::MemberStatus& member) {
     return member.node.empty() ? std::string() : " on " + member.node;
   };
-  return cut_text("has no connection to " + display_name(seen, peer) + on(peer) +
-                      (others == 0 ? "" : " and members on " + counted(others, "other node")) +
-                      ", and the operator hears all of them: see whether the network of " +
-                      (culprit.node.empty() ? "its node" : culprit.node) +
-                      " works, and whether a network policy blocks connections between members",
-                  kSentenceMax);
+  return cut_text(
+      "has no connection to " + display_name(seen, peer) + on(peer) +
+          (others == 0 ? "" : " and members on " + counted(others, "other node")) +
+          ", although the operator receives messages from all of them: check whether the network of " +
+          (culprit.node.empty() ? "its node" : culprit.node) +
+          " works, and whether a network policy blocks connections between members",
+      kSentenceMax);
 }
 
-// Returns when the world last made a step or got a process.
+// Returns when the world last made a step, or when a process last got its assignment in it.
 Timestamp newest_move(const std::map<std::string_view, Witness>& witnesses) {
   Timestamp newest;
   for (const auto& [uid, witness] : witnesses)
@@ -173,7 +176,7 @@ Unreachable find_unreachable(const Observation& seen, Timestamp now) {
   if (!links.since()) return result;
   const Timestamp due = std::max(*links.since(), newest_move(witnesses)) + kAllComplain;
   if (due > now || !links.are_heard_since()) {
-    // Beats without news cause no decision, so ask for a decision after the next beats.
+    // Heartbeats without news cause no decision, so ask for a decision after the next heartbeats.
     const Duration beat = std::chrono::seconds(seen.job.spec.disruption_policy.heartbeat_seconds);
     result.next_check = due > now ? due : now + beat;
     return result;

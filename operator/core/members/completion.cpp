@@ -15,7 +15,7 @@ namespace {
 
 // Returns whether the pod's completion record agrees with the commits that the job's members reported. A run
 // makes no step after its end, so a later attempt that committed a later step shows that the recorded end was
-// none.
+// wrong.
 bool is_record_sound(const Observation& seen, const api::Pod& pod) {
   const auto& known = seen.job.status.last_checkpoint;
   if (!known || !pod.last_checkpoint) return true;

@@ -1,4 +1,4 @@
-// Tells which members have completed: a run ends when all members that decide about it have completed.
+// Finds out which members have completed: a run ends when all members that decide about it have completed.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,9 @@ namespace ratoon::core {
 // Returns whether no step remains, because one process has completed or has reached the end of the run.
 [[nodiscard]] bool has_made_last_step(const Observation& seen);
 
-// Stores the step at which members completed, from the completion records of their pods. A member that lost
-// its connection did not report its last step, and its pod may be gone when the next world forms.
+// Stores the step at which members completed, from the completion records of their pods. Call this function
+// in every decision: a member that lost its connection did not report its last step, and its pod, which has
+// the record, may be gone when the next world forms.
 void note_completed_step(const Observation& seen, api::TrainingJobStatus& status);
 
 // A completion is valid only while the checkpoint of the last step can be loaded. If the run resumes from an

@@ -12,7 +12,7 @@ namespace ratoon::core {
 namespace {
 
 // Keys of taints that cloud components put on nodes before they remove the nodes. A taint with the effect
-// PreferNoSchedule is no notice: it marks candidates for removal, and most of these nodes stay.
+// PreferNoSchedule announces no removal: it marks nodes that may be removed, and most of these stay.
 constexpr std::array<std::string_view, 12> kNoticeTaints = {
     "karpenter.sh/disrupted",
     "ToBeDeletedByClusterAutoscaler",
@@ -38,8 +38,8 @@ std::optional<WallTime> find_pod_end(const Observation& seen, const api::MemberS
 std::string find_member_notice(const Observation& seen, const api::MemberStatus& member) {
   if (find_pod_end(seen, member)) return "its pod is being deleted";
   const std::string notice = find_node_notice(seen, member.node);
-  if (!notice.empty()) return "node " + member.node + " will go (" + notice + ")";
-  // A pod may stand on an avoided node: the scheduler places it there if no other node has room.
+  if (!notice.empty()) return "node " + member.node + " will become unavailable (" + notice + ")";
+  // A pod may run on an avoided node: the scheduler places the pod there if no other node has room.
   if (is_without_connections(seen, member.node))
     return "node " + member.node + " is avoided (other nodes could not connect to it)";
   return "";

@@ -1,4 +1,4 @@
-// Reads notices that a node or pod will end soon. Each member on a node with a notice gets a successor: a pod
+// Reads notices that a node or pod will end soon. Each member on a node that will end gets a successor: a pod
 // that is created while the member still trains.
 #pragma once
 
@@ -26,8 +26,9 @@ inline constexpr std::string_view kReclaimTaint = "ratoon.dev/reclaim";
 // when the pod gets SIGTERM.
 [[nodiscard]] std::optional<WallTime> find_node_end(const api::Node& node, WallTime wall_now);
 
-// Stores when each member's node will end. A taint without a time counts from when the operator first saw it,
-// so a stored time is never postponed. If a notice is withdrawn, removes the stored time.
+// Stores when each member's node will end. For a taint without a time, the time counts from the moment when
+// the operator first saw the taint, so a stored time is never postponed. If the end of a node is no longer
+// announced, removes its stored time.
 void note_node_ends(const Observation& seen, std::vector<api::MemberStatus>& members);
 // Returns when the member's node or pod will end, whichever is earlier, or nothing if no time is known.
 [[nodiscard]] std::optional<WallTime> end_of_member(const Observation& seen, const api::MemberStatus& member);
@@ -45,8 +46,8 @@ void note_node_ends(const Observation& seen, std::vector<api::MemberStatus>& mem
 // Returns whether all processes of the member's successor run and wait for a world.
 [[nodiscard]] bool is_successor_ready(const Observation& seen, const api::MemberStatus& member);
 
-// Replaces members by their ready successors. Call this only while no world trains: a replaced member ends
-// its world.
+// Replaces members by their ready successors. Call this only while no world trains, because the replacement
+// of a member ends the world.
 void promote_ready(const Observation& seen, std::vector<api::MemberStatus>& members);
 
 }  // namespace ratoon::core

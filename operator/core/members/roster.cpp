@@ -21,12 +21,13 @@ bool is_same(const api::MemberStatus& a, const api::MemberStatus& b) {
   return a.index == b.index && a.role == b.role && a.incarnation == b.incarnation;
 }
 
-// Reasons to replace members that do not show in their own pods, determined once for all members.
+// Reasons to replace members that the members' own pods do not show; they are determined once for all
+// members.
 struct Charges {
   const std::vector<api::MemberStatus>& silent;
   const std::vector<CondemnedMember>& condemned;
   bool is_one_disrupted = false;  // a member of the group was lost by an outside cause
-  // In a group (members without the agent): the pod with the address that the others use for rank 0 is gone.
+  // True if, in a group (members without the agent), the pod whose address the others use for rank 0 is gone.
   bool is_rank0_pod_lost = false;
 };
 
@@ -40,14 +41,14 @@ bool left_with_its_node(const Observation& seen, const api::Pod& pod) {
   return pod.exit_code == 0 && !find_node_notice(seen, pod.node).empty();
 }
 
-// Classifies the end of a pod. Returns nothing if a group's end cannot be classified yet.
+// Classifies the end of a pod. Returns nothing if the end of a group member cannot be classified yet.
 std::optional<MemberEnd> find_end_of_pod(const Observation& seen, const api::MemberStatus& member,
                                          const Charges& charges, const api::Pod& pod) {
   const auto& policy = seen.job.spec.restart_policy;
   MemberEnd ending = apply_failure_policy(seen.job.spec, member.role, classify(pod, false, policy));
   if (is_failure(ending) && left_with_its_node(seen, pod) && !match_restart_rule(policy, pod))
     return MemberEnd{EndCause::kDisruption,
-                     "exit code 0 while its node was about to go: its work is not complete"};
+                     "exit code 0 while its node was about to end: its work is not complete"};
   if (!api::is_group(seen.job.spec)) return ending;
   if (find_judgement_time(seen, charges.is_one_disrupted, pod)) return std::nullopt;
   return classify_in_group(charges.is_one_disrupted, std::move(ending));
@@ -267,7 +268,8 @@ void begin_after_former_pods(const Observation& seen, std::vector<api::MemberSta
       return m.index == member.index && m.role == member.role;
     });
     for (const auto& pod : seen.pods) {
-      // If no member list is stored, a live pod may be from a first decision whose status was not stored.
+      // If no member list is stored, a live pod may come from a first decision of which the operator could
+      // not store the status.
       const bool is_former = pod.is_deleting || pod.has_ended() || !known.empty();
       const bool is_there = pod.index == member.index && pod.role == member.role;
       if (is_new && is_former && is_there)

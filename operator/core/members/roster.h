@@ -14,8 +14,8 @@ namespace ratoon::core {
 // Returns all members of the spec with their incarnations from the status. A member that is not in the status
 // begins with incarnation 0; a member that is no longer in the spec is left out.
 [[nodiscard]] std::vector<api::MemberStatus> desired_members(const api::TrainingJob& job);
-// Like desired_members(), but a new member for whose index former pods exist begins with an incarnation after
-// theirs.
+// Does the same as desired_members(), but if former pods with a new member's index exist, that member begins
+// with a higher incarnation than these pods.
 [[nodiscard]] std::vector<api::MemberStatus> next_members(const Observation& seen);
 
 // Returns the name of this incarnation's pod.
@@ -29,7 +29,8 @@ namespace ratoon::core {
 [[nodiscard]] const api::Pod* find_pod(const Observation& seen, const api::MemberStatus& member);
 
 // Returns whether the pod is being deleted but its member still trains in the current world: until the grace
-// period ends this counts as a notice, not as a loss. A member that waits for a world has no work to save.
+// period ends, the deletion counts as a preemption notice, not as a loss. A member that waits for a world has
+// no work to save.
 [[nodiscard]] bool has_time_left(const Observation& seen, const api::Pod& pod);
 
 // Copies the facts about this incarnation's pod to the status, if the pod exists.
@@ -45,8 +46,8 @@ void note_pod(const Observation& seen, api::MemberStatus& member);
 // Returns the successor of a leaving member, as a member of its own.
 [[nodiscard]] api::MemberStatus successor_of(const api::MemberStatus& member);
 
-// Returns the member with a new incarnation number, which neither it nor its successor had yet, and without
-// the facts about the former incarnation.
+// Returns the member with a new incarnation number, which neither the member nor its successor has used, and
+// without the facts about the former incarnation.
 [[nodiscard]] api::MemberStatus make_fresh_incarnation(const api::MemberStatus& member);
 
 // Returns the incarnation after this one: the member's successor if it has one.
@@ -56,7 +57,7 @@ void note_pod(const Observation& seen, api::MemberStatus& member);
 [[nodiscard]] std::vector<api::MemberStatus> named_incarnations(
     const std::vector<api::MemberStatus>& members);
 
-// A member that was lost, in the world or outside of it.
+// A member that was lost, in the current world or outside of it.
 struct Loss {
   api::MemberStatus member;  // before the loss
   std::string reason;
@@ -94,8 +95,8 @@ struct RosterChange {
 [[nodiscard]] RosterChange replace_lost(const Observation& seen, const std::vector<api::MemberStatus>& silent,
                                         const std::vector<CondemnedMember>& condemned = {});
 
-// Ends the world but keeps all its members: they form the next world. Counts the end of the world as one
-// hang.
+// Ends the world but keeps all its members: they form the next world. Counts the end of the current world as
+// one hang.
 void give_up_world(const Observation& seen, const std::string& why, RosterChange& change);
 
 // Returns actions that create missing pods, not on `avoid_nodes`, and delete pods that are not in `members`.

@@ -27,7 +27,8 @@ bool is_told(const api::TrainingJobStatus& status) {
 
 bool needs_volume_claim(const Observation& seen) {
   const auto& [spec, status] = std::tie(seen.job.spec, seen.job.status);
-  // If the job had a world before, the claim works: members could share it, or were on one node.
+  // If the job had a world before, the volume claim works: members could share the claim, or all of them were
+  // on one node.
   const bool is_from_nothing = seen.pods.empty() && !status.is_formed && status.attempt <= Attempt(1) &&
                                status.step == Step(0) && !status.last_checkpoint;
   return is_from_nothing && !api::is_over(status.phase) && !spec.is_suspended &&

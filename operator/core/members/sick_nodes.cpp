@@ -16,7 +16,8 @@ void count_failures_on(const std::string& name, std::uint32_t failures, WallTime
                        std::vector<api::FailedNode>& nodes) {
   std::erase_if(nodes, [&](const auto& node) { return !is_remembered(node, now); });
   api::FailedNode failed{.name = name, .failures = failures, .time = now};
-  // The list is ordered by the last failure; if it is full, the first node (oldest failure) is dropped.
+  // The list of sick nodes is in the order of their last failures; if the list is full, its first node is
+  // dropped.
   if (const auto known = std::ranges::find(nodes, failed.name, &api::FailedNode::name);
       known != nodes.end()) {
     failed.failures += known->failures;

@@ -21,7 +21,7 @@ void note_failed_nodes(const Observation& seen, const RosterChange& change, api:
 
 // Returns nodes on which two or more incarnations failed, each within an hour after the one before. A node
 // stays sick until an hour after its last failure. Members still go to a sick node if no other node has room,
-// so that a program which fails everywhere does not exclude all nodes.
+// so that a program which fails on every node does not make all nodes unusable.
 [[nodiscard]] std::vector<std::string> sick_nodes(const Observation& seen,
                                                   const api::TrainingJobStatus& status);
 

@@ -20,7 +20,8 @@ bool is_alive_again(const Observation& seen, const api::SuspectNode& suspect) {
   });
 }
 
-// Returns whether the pod still counts on its node: the scheduler ignores affinity to pods that have ended.
+// Returns whether affinity rules still count this pod on its node: the scheduler ignores pods that have
+// ended.
 bool is_on_its_node(const api::Pod& pod) {
   return !pod.has_ended() || pod.others_run;
 }

@@ -1,5 +1,6 @@
 // Suspect nodes: a member was lost there, so the operator places no member there for a while. A dead node
-// stays schedulable until Kubernetes notices, and Kubernetes never notices missing connections between nodes.
+// stays schedulable until Kubernetes notices its failure, and Kubernetes never notices missing connections
+// between nodes.
 #pragma once
 
 #include <optional>

@@ -21,9 +21,9 @@ bool is_any_to_wait(const std::vector<Loss>& losses) {
   return std::ranges::any_of(losses, is_to_wait);
 }
 
-// Returns the pause for a member without which the current world trains, so that the world's steps say
-// nothing about this member. For a successor the pause grows with the number of successors of this member
-// that failed. Each member has a pause of its own.
+// Returns the pause for a member without which the current world trains, because steps of that world do not
+// show whether this member works. The pause before a member's next successor grows with the number of its
+// successors that failed. Each member has a pause of its own.
 Duration pause_outside(const api::RestartPolicy& policy, const api::MemberStatus& member) {
   if (!member.is_leaving())
     return policy.backoff_seconds == 0 ? Duration(0) : std::chrono::seconds(policy.backoff_max_seconds);
@@ -64,7 +64,8 @@ void delay_crashed_members(const Observation& seen, bool has_stepped, RosterChan
   if (is_any_to_wait(change.losses) || (!stands && is_any_to_wait(change.outside_losses)))
     ++change.restarts.crashes_in_a_row;
   const std::uint32_t crashes = change.restarts.crashes_in_a_row;
-  // After lost connections the first replacement does not wait, because it may work on another node.
+  // If a member was lost because it had no connections to others, its first replacement does not wait,
+  // because it may work on another node.
   const auto as_in_a_row = [&](const Loss& loss, const api::MemberStatus&) {
     return pause_after(policy, loss.is_unreachable ? crashes - 1 : crashes);
   };

@@ -41,8 +41,8 @@ std::vector<Action> clean_pods(const Observation& seen, const api::TrainingJobSt
   const api::CleanPodPolicy policy = seen.job.spec.clean_pod_policy;
   std::vector<Action> actions;
   if (policy == api::CleanPodPolicy::kNone) {
-    // The coordinator tells only current members that the job is over. A superseded pod would keep its node
-    // forever, so delete it.
+    // The coordinator tells only current members that the job is over. A superseded pod would occupy its node
+    // forever, so delete the pod.
     for (const auto& pod : seen.pods) {
       const bool is_still_there = !pod.has_ended() || holds_on(seen, pod);
       if (!pod.is_deleting && is_still_there && !is_in_roster(pod, status.members))

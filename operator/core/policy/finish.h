@@ -11,7 +11,7 @@
 namespace ratoon::core {
 
 // Returns the decision that ends the job: removes its members and asks the agents to leave. `news`: events
-// that this decision has already.
+// that the decision also emits.
 [[nodiscard]] Decision finish(const Observation& seen, api::TrainingJobStatus status, api::JobPhase phase,
                               std::string message, std::vector<Action> news = {});
 

@@ -14,7 +14,8 @@ struct MatchedRule {
   api::RuleAction action = api::RuleAction::kRestart;
 };
 
-// If Kubernetes ended the pod, only rules about reasons match, because exit codes are then a consequence.
+// If Kubernetes ended the pod, only rules about reasons match, because the exit code then only follows from
+// that end.
 [[nodiscard]] std::optional<MatchedRule> match_restart_rule(const api::RestartPolicy& policy,
                                                             const api::Pod& pod);
 

@@ -8,7 +8,7 @@ namespace {
 
 constexpr auto kSaveTimeoutMin = std::chrono::seconds(60);
 constexpr auto kMargin = std::chrono::seconds(10);  // for the step before the save, and for slower disks
-// The greatest plausible duration of a save: limits what a process reports by mistake.
+// The greatest plausible duration of a save: a longer duration is a mistake of the process that reported it.
 constexpr auto kSaveMax = std::chrono::hours(24);
 
 Duration time_of_two_saves(Duration save) {

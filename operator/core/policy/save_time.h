@@ -1,4 +1,5 @@
-// Estimates from the members' beats how long a save takes, and how long to wait for a last save of a world.
+// Estimates from the members' heartbeats how long a save takes, and how long to wait for a last save of a
+// world.
 #pragma once
 
 #include <optional>
@@ -11,7 +12,7 @@ namespace ratoon::core {
 [[nodiscard]] std::optional<Duration> longest_save(const Observation& seen);
 
 // Returns how long to wait for a world that was asked to save: the time of two saves, because the world may
-// have to finish another save before it begins this one.
+// have to finish an earlier save before it begins the requested save.
 [[nodiscard]] Duration save_timeout(const Observation& seen);
 
 // Returns whether a save that begins now leaves enough time for a second save before `end`. Returns true if

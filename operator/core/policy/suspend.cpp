@@ -17,7 +17,7 @@ namespace ratoon::core {
 namespace {
 
 // Returns whether every member has sent a message to this operator. A silent member may be in a long save; if
-// it stays silent, it is lost and its world ends.
+// the member stays silent, it counts as lost and its world ends.
 bool is_all_heard(const Observation& seen, const api::TrainingJobStatus& status) {
   return std::ranges::all_of(status.members, [&](const auto& member) {
     if (member.is_absent || is_completed(seen, member)) return true;
@@ -31,7 +31,7 @@ bool has_pod(const Observation& seen, const api::MemberStatus& member) {
   return !member.uid.empty() || find_pod(seen, member) != nullptr;
 }
 
-// Returns whether any pod of the job still occupies its node or a place in a quota.
+// Returns whether any pod of the job still occupies its node or counts against a resource quota.
 bool is_any_pod_left(const Observation& seen) {
   return std::ranges::any_of(seen.pods,
                              [](const api::Pod& pod) { return !pod.has_ended() || pod.others_run; });

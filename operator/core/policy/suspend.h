@@ -1,4 +1,5 @@
-// A suspended job has no pods. All ranks first save a checkpoint, and the job later resumes from it.
+// A suspended job has no pods. All ranks first save a checkpoint, and the job later resumes from this
+// checkpoint.
 #pragma once
 
 #include <optional>
@@ -17,7 +18,7 @@ namespace ratoon::core {
                                                      const api::TrainingJobStatus& status);
 
 // Gives each member that has not completed (in a group: each member) a new incarnation without a pod, which
-// supersedes the existing pods. A member that is released counts as no loss.
+// supersedes the existing pods. The release of a member does not count as a loss.
 void release_members(const Observation& seen, std::vector<api::MemberStatus>& members);
 
 // Asks the world to save before it ends: returns a decision that waits for the save until drain_deadline(),

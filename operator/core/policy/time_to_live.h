@@ -13,8 +13,8 @@ namespace ratoon::core {
 [[nodiscard]] std::optional<WallTime> expires_at(const api::TrainingJobSpec& spec,
                                                  const api::TrainingJobStatus& status);
 
-// Adds the job's deletion to the decision if its time has passed, else sets the wake-up time. Call this only
-// for a job whose stored status is final.
+// Adds the job's deletion to the decision if its time to live has passed, else sets when to decide again.
+// Call this only for a job whose stored status is final.
 void expire_job(const Observation& seen, Timestamp now, Decision& decision);
 
 }  // namespace ratoon::core

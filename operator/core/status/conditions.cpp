@@ -18,7 +18,7 @@ namespace {
 
 using api::JobPhase;
 
-// The value of a condition according to this decision, before it is merged into the status.
+// A condition's value according to this decision, before the value is merged into the status.
 struct Reading {
   std::string_view type;
   bool is_true = false;
@@ -41,7 +41,7 @@ void set(const Observation& seen, Reading reading, api::TrainingJobStatus& statu
   known->observed_generation = status.observed_generation;
 }
 
-// Returns whether the job has no world because it is suspended or will be.
+// Returns whether the job has no world because it is suspended or about to be suspended.
 bool is_at_rest(const Observation& seen, const api::TrainingJobStatus& status) {
   return seen.job.spec.is_suspended && !status.is_formed && !api::is_over(status.phase);
 }
@@ -66,8 +66,8 @@ std::string_view reason_of(const Observation& seen, const api::TrainingJobStatus
   return "Failed";
 }
 
-// Returns the message of a condition. Unlike the status's message, a condition's message does not count ready
-// members: each new count would write the list of conditions again.
+// Returns the message of a condition. Unlike the status's message, a condition's message does not contain the
+// number of ready members, because each new number would cause another write of the list of conditions.
 std::string describe(const Observation& seen, const api::TrainingJobStatus& status, bool is_true) {
   if (!is_true) return "";
   if (is_at_rest(seen, status)) return status.message;
@@ -92,7 +92,8 @@ void set_not_scheduled(const Observation& seen, std::string_view reason, std::st
       status);
 }
 
-// Sets the condition Scheduled. A pod about which the scheduler has not reported yet changes nothing.
+// Sets the condition Scheduled. A pod about which the scheduler has not reported yet leaves the condition
+// unchanged.
 void set_scheduled(const Observation& seen, api::TrainingJobStatus& status) {
   if (!seen.refusal.empty())
     return set_not_scheduled(seen, "PodRefused", cut_text(seen.refusal, kWhyBytesMax), status);
@@ -168,7 +169,7 @@ void note_conditions(const Observation& seen, api::TrainingJobStatus& status) {
          .message = describe(seen, status, is_true)},
         status);
   }
-  // A suspended job has no pods, so its condition Scheduled stays as it is.
+  // A suspended job has no pods, so its condition Scheduled does not change.
   if (!is_at_rest(seen, status)) set_scheduled(seen, status);
   note_validity(seen, status);
 }

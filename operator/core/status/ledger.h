@@ -8,14 +8,14 @@
 
 namespace ratoon::core {
 
-// Counts steps that a new world repeats because it begins at `resumed`. Call before status.step is set.
+// Counts steps that a new world repeats because it begins at `resumed`. Call this before status.step is set.
 void count_steps_made_again(Step resumed, api::TrainingJobStatus& status);
 
-// Adds up the time of the last part if another part begins with this decision. The time between a lost
-// member's last sign of life and the detection of its loss does not count as training.
+// If another part begins with this decision, adds the time of the last part to the sums. The time between a
+// lost member's last sign of life and the detection of its loss does not count as training.
 void note_ledger(const Observation& seen, Timestamp now, Decision& decision);
 
-// For a job whose `ratoon run` ended at an unknown time: counts training time until the last known step.
+// If a job's `ratoon run` ended at an unknown time, counts the training time until the last known step.
 void end_with_last_step(api::TrainingJobStatus& status);
 
 }  // namespace ratoon::core

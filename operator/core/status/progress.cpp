@@ -15,7 +15,7 @@ namespace ratoon::core {
 namespace {
 
 // Rounds to six digits, which are enough for people. Every JSON store keeps six digits exactly, so a value
-// that is read back does not look changed.
+// that is read back equals the stored value.
 double shortened(double value) {
   constexpr int kDigits = 6;
   std::array<char, 32> text{};
@@ -58,8 +58,8 @@ bool is_reported_damaged(const std::vector<api::ProcessFacts>& processes, Attemp
 }
 
 void note_progress(const std::vector<api::ProcessFacts>& processes, api::TrainingJobStatus& status) {
-  // Only members of this attempt can revoke the checkpoint as damaged. A member of the next attempt lists its
-  // checkpoints anew.
+  // Only members of this attempt can revoke the checkpoint as damaged. A member of the next attempt instead
+  // reports a new list of its checkpoints.
   const auto& last = status.last_checkpoint;
   const bool is_damaged = last && std::ranges::any_of(processes, [&](const auto& process) {
                             return process.beat && process.beat->attempt == status.attempt &&

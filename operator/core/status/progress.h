@@ -13,15 +13,17 @@
 namespace ratoon::core {
 
 // Within an attempt the step never decreases, and the newest checkpoint becomes older only if it turns out to
-// be damaged. Beats of an old attempt change nothing.
+// be damaged. Heartbeats of an old attempt do not change the progress.
 void note_progress(const std::vector<api::ProcessFacts>& processes, api::TrainingJobStatus& status);
 
-// Records the last world's newest step, which a process made or read in the run's history, as soon as the
-// process waits for the next world: it may be lost before that world forms.
+// Records the last world's newest step, which a process made or read in the run's history. The step is
+// recorded as soon as the process waits for the next world, because the process may be lost before that world
+// forms.
 void note_left_steps(const Observation& seen, api::TrainingJobStatus& status);
 
-// Returns whether a process that read the checkpoint again reports it as damaged. A report of damage
-// outweighs processes that only saw the commit and may long report the checkpoint as durable.
+// Returns whether a process that read the checkpoint again reports it as damaged. A report of damage takes
+// precedence over reports of processes that only saw the commit: these may report the checkpoint as durable
+// for a long time.
 [[nodiscard]] bool is_reported_damaged(const std::vector<api::ProcessFacts>& processes, Attempt attempt,
                                        Step step);
 
@@ -29,8 +31,8 @@ void note_left_steps(const Observation& seen, api::TrainingJobStatus& status);
 [[nodiscard]] std::vector<Action> report_damaged_checkpoint(const std::optional<ResumePoint>& before,
                                                             const std::optional<ResumePoint>& after);
 
-// Records the last checkpoint that a world saved before it ended. No later beat reports the checkpoint, but
-// processes that wait for the next world report it.
+// Records the last checkpoint that a world saved before it ended. No later heartbeat reports this checkpoint,
+// but processes that wait for the next world list it.
 void note_saves_before_leaving(const std::vector<api::ProcessFacts>& processes,
                                api::TrainingJobStatus& status);
 

@@ -20,7 +20,8 @@ bool speaks(const Observation& seen, const api::MemberStatus& member) {
                      [&](const auto& process) { return is_process_of(process.identity, member); });
 }
 
-// Returns whether the beats of all processes of the attempt fulfil `says`, or the processes have completed.
+// Returns whether each process of the attempt has completed or has a newest heartbeat for which `says` is
+// true.
 bool all_seated(const Observation& seen, const std::function<bool(const Beat&)>& says) {
   return std::all_of(seen.world.begin(), seen.world.end(), [&](const auto& seat) {
     const auto* process = find_process(seen, seat.process);
@@ -30,7 +31,8 @@ bool all_seated(const Observation& seen, const std::function<bool(const Beat&)>&
   });
 }
 
-// Like all_seated(), for an operator that does not know the assignments: checks the world's members instead.
+// Does the work of all_seated() in an operator that does not know the world's assignments: checks the world's
+// members.
 bool all_of_members(const Observation& seen, const std::function<bool(const Beat&)>& says) {
   return std::ranges::all_of(seen.job.status.members, [&](const api::MemberStatus& member) {
     if (member.is_absent || member.is_completed) return true;
@@ -47,7 +49,8 @@ bool all_ranks(const Observation& seen, const std::function<bool(const Beat&)>& 
   return seen.world.empty() ? all_of_members(seen, says) : all_seated(seen, says);
 }
 
-// Returns a lost member's last sign of life: for a hung process, which still sends beats, its phase's start.
+// Returns the time of a lost member's last message; for a hung process, which still sends heartbeats, the
+// start of its phase.
 Timestamp last_sign_of(const Observation& seen, const Loss& loss, Timestamp now) {
   std::optional<Timestamp> last;
   for (const auto& process : seen.processes) {
@@ -84,7 +87,8 @@ Opened begin(const Observation& seen, const Loss& loss, Timestamp last_sign, Tim
           .watch = {.last_sign = last_sign, .decided = now}};
 }
 
-// Continues to measure a recovery after a change of leader. Times in the future (clock set back) become now.
+// Continues to measure a recovery after a change of leader. A time in the future, which occurs after a clock
+// was set back, becomes the current time.
 Watch resume_watch(const Observation& seen, const api::OpenRecovery& open, Timestamp now) {
   const auto moment_of = [&](WallTime time) {
     return now - std::max(Duration(0), seen.wall_now.since_epoch - time.since_epoch);
@@ -128,7 +132,7 @@ void observe(const Observation& seen, const api::TrainingJobStatus& status, Time
 
 api::RecoveryPhases measure(const Watch& watch) {
   Timestamp before = watch.last_sign;
-  // A phase that ended before the phase before it counts as zero seconds.
+  // If a phase ended earlier than its preceding phase, it counts as zero seconds.
   const auto since_before = [&](const std::optional<Timestamp>& end) {
     const Timestamp moment = std::max(before, end.value_or(before));
     const double passed = seconds(moment - before);
@@ -174,7 +178,8 @@ void finish(const Observation& seen, const Watch& watch, Decision& decision) {
   decision.recovery.reset();
 }
 
-// Returns the losses. If a world was given up as a whole, the recovery names its first member.
+// Returns the losses. If no single member was lost because the whole world was given up, the recovery names
+// the world's first member.
 std::vector<Loss> losses_of(const Observation& seen, const RosterChange& change) {
   if (change.gives_up_world.empty()) return change.losses;
   const auto& members = seen.job.status.members;
@@ -200,7 +205,7 @@ void take_loss(Opened next, Decision& decision) {
 }
 
 // Begins a recovery after a hand-over: the world ended without a loss, because a successor replaced a member
-// or a process left by itself. The next world may exist already.
+// or a process left by itself. At this time the next world may have formed already.
 void take_hand_over(const Observation& seen, Timestamp now, Decision& decision) {
   for (const auto& member : seen.job.status.members) {
     if (decision.recovery || !member.is_leaving()) continue;
@@ -210,7 +215,7 @@ void take_hand_over(const Observation& seen, Timestamp now, Decision& decision) 
     const Loss loss{.member = member,
                     .reason = is_deleted   ? "its pod was deleted"
                               : is_cut_off ? "its node is avoided"
-                                           : "its node will go"};
+                                           : "its node will become unavailable"};
     take_loss(begin(seen, loss, now, now), decision);
   }
 }

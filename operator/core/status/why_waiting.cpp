@@ -12,7 +12,8 @@
 namespace ratoon::core {
 namespace {
 
-// After this time report a quiet scheduler or kubelet. A scheduler normally decides within a second.
+// If the scheduler or kubelet reports nothing about a pod for this time, tell the user. A scheduler normally
+// decides within a second.
 constexpr Duration kSchedulerTimeout = std::chrono::seconds(30);
 constexpr Duration kKubeletTimeout = std::chrono::seconds(60);
 
@@ -58,15 +59,15 @@ std::string why_no_word_of_scheduler(const Observation& seen, const std::vector<
   return "";
 }
 
-// Names the first pod that kubelet neither starts nor complains about in the pod's status: if kubelet cannot
-// create the sandbox or mount the volumes, it reports that only by events.
+// Names the first pod that kubelet does not start and of which the pod's status gives no reason: if kubelet
+// cannot create the sandbox or mount the volumes, it reports that only by events.
 std::string why_not_begun(const Observation& seen, const std::vector<api::MemberStatus>& members) {
   for (const auto& pod : seen.pods) {
     const bool is_quiet = is_pending(pod, members) && !pod.node.empty() && pod.unstarted_reason.empty();
     if (!is_quiet || !is_overdue(seen, pod, kKubeletTimeout)) continue;
     return "; " + pod.name + " is on " + pod.node + " since " + format_rfc3339(*pod.pending_since) +
            " and no container of it has started: `kubectl describe pod " + pod.name +
-           "` shows what its kubelet says of image, volumes and limits";
+           "` shows its kubelet's messages about image, volumes and limits";
   }
   return "";
 }
@@ -131,8 +132,9 @@ std::string why_not_counted(const Observation& seen, const std::vector<api::Memb
 std::string why_not_judged(const Observation& seen, const api::Pod& pod) {
   const bool has_word = !pod.node.empty() || !pod.unplaced_reason.empty();
   if (has_word || pod.is_deleting || pod.has_ended() || !is_overdue(seen, pod, kSchedulerTimeout)) return "";
-  return "no scheduler has said anything about " + pod.name + " since " + format_rfc3339(*pod.pending_since) +
-         ": check that '" + pod.scheduler + "' runs, or name another schedulerName in the role's template";
+  return "no scheduler has reported anything about " + pod.name + " since " +
+         format_rfc3339(*pod.pending_since) + ": check that '" + pod.scheduler +
+         "' runs, or name another schedulerName in the role's template";
 }
 
 std::optional<WallTime> next_silence_to_report(const Observation& seen,

@@ -11,7 +11,8 @@
 namespace ratoon::core {
 namespace {
 
-// Wait this long for reports of other ends, because kubelets report an end within a second or two.
+// After a failure, wait this long for reports about the ends of other members, because kubelets report an end
+// within a second or two.
 constexpr auto kSettle = std::chrono::seconds(3);
 constexpr auto kProof = std::chrono::seconds(60);
 // How long after its grace period a deleted pod may still run, because kubelet is busy.
@@ -118,7 +119,7 @@ std::optional<WallTime> find_judgement_time(const Observation& seen, bool is_one
                                             const api::Pod& pod) {
   if (!pod.ended_at || !is_known(seen, pod) || has_reached_end(seen, pod)) return std::nullopt;
   const WallTime at{pod.ended_at->since_epoch + kSettle};
-  // If a node's clock is far ahead, classify now, so that the decision does not wait forever.
+  // If a node's clock is far ahead, classify the failure now, so that the decision does not wait forever.
   if (at <= seen.wall_now || *pod.ended_at > WallTime{seen.wall_now.since_epoch + kSettle})
     return std::nullopt;
   if (is_one_disrupted || !is_failure(classify(pod, false, seen.job.spec.restart_policy)))
@@ -145,7 +146,7 @@ void restart_group(const Observation& seen, RosterChange& change) {
   for (const auto& member : change.members) pause = std::max(pause, member.not_before);
   for (auto& member : change.members) {
     // Replaces members without a pod in the observation, too: a requested pod may still appear and would join
-    // the wrong group. A member that was lost just now has its next incarnation already.
+    // the wrong group. A member that was lost just now already has the number of its next incarnation.
     if (contains(seen.job.status.members, member)) member = make_fresh_incarnation(member);
     member.not_before = pause;
   }

@@ -1,6 +1,7 @@
 // The members of a job without the agent library form one group. Members without the library send no
 // messages, so the operator knows only their pods and nodes. Each member received its rank and the world's
-// size at its start, so no member can be replaced alone: if one is lost, the operator replaces all.
+// size at its start, so no member can be replaced alone: if one member is lost, the operator replaces all
+// members.
 #pragma once
 
 #include <optional>
@@ -12,9 +13,10 @@
 
 namespace ratoon::core {
 
-// Returns what the member's pod gets in its environment. Returns nothing while the first member's pod has no
-// IP address, which all others need, or while programs of the last group may run. An IP address, unlike a DNS
-// name, needs no resolver, and no DNS cache can lead to the last group.
+// Returns the ranks and the address of rank 0, which the member's pod gets in its environment. Returns
+// nothing while the first member's pod has no IP address, which all others need, or while programs of the
+// last group may run. An IP address, unlike a DNS name, needs no resolver, and no DNS cache can lead to the
+// last group.
 [[nodiscard]] std::optional<api::GroupSeat> find_group_seat(const Observation& seen,
                                                             const std::vector<api::MemberStatus>& members,
                                                             const api::MemberStatus& member);
@@ -40,8 +42,8 @@ namespace ratoon::core {
 // pods, so call it once per decision and not once per member.
 [[nodiscard]] bool is_any_member_disrupted(const Observation& seen);
 
-// Returns how an end counts in a group. If a member was lost by an outside cause, failures of other members
-// follow from that loss. Several failures at the same time count as one failure.
+// Returns how the end of a member counts in a group. If a member was lost by an outside cause, failures of
+// other members follow from that loss. Several failures at the same time count as one failure.
 [[nodiscard]] MemberEnd classify_in_group(bool is_one_disrupted, MemberEnd ending);
 
 // Returns when a failure may be classified, because Kubernetes may report the failure of another member

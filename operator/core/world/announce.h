@@ -1,5 +1,5 @@
-// Makes the part of the announcement to agents that follows from the list of members and their nodes;
-// form_world.h adds a new world's assignments.
+// Makes the announcement to agents from the list of members and their nodes. form_world.h adds the
+// assignments of a new world to this announcement.
 #pragma once
 
 #include "operator/core/observation.h"

@@ -9,7 +9,7 @@ namespace ratoon::core {
 namespace {
 
 // Returns the newest attempt in which any process has been. Even if the job's status is lost or restored, the
-// number must not go back, because agents accept only newer attempts.
+// attempt number must not decrease, because agents accept only newer attempts.
 Attempt newest_heard(const Observation& seen) {
   Attempt newest{0};
   for (const auto& process : seen.processes) {

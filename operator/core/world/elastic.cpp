@@ -12,8 +12,8 @@
 namespace ratoon::core {
 namespace {
 
-// How much longer to wait for a member that has sent a message: it is on its way from the last world to the
-// next one, and forming the next world a few seconds earlier is not worth training without it.
+// How much longer to wait for a member that has sent a message: the member is between the last world and the
+// next one, and a start a few seconds earlier is not worth training without this member.
 constexpr auto kJoinDelay = std::chrono::seconds(10);
 
 bool is_elastic(const api::TrainingJob& job, const std::string& role_name) {
@@ -28,8 +28,8 @@ WallTime end_of_wait(const Observation& seen, const api::MemberStatus& member, b
   });
   const auto& policy = *seen.job.spec.elastic_policy;
   Duration wait = std::chrono::seconds(policy.shrink_after_seconds);
-  // The first members start one after the other, so wait longer: a small first world would end again at once,
-  // in order to grow.
+  // Before the first world wait longer, because its members start one after the other: a first world of few
+  // members would soon end again in order to grow.
   if (seen.job.status.attempt.value() <= 1) wait += std::chrono::seconds(policy.grow_cooldown_seconds);
   if (are_enough_ready) wait = Duration(0);
   return {since.since_epoch + wait + (has_spoken ? kJoinDelay : Duration(0))};
@@ -116,7 +116,8 @@ bool is_pod_needed(const Observation& seen, const std::vector<api::MemberStatus>
   const bool is_member = std::ranges::any_of(members, [&](const auto& m) {
     return m.index == pod.index && m.role == pod.role && m.incarnation == pod.incarnation;
   });
-  // A pod of no current member is a successor's pod, which the member needs.
+  // A pod that belongs to no current incarnation is the pod of a member's successor, so the job needs the
+  // pod.
   if (!is_member || !is_elastic(seen.job, pod.role)) return true;
   const auto others = count_of(members, pod.role, [&](const auto& member) {
     return member.index != pod.index && !member.node.empty();

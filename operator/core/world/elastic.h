@@ -1,7 +1,7 @@
 // Elastic jobs: decides when the next world is formed without missing members, and when a world ends because
 // members came back. A role may have more than numNodes members (up to maxReplicas); as soon as numNodes of
-// them are ready, a world is formed without waiting for more. For a later leader, the status marks members
-// without which a world was formed (is_absent).
+// them are ready, a world is formed without waiting for more. The job's status marks members without which a
+// world was formed (is_absent), so that a later leader of the operator knows them.
 #pragma once
 
 #include <optional>
@@ -19,15 +19,15 @@ struct NextWorldMembers {
   std::optional<WallTime> next_at;
 };
 
-// Returns all members, but marks a member that is not ready as absent if the last world was formed without
-// it, or if shrinkAfterSeconds have passed since `waiting_since` (plus growCooldownSeconds before the first
-// world), or if numNodes members of its role are ready. A world has at least minReplicas members of each
-// role, and all members of a role with `replicas`.
+// Returns all members. Marks a member that is not ready as absent if the last world was formed without it, or
+// if numNodes members of its role are ready, or after the wait for missing members: shrinkAfterSeconds since
+// `waiting_since`, and before the first world also growCooldownSeconds. A world has at least minReplicas
+// members of each role, and all members of a role with `replicas`.
 [[nodiscard]] NextWorldMembers pick_next_world_members(const Observation& seen,
                                                        const std::vector<api::MemberStatus>& members,
                                                        WallTime waiting_since);
 
-// Tells whether and when the current world must end so that a larger one can be formed.
+// Says whether and when the current world must end so that a larger world can be formed.
 struct GrowthPlan {
   bool is_due = false;
   std::optional<WallTime> due_at;  // a member is ready for it and waits for the cooldown

@@ -6,7 +6,7 @@
 
 namespace ratoon::core {
 
-// Sets the status to Running, or tells in it how many members run and why the other members wait.
+// Sets the status to Running, or writes into the status how many members run and why the other members wait.
 void form_group(const Observation& seen, Decision& decision);
 
 }  // namespace ratoon::core

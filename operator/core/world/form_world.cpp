@@ -27,7 +27,8 @@ using Processes = std::vector<const api::ProcessFacts*>;
 
 // Returns the processes whose commits and lists of checkpoints count: processes of current members, completed
 // processes, and processes of older incarnations (a successor may have begun to wait before their last save).
-// A pod's UID may be known only since this decision, so both the stored and the new members are used.
+// The stored list of members may lack the UID of a pod that was observed only now, so the new list is used
+// too.
 Processes processes_until_now(const Observation& seen, const std::vector<api::MemberStatus>& members) {
   auto named = named_incarnations(seen.job.status.members);
   std::ranges::copy(named_incarnations(members), std::back_inserter(named));
@@ -58,9 +59,10 @@ std::vector<InventoryEntry> committed_until_now(const Observation& seen, const P
   return committed;
 }
 
-// Returns the last durable checkpoint of the status, if all members can reach its tier: processes that saw it
-// may be gone, and processes that wait may have made their lists before its commit. Returns nothing if a
-// process that was in a newer world does not list the checkpoint, which then no longer exists.
+// Returns the last durable checkpoint of the status, if all members can reach its storage tier: processes
+// that saw the commit may be gone, and waiting processes may have made their lists before the commit. If a
+// process that was in a newer world does not list this checkpoint, the checkpoint no longer exists, and the
+// function returns nothing.
 std::vector<InventoryEntry> noted(const api::TrainingJobStatus& status,
                                   const std::vector<JoinRequest>& joiners) {
   if (!status.last_checkpoint) return {};
@@ -80,8 +82,8 @@ std::vector<InventoryEntry> noted(const api::TrainingJobStatus& status,
   return is_missed ? std::vector<InventoryEntry>() : std::vector<InventoryEntry>{entry};
 }
 
-// Returns when the newest list of checkpoints was begun. One new list is enough, because a checkpoint on a
-// shared tier counts for all processes.
+// Returns when a process began to make the newest list of checkpoints. One new list of checkpoints is enough,
+// because a checkpoint on a shared storage tier counts for all processes.
 Timestamp newest_list(const Processes& processes) {
   Timestamp newest;
   for (const auto* process : processes)
@@ -89,7 +91,8 @@ Timestamp newest_list(const Processes& processes) {
   return newest;
 }
 
-// Whether a list was made on the last decision's request. Another slow listing would not give a newer list.
+// Whether some process made a list of checkpoints after the last decision had requested it. If a process made
+// such a list, do not request another one: if listing is slow, the next list would be just as old.
 bool is_any_list_requested(const Observation& seen, const Processes& processes) {
   return seen.lists_from && newest_list(processes) > *seen.lists_from;
 }
@@ -112,7 +115,7 @@ bool are_lists_old(const Observation& seen, const Processes& processes, Timestam
   return age > kHolds || (!has_survivor && age >= since_end);
 }
 
-// Returns whether this decision is the first to know of a member's completion.
+// Returns whether a member's completion is known only since this decision.
 bool is_any_completion_new(const Observation& seen, const std::vector<api::MemberStatus>& members) {
   const auto& known = seen.job.status.members;
   return std::ranges::any_of(members, [&](const api::MemberStatus& member) {
@@ -124,8 +127,9 @@ bool is_any_completion_new(const Observation& seen, const std::vector<api::Membe
   });
 }
 
-// Returns the time after which new lists of checkpoints must be made. The time stays the same until a new
-// list arrives: else slow listings would begin anew with each decision. A later completion sets a later time.
+// Returns the time after which new lists of checkpoints must be made. The returned time stays the same until
+// a new list arrives: otherwise each decision would make slow listings start again. If a member completes
+// later, the time becomes later too.
 Timestamp ask_for_lists(const Observation& seen, const Processes& processes,
                         const std::vector<api::MemberStatus>& members, std::optional<Timestamp> completed,
                         Timestamp now) {
@@ -134,8 +138,8 @@ Timestamp ask_for_lists(const Observation& seen, const Processes& processes,
   return is_asked && !is_any_completion_new(seen, members) ? *seen.lists_from : now;
 }
 
-// Returns whether the job's status or the pod's record tells of a completion of this member that no process
-// reported to this operator.
+// Returns whether the job's status or the pod's record has a completion of this member that no process
+// reported to this operator process.
 bool has_unheard_completion(const Observation& seen, const api::MemberStatus& member) {
   const std::uint32_t processes = seen.job.spec.processes_per_node;
   std::uint64_t unheard = member.is_completed ? ~std::uint64_t{0} >> (64 - processes) : member.done;
@@ -148,8 +152,9 @@ bool has_unheard_completion(const Observation& seen, const api::MemberStatus& me
 }
 
 // Returns whether a process may have completed after all lists of checkpoints were made, so that its last
-// commit is in none of them. A completion that was not reported to this operator happened at an unknown time,
-// but before new lists were requested if the stored status had the completion at that request.
+// commit is in none of them. If no process reported a completion to this operator process, the completion's
+// time is unknown. If the stored status already had the completion when new lists were requested, the
+// completion came before these lists.
 bool may_any_completion_be_newer(const Observation& seen, const Processes& processes,
                                  const std::vector<api::MemberStatus>& members,
                                  std::optional<Timestamp> completed, Timestamp now) {
@@ -186,7 +191,7 @@ std::string find_missing_checkpoint(const std::optional<ResumePoint>& last,
                                     const std::optional<ResumePoint>& resume) {
   if (!last || resume) return "";
   return "the checkpoint of step " + std::to_string(last->step.value()) +
-         " was durable and cannot be found by any member: bring back the checkpoints, or start over in "
+         " was durable and cannot be found by any member: restore the checkpoints, or start over in "
          "another folder "
          "or under another run name";
 }

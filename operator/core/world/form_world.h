@@ -16,8 +16,8 @@ struct FormWorldResult {
   std::optional<WallTime> next_at{};
 };
 
-// Assigns the ranks of the next attempt if all needed processes wait. If some are missing, writes into the
-// status how many processes are ready and what is missing.
+// Assigns the ranks of the next attempt if all needed processes wait. If some processes are missing, writes
+// into the status how many processes are ready and what is missing.
 [[nodiscard]] FormWorldResult form_world(const Observation& seen, Timestamp now, Decision& decision);
 
 }  // namespace ratoon::core

@@ -1,6 +1,6 @@
 // A fresh start (`overwrite` in the spec): a job starts over although its run name has checkpoints. From its
 // first decision on a job with `overwrite` uses only its own checkpoints: it never resumes from a checkpoint
-// older than its first world. Restarts do not give up the job's own checkpoints.
+// older than its first world. Restarts of its members keep the checkpoints that the job itself wrote.
 #pragma once
 
 #include <vector>

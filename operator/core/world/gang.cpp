@@ -63,7 +63,8 @@ bool is_intact(const Observation& seen, const std::vector<api::MemberStatus>& me
   if (!has_its_size(seen, members)) return false;
   if (api::is_group(seen.job.spec)) return true;  // a missing member is a loss
   if (count_current(seen, members) != seen.world.size()) return false;
-  // If the status has a newer attempt, which is decided but not announced yet, this world is over.
+  // If the status has a newer attempt number (a decision that is not announced yet), the current world is
+  // over.
   for (const auto& seat : seen.world)
     if (seat.assignment.attempt != seen.job.status.attempt) return false;
   for (const auto& member : members) {

@@ -1,5 +1,5 @@
 // Gang start: a world is formed when every process that has not completed waits to join. The world ends as
-// soon as one of its processes is gone or waits again. A completed process is not needed: it reported
+// soon as one of its processes is gone or waits again. A completed process need not join again: it reported
 // completion after the last checkpoint's commit, so the other processes resume at the run's end.
 #pragma once
 

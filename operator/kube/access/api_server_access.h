@@ -1,6 +1,6 @@
 // operator/kube/access/: credentials for the API server. ApiServerAccess: the address of the API server, and
-// this program's credentials, decoded from a kubeconfig or from a pod's service account. The caller reads the
-// files.
+// this program's credentials, decoded from a kubeconfig or from a pod's service account. The functions here
+// read no file: the caller passes the content of files.
 #pragma once
 
 #include <functional>

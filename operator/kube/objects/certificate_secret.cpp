@@ -31,8 +31,8 @@ CertificateParts read_certificate_secret(const json& secret) {
 }
 
 json make_certificate_secret(const std::string& name, const CertificateParts& parts) {
-  // No label of the release: Argo CD would take the Secret for an object of the chart that was removed from
-  // it.
+  // The Secret has no label of the Helm release: with such a label, Argo CD would treat the Secret as an
+  // object that was removed from the chart.
   return {{"apiVersion", "v1"},
           {"kind", "Secret"},
           {"type", "kubernetes.io/tls"},

@@ -1,5 +1,5 @@
-// The Secret with the certificate that members get, of type kubernetes.io/tls. Besides the fields of that
-// type it holds the authorities that members trust and the key of the newest one.
+// The Secret with the certificate that members get, of type kubernetes.io/tls. Besides the fields of the type
+// kubernetes.io/tls the Secret has the authorities that members trust and the key of the newest authority.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ struct CertificateParts {
 
 [[nodiscard]] CertificateParts read_certificate_secret(const nlohmann::json& secret);
 
-// Returns the whole object, for the case that there is none.
+// Returns a whole Secret, for the case that the Secret does not exist yet.
 [[nodiscard]] nlohmann::json make_certificate_secret(const std::string& name, const CertificateParts& parts);
 
 // The patch that writes `parts` into the Secret that was read. The server refuses the patch if the Secret was

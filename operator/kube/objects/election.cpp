@@ -7,7 +7,7 @@
 namespace ratoon::kube {
 namespace {
 
-// The longest lease that counts: a wrong record with a longer one would lock out all candidates.
+// The longest lease that counts: a wrong record with a longer lease would lock out all candidates.
 constexpr Duration kLeaseMax = std::chrono::minutes(1);
 
 // Returns the duration in the lease's record, but at least our own setting and at most kLeaseMax.
@@ -26,7 +26,7 @@ ElectionMove move_of_leader(const ElectionView& view, const Candidate& self, Tim
 }  // namespace
 
 void ElectionView::note_read(std::optional<Lease> found, Timestamp now) {
-  // 0 if the version is not a number: such versions are not compared.
+  // `version` is 0 if the lease's version is not a number: such versions are not compared.
   const std::uint64_t version = found ? parse_version(found->resource_version) : 0;
   is_set_back |= version != 0 && version < newest;
   newest = std::max(newest, version);

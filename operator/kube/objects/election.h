@@ -1,13 +1,13 @@
-// Election: chooses one of several operators as the leader; only the leader writes. This rule keeps two
-// operators from writing at the same time:
+// Election: chooses one of several operators as the leader; only the leader writes. The following rule keeps
+// two operators from writing at the same time:
 //
 //   a leader writes only until `renew` after it sent its last renewal that succeeded;
 //   a candidate takes the lease only `lease` after it last saw the record change, and only that same record.
 //
-// A candidate sees a record only after the leader has sent it. Therefore at least `lease` - `renew` passes
-// between the end of one leadership and the beginning of the next. Each operator measures with its own
-// monotonic clock; no two clocks are compared. A creation names no version, so the rule does not hold if a
-// user deletes a record that not every candidate has seen yet.
+// A candidate sees a record only after the leader has sent it, so at least `lease` - `renew` passes between
+// the end of one leadership and the beginning of the next. Each operator measures with its own monotonic
+// clock; no two clocks are compared. The server compares no versions when a record is created, so two
+// operators may write at the same time if a user deletes a record before every candidate has seen it.
 #pragma once
 
 #include <cstdint>
@@ -25,27 +25,28 @@ struct ElectionTimes {
   Duration retry{std::chrono::seconds(1)};  // between two reads or renewals
 };
 
-// The name by which this operator is a candidate in the record.
+// The name that this operator writes into the lease's record when it becomes the leader.
 struct Candidate {
   std::string identity;  // unique to this start of the program
-  // A prefix of `identity` that names a place where only one process lives at a time, such as a pod's
-  // container: an earlier holder with this prefix must have ended. May be empty.
+  // A prefix of `identity` for a place where only one process runs at a time, such as a pod's container: an
+  // earlier holder with this prefix must have ended. May be empty.
   std::string seat{};
 };
 
-// The facts that this operator knows about the lease.
+// The facts that this operator has about the lease.
 struct ElectionView {
   std::optional<Timestamp> seen;     // when its current state was first seen; empty: it was never read
   std::optional<Lease> lease;        // empty: there is none
   std::optional<Timestamp> renewed;  // if we hold it: when the last successful claim was sent
   std::uint64_t newest = 0;          // highest version of the lease that was ever seen
   // The server returned an older lease than before, because its store was restored to an older state. This
-  // operator's caches are then wrong, and it would ignore changes on the server, whose versions look old.
+  // operator's caches are then wrong: it would ignore changes on the server, because their versions are
+  // lower.
   bool is_set_back = false;
 
-  // Takes the result of reading the lease; `now` is when the answer arrived.
+  // Records the result of reading the lease; `now` is when the answer arrived.
   void note_read(std::optional<Lease> found, Timestamp now);
-  // Takes the result of this operator's own successful write of the lease.
+  // Records the result of this operator's own successful write of the lease.
   void note_claimed(Lease made, Timestamp sent, Timestamp now);
 };
 

@@ -14,8 +14,8 @@ std::string slice_name(const std::string& service, const std::string& address) {
 
 namespace {
 
-// The Service finds its slices by a label. No label of the release: Argo CD would take the slice for an
-// object of the chart that was removed from it.
+// The Service finds its slices by a label. The slice has no label of the Helm release: with such a label,
+// Argo CD would treat it as an object that was removed from the chart.
 json labels_of(const std::string& service) {
   return {{"app.kubernetes.io/component", "coordinator"},
           {"kubernetes.io/service-name", service},

@@ -49,7 +49,8 @@ json make_lease(const std::string& name, const std::string& holder, Duration dur
 }
 
 json take_lease(const Lease& read, const std::string& holder, Duration duration, WallTime now) {
-  // The number only informs people, but an overflow would make the server refuse every new leader.
+  // The number of changes of the leader only informs people, but an overflow would make the server refuse
+  // every new leader.
   const std::uint32_t transitions = std::min(read.transitions, kNumberMax - 1) + 1;
   return patch_of(read, claim(holder, duration, transitions, now));
 }

@@ -1,6 +1,6 @@
 // operator/kube/objects/: objects other than jobs, pods and nodes that the operator reads and writes. A Lease
 // of coordination.k8s.io names the leader. The times in a Lease are from its holder's clock and only for
-// people. Candidates measure from the moment at which they saw the Lease change.
+// people. Candidates measure the Lease's duration from the moment at which they saw the Lease change.
 #pragma once
 
 #include <cstdint>

@@ -35,8 +35,8 @@ Result<TokenIdentity> read_token_review(const json& reply) {
     const std::string error = cut_text(text_in(status, "error"), 300);
     return deny("the API server does not accept the token" + (error.empty() ? "" : ": " + error));
   }
-  // A server that does not support audiences leaves out ours in its answer: then the token may be for another
-  // service.
+  // If a server does not support audiences, its answer lacks the operator's audience, and the token may be
+  // for another service.
   const json& audiences = items_of(status, "audiences");
   if (std::find(audiences.begin(), audiences.end(), json(names::kTokenAudience)) == audiences.end())
     return deny("the token is not for audience '" + std::string(names::kTokenAudience) + "'");

@@ -1,4 +1,5 @@
-// Lets the API server review a token, to find the token's pod. Accepts only tokens for our audience.
+// Lets the API server review a token, to find the token's pod. Accepts only tokens for the operator's own
+// audience.
 #pragma once
 
 #include <string>

@@ -22,7 +22,8 @@ json from_field(const char* name, const char* path) {
   return {{"name", name}, {"valueFrom", {{"fieldRef", {{"fieldPath", path}}}}}};
 }
 
-// Returns variables that identify the process. A user's variables with the same names are replaced.
+// Returns variables that identify the process. These variables replace variables with the same names in the
+// user's template.
 json identity_variables(const api::TrainingJob& job, const api::Pod& member) {
   namespace env = names::env;
   json variables = json::array({
@@ -82,8 +83,8 @@ json default_variables(const api::TrainingJob& job, const api::Pod& member, cons
   if (member.group_seat)
     variables = json::array({variable(env::kMasterPort, std::to_string(names::port::kMaster))});
   auto of_policies = api::trainer_environment(job);
-  // Uses the pod's actual grace period, which may be longer than the checkpoint policy's. Without a period,
-  // Kubernetes and the agent both use 30 seconds.
+  // Uses the pod's actual grace period, which may be longer than the checkpoint policy's. Without a grace
+  // period in the pod, Kubernetes and the agent both use 30 seconds.
   if (const auto grace = whole_in(pod_spec, "terminationGracePeriodSeconds"))
     of_policies[env::kGraceSeconds] = std::to_string(*grace);
   for (const auto& [name, value] : of_policies) variables.push_back(variable(name.c_str(), value));

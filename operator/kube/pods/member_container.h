@@ -20,7 +20,7 @@ inline constexpr const char* kStagingPath = "/ratoon/staging";
 // Returns the port for the trainer's /metrics: from the user's RATOON_METRICS_PORT, or the default.
 [[nodiscard]] std::uint16_t metrics_port_of(const nlohmann::json& container);
 
-// Completes the first container of `pod_spec`, which must have its grace period already.
+// Completes the first container of `pod_spec`, in which the grace period must already be set.
 void complete_trainer(nlohmann::json& pod_spec, const api::TrainingJob& job, const api::Pod& member,
                       const PodSettings& settings);
 

@@ -123,7 +123,8 @@ Result<json> make_member_pod(const api::TrainingJob& job, const api::Pod& member
     return checked.error().with_context("role " + member.role);
   const std::uint16_t port = metrics_port_of(spec["containers"][0]);
   const std::string trainer = text_in(spec["containers"][0], "name");
-  // A template's grace period is at least as long as the policy's: otherwise the job would be refused.
+  // A template's grace period is at least as long as the checkpoint policy's: otherwise the job would be
+  // refused.
   const std::uint32_t grace_seconds = job.spec.checkpoint_policy.grace_seconds;
   if (grace_seconds > 0) set_if_absent(spec, "terminationGracePeriodSeconds", grace_seconds);
   complete_trainer(spec, job, member, settings);

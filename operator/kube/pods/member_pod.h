@@ -19,7 +19,7 @@
 namespace ratoon::kube {
 
 // An annotation of a pod without the agent: the UID of the pod with rank 0 whose address it received. Only
-// code in operator/kube/pods/ writes and reads this annotation.
+// code in operator/kube/pods/ writes and reads the annotation with the container's name.
 inline constexpr std::string_view kMeetsAnnotation = "ratoon.dev/meets";
 // An annotation with the name of the trainer's container: webhooks may insert containers before it.
 inline constexpr std::string_view kTrainerAnnotation = "ratoon.dev/trainer";

@@ -25,7 +25,8 @@ json& list_below(json& parent, const char* name) {
   return value;
 }
 
-// Whether a toleration has the taint's key. Values do not matter: to exclude a node twice is harmless.
+// Whether a toleration has the taint's key and effect. The taint's value does not matter, because it is
+// harmless to exclude a node twice.
 bool is_tolerated(const json& tolerations, const api::Taint& taint) {
   for (const auto& item : tolerations) {
     const std::string effect = text_in(item, "effect");
@@ -98,7 +99,7 @@ std::vector<std::string> place_away(json& pod_spec, const NodesToAvoid& nodes, c
       excluded.push_back(&node);
   }
   // Set only one preference: a pod that prefers to be apart from the job's other pods would go to a disliked
-  // node, which has none of the job's pods any longer.
+  // node, because none of the job's pods are on that node any longer.
   if (disliked.empty())
     prefer_apart(pod_spec, job_uid);
   else

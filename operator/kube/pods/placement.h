@@ -26,7 +26,8 @@ struct NodesToAvoid {
 std::vector<std::string> place_away(nlohmann::json& pod_spec, const NodesToAvoid& nodes,
                                     const std::string& job_uid);
 
-// Tolerates the two taints of a lost node for so many seconds, unless the user's template tolerates them.
+// Makes the pod tolerate the two taints of a lost node for `seconds`, unless the user's template tolerates
+// them.
 void leave_lost_nodes_after(nlohmann::json& pod_spec, std::uint32_t seconds);
 
 }  // namespace ratoon::kube

@@ -146,8 +146,8 @@ std::vector<std::string> end_reasons(const json& status, const json& terminated)
   return reasons;
 }
 
-// Returns kubelet's reason for the first container that it cannot start. A container that waits for its turn
-// or for its image does not count.
+// Returns kubelet's reason for the first container that it cannot start. A container that only waits for
+// earlier containers or for its image does not count.
 std::string find_unstarted(const json& status) {
   for (const char* list : {"initContainerStatuses", "containerStatuses"}) {
     for (const auto& container : items_of(status, list)) {
@@ -166,8 +166,8 @@ std::string find_unstarted(const json& status) {
 api::PodPhase phase_of(const json& status, std::optional<int> trainer_exit_code, bool is_placed) {
   const std::string phase = text_in(status, "phase");
   if (phase == "Succeeded") return api::PodPhase::kSucceeded;
-  // If Kubernetes ended the pod itself, the status has a reason; then exit code 0 of the trainer is no
-  // success.
+  // If Kubernetes ended the pod itself, the status has a reason; in this case exit code 0 of the trainer does
+  // not mean success.
   if (trainer_exit_code)
     return *trainer_exit_code == 0 && text_in(status, "reason").empty() ? api::PodPhase::kSucceeded
                                                                         : api::PodPhase::kFailed;
@@ -190,8 +190,9 @@ void note_last_words(const json& terminated, api::Pod& pod) {
   pod.last_lines = end_of_text(text_in(terminated, "message"), api::kLastLinesBytesMax);
 }
 
-// Reads the completion record, if the termination message is one. With exit code 80 to 99 the agent reports
-// that the run is not at its end; any other code may come from cleanup after the program wrote the record.
+// Reads the completion record, if the termination message is such a record. With exit code 80 to 99 the agent
+// reports that the run is not at its end; any other code may come from cleanup after the program wrote the
+// record.
 void note_completion(const std::string& message, api::Pod& pod) {
   constexpr int kOwnCodesFrom = 80;
   constexpr int kOwnCodesTo = 99;

@@ -15,7 +15,8 @@ namespace ratoon::local {
 
 class ControlSocket {
  public:
-  // The caller holds the lock of the run's `folder`, so an existing socket is of a killed run: replaces it.
+  // The caller holds the lock of the run's `folder`, so a killed run left any existing socket: replaces that
+  // socket.
   [[nodiscard]] static Result<ControlSocket> open(const std::filesystem::path& folder);
   ~ControlSocket();
   ControlSocket(ControlSocket&& other) noexcept = default;
@@ -44,7 +45,8 @@ class ControlSocket {
   std::vector<UniqueFd> askers_;  // limited in number: one more drops the oldest connection
 };
 
-// Sends a request to the `ratoon run` of this folder and waits for the reply. kNotFound: none is running.
+// Sends a request to the `ratoon run` of this folder and waits for the reply. Returns kNotFound if no `ratoon
+// run` uses the folder.
 [[nodiscard]] Result<ControlReply> ask_runner(const std::filesystem::path& folder,
                                               const ControlRequest& request, Duration timeout);
 

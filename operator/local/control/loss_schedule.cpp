@@ -36,7 +36,7 @@ Result<TraceEvent> parse_event(std::string_view line) {
       .at = std::chrono::milliseconds(millis), .is_coming = what == "add", .node = std::string(line)};
 }
 
-// Checks that the event fits to the events before it in the trace.
+// Checks that the event of a trace is consistent with the events before it.
 Result<void> follow(const TraceEvent& event, const std::vector<TraceEvent>& before,
                     std::set<std::string>& there) {
   if (!before.empty() && event.at < before.back().at)
@@ -83,7 +83,8 @@ std::vector<LossSchedule::Due> LossSchedule::take(Timestamp now, const std::vect
   // If `ratoon run` stalled for a while, it skips the losses that were due in that time.
   const auto ticks = static_cast<std::uint64_t>((now - began_) / *plan_.every);
   if (ticks > ticks_ && !occupied.empty()) {
-    // The n-th loss draws its node with the number n, not with a tick: a busy machine skips some ticks.
+    // The random choice of the n-th lost node depends on n and not on the number of passed intervals, because
+    // a busy machine skips some intervals.
     CounterRandom random(plan_.seed, "reclaim", ++taken_);
     due.push_back({.node = occupied[random.below(occupied.size())]});
   }

@@ -57,12 +57,12 @@ void RunControls::follow_schedule() {
   std::vector<std::string> came;
   for (const auto& due : schedule_.take(clock_.now(), occupied)) {
     if (due.is_coming) {
-      // If a node of this name is still under notice, end it first: the new node is another node.
+      // If a node with this name is still to be removed, remove it first: the new node is a different one.
       if (cluster_.nodes().end_of(due.node)) static_cast<void>(end(due.node));
       cluster_.nodes().add(due.node);
       came.push_back(due.node);
     } else {
-      // Ignore an error: the node was removed before, for example by `ratoon reclaim`.
+      // Ignore an error of reclaim(): the node was removed before, for example by `ratoon reclaim`.
       static_cast<void>(reclaim(due.node, schedule_.notice_seconds(), due.asked_by));
     }
   }
@@ -96,7 +96,7 @@ Result<std::string> RunControls::kill(const std::string& member) {
   const auto killed = cluster_.kill_member(member);
   if (!killed) return killed.error();
   journal_.note_loss(clock_.wall_now(), "kill", *killed, {}, "command");
-  say_("kill -9 of " + *killed + ", on request");
+  say_("killed " + *killed + " with kill -9, on request");
   return *killed + " is killed";
 }
 
@@ -106,15 +106,15 @@ Result<std::string> RunControls::reclaim(const std::string& node, std::optional<
   const auto on_it = cluster_.living_pods_on(node);
   if (notice.count() > 0) {
     if (const auto known = cluster_.nodes().end_of(node); known && *known <= clock_.now() + notice)
-      return Error(ErrorKind::kInvalid, node + " has notice already and is removed in " +
+      return Error(ErrorKind::kInvalid, node + " already got a preemption notice and is removed in " +
                                             seconds_text(*known - clock_.now()) +
                                             ": the time of notice can be shortened, but not extended");
     const WallTime shown_end{clock_.wall_now().since_epoch + notice};
     if (auto told = cluster_.nodes().announce_end(node, clock_.now() + notice, shown_end); !told)
       return told.error();
     journal_.note_loss(clock_.wall_now(), "reclaim", node, notice_seconds, asked_by);
-    const std::string sentence =
-        node + " has notice and is removed in " + seconds_text(notice) + "; its members: " + listed(on_it);
+    const std::string sentence = node + " got a preemption notice and is removed in " + seconds_text(notice) +
+                                 "; its members: " + listed(on_it);
     say_(sentence);
     return sentence;
   }

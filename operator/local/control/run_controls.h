@@ -1,6 +1,7 @@
 // operator/local/control/: changes of a local run on request. RunControls carries out requests: kill a
-// member, remove a node, suspend, resume. A removal works the same for commands and traces: the node gets a
-// notice or none, and at its end its processes are killed. The core then decides as for any loss.
+// member, remove a node, suspend, resume. A command and a trace remove a node in the same way: the node may
+// get a preemption notice, and at its end its processes are killed. The operator's core then decides as it
+// does for any loss.
 #pragma once
 
 #include <filesystem>
@@ -30,7 +31,7 @@ class RunControls {
         say_(std::move(say)),
         is_suspended_(is_suspended) {}
 
-  // From this call on, adds and removes nodes by this plan.
+  // From this call on, adds and removes nodes as `plan` says.
   void follow(LossPlan plan) { schedule_ = LossSchedule(std::move(plan), clock_.now()); }
   // From this call on, the run's owner can send requests. Prints why if the socket cannot be created.
   void listen(const std::filesystem::path& folder);
@@ -47,7 +48,8 @@ class RunControls {
   void follow_schedule();
   [[nodiscard]] Result<std::string> serve(const ControlRequest& request);
   [[nodiscard]] Result<std::string> kill(const std::string& member);
-  // Announces that the node will go after `notice_seconds`. Removes the node at once if there is no notice.
+  // Announces that the node will be removed after `notice_seconds`. Without `notice_seconds`, removes the
+  // node at once.
   [[nodiscard]] Result<std::string> reclaim(const std::string& node, std::optional<double> notice_seconds,
                                             const std::string& asked_by);
   [[nodiscard]] Result<std::string> end(const std::string& node);

@@ -1,4 +1,4 @@
-// ProgressRate: computes a run's steps per second from its recent beats. Pure.
+// ProgressRate: computes a run's steps per second from its recent heartbeats. Pure.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class ProgressRate {
     std::uint64_t position = 0;
   };
   void note(const Point& point);
-  // Call this when another world begins: earlier points do not count for the new world's rate.
+  // Call this when another world begins, because points of the earlier world do not count for the new rate.
   void restart() { points_.clear(); }
 
   // Returns the rate over the last half minute (or since the world began), or nothing without progress.

@@ -31,8 +31,8 @@ class RunConsole {
   // Prints the message of an event if it is new, and returns whether it is: a loss that ends the job emits
   // two events with one message.
   bool tell_event(const std::string& message);
-  // Prints the last output of the first member that failed at once, so that the user sees why a program
-  // cannot start before its tenth start.
+  // Prints the last output of the first failed member at once. Without this output, the user would see only
+  // after the job's tenth failed start why the program cannot start.
   void tell_first_failure(const api::TrainingJobStatus& status);
   // Prints the last lines of the member that ended the job, unless they were printed already, and the path of
   // all logs.

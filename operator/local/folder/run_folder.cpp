@@ -161,8 +161,8 @@ Result<void> RunFolder::write_token(const std::string& token) const {
 Result<std::string> RunFolder::job_uid() const {
   const fs::path path = folder_ / kUid;
   const auto text = read_file(path);
-  // A new identity is drawn only if the file is missing or damaged. A file that cannot be read only at the
-  // moment must stay: with another identity this run could not use its own checkpoints.
+  // A new identity is drawn only if the file is missing or damaged. If the file cannot be read at the moment,
+  // it must stay: with another identity this run could not use its own checkpoints.
   const bool is_known =
       text || text.error().kind() == ErrorKind::kNotFound || text.error().kind() == ErrorKind::kInvalid;
   if (!is_known)
@@ -182,8 +182,8 @@ Result<std::string> RunFolder::job_uid() const {
 void RunFolder::append_event(const std::string& line) const {
   const UniqueFd file(::open(events_path().c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   if (!file.is_open()) return;
-  // If a full disk accepts only a part of the line, that part is cut off again. A partial line that a power
-  // failure left is ended with a newline.
+  // If a full disk accepts only a part of the line, that part is cut off again. If a power failure left a
+  // partial line, the next write first ends it with a newline.
   const off_t before = ::lseek(file.get(), 0, SEEK_END);
   char last = '\n';
   if (before > 0 && ::pread(file.get(), &last, 1, before - 1) == 1 && last != '\n' &&

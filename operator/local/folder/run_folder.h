@@ -1,5 +1,5 @@
 // operator/local/folder/: the files and the console output of a local run. RunFolder: the run's folder on the
-// disk. Only run_folder.h and run_folder.cpp know the names of the files in it.
+// disk. Only run_folder.h and run_folder.cpp contain the names of the files in a run's folder.
 //
 //   <folder>/lock           held while a runner is alive: a second one is refused
 //   <folder>/status.json    the TrainingJob with its status, and the processes of its members; mode 0600
@@ -29,7 +29,7 @@ namespace ratoon::local {
 
 class RunFolder {
  public:
-  // Creates the folder if it is missing, and takes the lock.
+  // Creates the run's folder if it is missing, and takes the folder's lock.
   [[nodiscard]] static Result<RunFolder> open(std::filesystem::path folder);
 
   // Returns whether a `ratoon run` holds the folder's lock. Creates nothing; a missing folder is not in use.

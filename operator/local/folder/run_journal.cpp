@@ -61,7 +61,8 @@ void RunJournal::note_progress(const std::vector<api::ProcessFacts>& processes,
     if (!process.beat || !process.beat->outlook || process.beat->attempt != status.attempt) continue;
     outlook_ = process.beat->outlook;
     if (!status.is_formed) continue;
-    // The rate uses the time when the beat arrived: the time of a late observation would change the rate.
+    // Compute the rate from the time when the heartbeat arrived: the later time of this observation would
+    // change the rate.
     const Timestamp heard = std::min(now, process.last_heard);
     progress_rate_.note({.at = heard, .steps = process.beat->step.value(), .position = outlook_->position});
   }

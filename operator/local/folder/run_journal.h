@@ -20,7 +20,7 @@ class RunJournal {
   // How many of the newest entries of each kind the journal keeps.
   static constexpr std::size_t kKept = 100;
 
-  // Restores the entries from the earlier run's status.json; parts may be missing there.
+  // Restores the entries from the earlier run's status.json; parts may be missing in that file.
   void restore(const nlohmann::json& document);
 
   void note_recovery(const api::Disruption& recovery);

@@ -25,10 +25,11 @@ struct SaveFolders {
 [[nodiscard]] std::string run_name_of(const api::TrainingJob& job);
 
 // Pure: returns "<save folder>/<run name>", or the URL of a bucket, as far as the command line and the
-// environment tell. A program may save elsewhere: see told_save_location().
+// environment tell. A program may save in another place, which told_save_location() returns.
 [[nodiscard]] std::string save_location(const api::TrainingJob& job, const SaveFolders& folders);
 
-// Pure: returns where a process said that it saves; nothing if no process has said where.
+// Pure: returns where the members save according to a message of one of their processes, or nothing without
+// such a message.
 [[nodiscard]] std::optional<std::string> told_save_location(const std::vector<api::ProcessFacts>& processes,
                                                             const SaveFolders& folders);
 

@@ -43,7 +43,7 @@ struct UnifiedCgroup {
 };
 
 // Returns whether this process must first move to a child cgroup, because a cgroup with processes cannot
-// enable controllers for its children. The error explains why no child can have the controller.
+// enable controllers for its children. The error explains why no child cgroup can have the controller.
 [[nodiscard]] Result<bool> must_move_to_child(const UnifiedCgroup& own, std::string_view controller);
 
 // Returns a command that first enters the cgroups of `procs_files` (cgroup.procs) and then becomes `command`,

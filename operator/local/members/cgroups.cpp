@@ -168,7 +168,7 @@ Result<std::vector<std::string>> Cgroups::confine(const std::string& member,
     procs_files.push_back((folder / kProcs).string());
   }
   if (procs_files.empty()) return command;
-  // In version 2 all controllers share one cgroup, which the member enters only once.
+  // In cgroup version 2 all controllers share one cgroup, which the member enters only once.
   procs_files.erase(std::unique(procs_files.begin(), procs_files.end()), procs_files.end());
   auto program = find_program(command.front());
   if (!program) return program.error();

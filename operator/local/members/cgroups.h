@@ -1,5 +1,6 @@
 // Cgroups: makes the kernel enforce the limits of a local run's members, without root privileges. The cgroups
-// are children of this process's own cgroup, if it may create some. Each limited member has its own cgroup.
+// are children of this process's own cgroup, if this process may create children there. Each limited member
+// has its own cgroup.
 //
 //   <own>/ratoon-run-<hash of the run's folder>/<member>
 #pragma once
@@ -19,8 +20,8 @@ class Cgroups {
   Cgroups() = default;  // enforces no limits
 
   // Prepares cgroups for members with limits of the given kinds. First kills and removes cgroups that a
-  // killed run left in the same folder: the caller holds the folder's lock, so they have no owner. `root`
-  // contains /proc and /sys.
+  // killed run left in the same folder: the caller holds the folder's lock, so they have no owner. `root` is
+  // the folder that contains /proc and /sys.
   [[nodiscard]] static Cgroups open(const std::filesystem::path& root,
                                     const std::filesystem::path& run_folder,
                                     const std::vector<std::string_view>& controllers);
@@ -59,7 +60,8 @@ class Cgroups {
 
   std::vector<Branch> branches_;
   std::vector<std::string> refusals_;
-  // Version 2: this process left this cgroup for a child, so that the cgroup can enable controllers.
+  // In cgroup version 2, this process has left this cgroup for one of its child cgroups, so that the cgroup
+  // can enable controllers.
   std::filesystem::path left_;
 };
 

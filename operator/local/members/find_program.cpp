@@ -41,8 +41,9 @@ bool is_shortage(int problem) {
 Error cannot_start(const std::string& name, int problem) {
   const Error error = system_error(problem, "starting '" + name + "'");
   if (problem == EACCES)
-    return Error(ErrorKind::kInvalid,
-                 error.message() + ": this file is not a program that you may run; see `command`");
+    return Error(
+        ErrorKind::kInvalid,
+        error.message() + ": you do not have the permission to run this file as a program; see `command`");
   if (is_shortage(problem))
     return Error(ErrorKind::kUnavailable,
                  error.message() +

@@ -8,7 +8,7 @@
 namespace ratoon::local {
 
 // Searches like posix_spawnp(): a name with a slash is a path; otherwise the first executable file in $PATH
-// counts. Returns the same error as a failed start.
+// counts. If there is no such program, returns the same error as a failed start of it.
 [[nodiscard]] Result<std::string> find_program(const std::string& name);
 
 // Explains the errno of a failed start, and where the program was searched. The error is retryable if the

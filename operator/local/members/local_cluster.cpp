@@ -141,7 +141,7 @@ void LocalCluster::observe() {
                 [](const auto& item) { return item.second.pod.is_deleting && item.second.pod.has_ended(); });
 }
 
-// Reaps orphaned processes, which a container's first process (this one) inherits.
+// Reaps orphaned processes: if this process is a container's first process, it inherits them.
 void LocalCluster::reap_adopted() const {
   const auto is_ours = [this](pid_t pid) {
     return std::ranges::any_of(entries_, [pid](const auto& item) {
@@ -161,7 +161,7 @@ void LocalCluster::note_end(Entry& entry) {
   pod.exit_code = entry.group.exit_code();
   pod.phase = *pod.exit_code == 0 ? api::PodPhase::kSucceeded : api::PodPhase::kFailed;
   if (*pod.exit_code != 0) pod.last_lines = read_last_lines(plan_(pod).log_path, api::kLastLinesBytesMax);
-  // With another exit code only a child process was killed at the limit, and the member ended by itself.
+  // Unless the exit code is that of a kill, the kernel killed only a child process at the memory limit.
   if (*pod.exit_code == kExitCodeOfKill && cgroups_.was_out_of_memory(pod.name))
     pod.end_reasons = {"OOMKilled"};
   cgroups_.remove(pod.name);

@@ -1,6 +1,6 @@
 // operator/local/members/: runs the members' processes on one machine. LocalCluster: simulates a cluster on
 // this machine, where pods are process groups and nodes are only names. Each node holds one pod, and a node
-// that will go takes no new pod.
+// that will be removed gets no new pod.
 #pragma once
 
 #include <functional>
@@ -26,13 +26,13 @@ class LocalCluster {
 
   LocalCluster(NodePool nodes, Planner plan) : nodes_(std::move(nodes)), plan_(std::move(plan)) {}
 
-  // Call this before the first pod is created; without it, no resource limits are enforced.
+  // Call this before the first pod is created; without this call, no resource limits are enforced.
   void set_cgroups(Cgroups cgroups) { cgroups_ = std::move(cgroups); }
 
   [[nodiscard]] bool has_room_for(const api::Pod& pod) const { return !find_node(pod).empty(); }
-  // Creates a pod and starts its processes. Does nothing if a pod with that name exists.
+  // Creates a pod and starts its processes. Does nothing if a pod with the name of `pod` exists.
   [[nodiscard]] Result<void> create(api::Pod pod);
-  // Kills the processes of the pod with that UID. The pod is gone as soon as its processes have ended.
+  // Kills the processes of the pod with this `uid`. The pod is gone as soon as its processes have ended.
   void remove(const std::string& uid);
   void remove_all();
   // Sends SIGINT to the processes of all pods, like Ctrl-C.

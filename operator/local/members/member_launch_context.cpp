@@ -23,7 +23,8 @@ std::string format_seconds(WallTime time) {
 
 Result<MemberLaunchContext> MemberLaunchContext::draw(WallTime began) {
   std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return system_error(errno, "making the members' lifeline");
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0)
+    return system_error(errno, "creating the pipe that closes when this run ends");
   UniqueFd read_end(ends[0]);
   UniqueFd write_end(ends[1]);
   auto token = RunToken::draw();

@@ -1,5 +1,5 @@
-// NodePool: the simulated nodes of a local run, which are only names. A node can get a notice that it will
-// go, and it can be removed. Pure: the caller kills the processes of a removed node.
+// NodePool: the simulated nodes of a local run, which are only names. A node can get a preemption notice, and
+// it can be removed. Pure: the caller kills the processes of a removed node.
 #pragma once
 
 #include <optional>
@@ -18,16 +18,16 @@ namespace ratoon::local {
 
 class NodePool {
  public:
-  // Makes node-1 to node-<size>. As in a cloud's node group, a new node replaces each node that will go, so
-  // that there are always `size` nodes.
+  // Makes node-1 to node-<size>. As in a cloud's node group, a new node replaces each node that will be
+  // removed, so that there are always `size` nodes.
   explicit NodePool(std::size_t size);
   // Makes an empty pool: only nodes that add() adds will exist.
   NodePool() = default;
 
   [[nodiscard]] static Result<void> check_name(std::string_view name);
-  // Adds a node; does nothing if it exists.
+  // Adds a node; does nothing if a node with this name exists.
   void add(const std::string& name);
-  // Announces that the node will go at `end`. The earlier of two announced times counts.
+  // Announces that the node will be removed at `end`. If two times were announced, the earlier one counts.
   [[nodiscard]] Result<void> announce_end(const std::string& name, Timestamp end, WallTime shown_end);
   [[nodiscard]] Result<void> remove(const std::string& name);
 

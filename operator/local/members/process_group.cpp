@@ -73,7 +73,7 @@ class SpawnPlan {
 Result<UniqueFd> open_again(int fd) {
   const std::string path = "/proc/self/fd/" + std::to_string(fd);
   UniqueFd again(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  if (!again.is_open()) return cannot_start("a member with the lifeline " + path, errno);
+  if (!again.is_open()) return cannot_start("a member with the lifeline pipe " + path, errno);
   return again;
 }
 

@@ -21,7 +21,8 @@ struct MemberLaunchPlan {
       environments;      // one for each process, added to the runner's environment
   std::string log_path;  // both outputs are appended to it
   int lifeline_fd = -1;  // passed to each process as descriptor 3
-  // The kernel kills the processes when `ratoon run` ends, so they need not watch the lifeline.
+  // The kernel kills the processes when `ratoon run` ends, so they need not watch the lifeline, a pipe that
+  // closes at that time.
   bool ends_with_lifeline = false;
   api::ResourceLimits limits{};  // for all processes together; the caller enforces them
 };
@@ -31,8 +32,9 @@ class ProcessGroup {
   // Starts all processes of the plan, or none. An error explains why the program cannot be started.
   [[nodiscard]] static Result<ProcessGroup> launch(const MemberLaunchPlan& plan);
 
-  // Reaps processes that have ended. If a process failed, kills the member's other processes: a member is
-  // either whole or lost. After the last process has ended, kills the group's remaining children.
+  // Reaps processes that have ended. If a process failed, kills the member's other processes: a member
+  // without one of its processes counts as lost. After the last process has ended, kills the group's
+  // remaining children.
   void reap();
   void kill() const;
   void send(int signal) const;

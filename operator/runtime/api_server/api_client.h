@@ -36,11 +36,12 @@ struct ApiCall {
 
 class ApiClient {
  public:
-  // The client calls this function in the thread that made the call.
+  // The client calls this function after each call to the server, in the thread that made the call.
   using OnCall = std::function<void(const ApiCall&)>;
 
   // The clock and the fence must outlive the client. While the fence is closed (this operator does not lead),
-  // the client sends no write; without a fence it sends all writes. A client without a transport makes one.
+  // the client sends no write; without a fence it sends all writes. Without a `transport` the client makes
+  // its own.
   ApiClient(kube::ApiServerAccess access, const Clock& clock, OnCall on_call = {},
             const Fence* fence = nullptr, std::unique_ptr<http::HttpTransport> transport = nullptr);
 
@@ -52,7 +53,8 @@ class ApiClient {
   [[nodiscard]] Result<nlohmann::json> call(const Result<kube::ApiRequest>& request, std::stop_token stop,
                                             Duration timeout = std::chrono::seconds(30)) const;
 
-  // Makes the call like the other call(), and sets `refusal` if the server refused the call.
+  // Makes the call in the same way as the overload without `refusal`, and sets `refusal` if the server
+  // refused the call.
   [[nodiscard]] Result<nlohmann::json> call(const kube::ApiRequest& request, std::stop_token stop,
                                             Duration timeout, std::optional<kube::ApiFailure>& refusal) const;
 

@@ -30,7 +30,7 @@ struct OwnEndpoint {
 // Returns this operator's identity in the election; `start` is unique to this start of the program.
 [[nodiscard]] kube::Candidate find_candidate(const EnvironmentLookup& environment, const std::string& start);
 
-// Reads the kubeconfig file, or without one the pod's service account.
+// Reads the kubeconfig file, or if no path is given, the pod's service account.
 [[nodiscard]] Result<kube::ApiServerAccess> find_api_server_access(const std::string& kubeconfig_path,
                                                                    const EnvironmentLookup& environment);
 

@@ -29,8 +29,8 @@ class PluginCredentials {
 
   // Returns the token; it is empty if the plugin gives only a certificate.
   [[nodiscard]] Result<std::string> token();
-  // Tells that the server refused this token: the next token() runs the plugin again, unless another thread
-  // has done so since.
+  // Records that the server refused this token: the next call of token() runs the plugin again, unless
+  // another thread has run it since.
   void doubt(const std::string& token);
 
  private:

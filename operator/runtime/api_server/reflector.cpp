@@ -133,7 +133,7 @@ Duration Reflector::step(const std::stop_token& stop) {
                              ? Duration::zero()
                              : std::max(next_pause(), std::min(asked_pause_, kAskedPauseMax));
   if (was_expired && pause == Duration::zero()) pause_ = options_.pause_min;
-  log_.warning("the cache of the API server's objects is behind",
+  log_.warning("the cache of the API server's objects is out of date",
                {{"resource", options_.selection.resource.plural},
                 {"reason", done.error().message()},
                 {"pause_seconds", seconds(pause)}});
@@ -208,7 +208,7 @@ Result<void> Reflector::watch_once(const std::stop_token& stop) {
 }
 
 // Returns whether an event was received before: if a stream repeats itself, it must not restore deleted
-// objects. A version that is not a number is not compared.
+// objects. A resource version that is not a number is not compared with other versions.
 bool Reflector::is_old(const std::string& version) const {
   const auto number = kube::parse_version(version);
   return number != 0 && number <= kube::parse_version(resource_version_);

@@ -25,12 +25,14 @@
 
 namespace ratoon::runtime {
 
-// The interface of the copy that a reflector fills. Only the reflector's thread calls these functions.
+// The interface through which a reflector fills a local copy of objects. Only the reflector's thread calls
+// these functions.
 class KubeObjectSink {
  public:
   virtual ~KubeObjectSink() = default;
-  // A list arrives in pieces. At the list's end, remove all objects that are not in it, because they no
-  // longer exist. If a list begins again, discard the incomplete list before it.
+  // A list of all objects of the kind arrives object by object. At the list's end, remove all objects that
+  // are not in the list, because they no longer exist on the server. If a list begins again, discard the
+  // incomplete list before it.
   virtual void begin_list() = 0;
   virtual void list_object(const nlohmann::json& object) = 0;
   virtual void end_list(const std::string& resource_version) = 0;
@@ -46,8 +48,8 @@ struct ReflectorOptions {
   std::uint32_t watch_seconds = 40;
   Duration silence_margin{std::chrono::seconds(5)};  // after this much longer, an endless watch is given up
   Duration pause_min{std::chrono::milliseconds(500)};
-  // The longest pause is short, because a server that is back may report lost members. The one or two
-  // operators of a cluster repeat only three calls at this pause, which is no burden.
+  // The longest pause between failed calls is short, because a server that answers again may report lost
+  // members. A cluster has one or two operators, and each repeats only three calls, so the load is small.
   Duration pause_max{std::chrono::seconds(5)};
   std::function<double()> draw;  // from 0 to below 1, to spread the calls of many operators
 };

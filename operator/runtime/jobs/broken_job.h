@@ -1,5 +1,5 @@
-// Makes the condition that reports why a job cannot be read. The rest of the job's status stays unchanged, so
-// that an operator which can read the job continues from it.
+// Makes the condition that reports why a job cannot be read. All other parts of the job's status stay
+// unchanged, so that an operator which can read the job continues from it.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace ratoon::runtime {
 
-// Returns the conditions with the complaint added. Returns nothing if the conditions contain the complaint
-// already, are not a list, or have no room for another condition.
+// Returns the job's conditions plus the condition InvalidSpec with the complaint. Returns nothing if the
+// conditions contain the complaint already, are not a list, or have no room for another condition.
 [[nodiscard]] std::optional<nlohmann::json> with_invalid_condition(const nlohmann::json& conditions,
                                                                    const std::string& complaint,
                                                                    std::uint64_t generation, WallTime now);

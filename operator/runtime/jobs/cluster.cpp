@@ -54,8 +54,8 @@ std::string members_only() {
 
 }  // namespace
 
-// The order of the members matters: they are destroyed in reverse order, so that no object uses one that is
-// already destroyed.
+// The order of these class members matters: they are destroyed in reverse order, so that no object uses
+// another object that is already destroyed.
 struct Cluster::Parts {
   Parts(kube::ApiServerAccess access, const Clock& own_clock, ClusterOptions options)
       : clock(own_clock),
@@ -243,8 +243,8 @@ Result<CreateOutcome> Cluster::create_pod(const api::TrainingJob& job, const cor
       job, action.pod, {.avoided = action.avoid_nodes, .sick = action.sick_nodes}, parts_->pod_settings());
   if (!pod) return pod.error();
   // The server validates first pods strictly, because the user's template is passed on unchanged, and a
-  // misspelled field in it could for instance make a job train without a GPU. Replacements are created
-  // without strict validation, so that it never delays a running job.
+  // misspelled field in it could for instance make a job train without a GPU. Replacement pods are created
+  // without strict validation, so that the validation never delays a running job.
   const auto unknown =
       action.pod.incarnation == 0 ? kube::UnknownFields::kRefused : kube::UnknownFields::kLeftOut;
   const auto made =
@@ -259,8 +259,8 @@ Result<CreateOutcome> Cluster::adopt_pod(const api::TrainingJob& job, const std:
   const auto found = parts_->client.call(kube::get(pod_of(job, name)), parts_->stopping.get_token());
   if (!found) return found.error().with_context("reading pod " + name + ", which exists");
   if (kube::owning_job_uid(*found) != job.meta.uid) {
-    // Another job's pod may exist as long as that job. A pod of an earlier job with this job's name will be
-    // deleted, after that job.
+    // If another job owns the pod, the pod may exist as long as that job. If the owner is an earlier job with
+    // this job's name, Kubernetes will delete the pod after that job.
     const std::string owner = kube::owning_job_name(*found);
     const bool is_others = !owner.empty() && owner != job.meta.name;
     if (is_others || hangs(*found, parts_->clock.wall_now())) return CreateOutcome::kNameIsHeld;
@@ -302,8 +302,8 @@ Result<void> Cluster::look_again(const api::TrainingJob& job, const core::Delete
 Result<void> Cluster::delete_job(const api::TrainingJob& job, const core::DeleteJob& action) {
   const kube::ObjectReference target{
       .resource = kube::kTrainingJobs, .name_space = job.meta.name_space, .name = job.meta.name};
-  // With the version, the server refuses the deletion after any change that this operator has not seen: the
-  // user may just have given the job more time to live.
+  // Send the job's version, so that the server refuses the deletion after any change that this operator has
+  // not seen: the user may just have extended the job's time to live.
   const auto request = kube::remove(target, action.uid, kGraceSeconds, job.meta.resource_version);
   const auto reply = parts_->client.call(request, parts_->stopping.get_token());
   if (reply) return {};

@@ -32,7 +32,7 @@ using kube::PodSettings;
 struct ClusterOptions {
   std::string name_space;  // the namespace that is served; empty: all
   // A thread of the cluster calls this function for each job that a change concerns, perhaps before connect()
-  // returns. The function must return quickly.
+  // returns. This callback must return quickly.
   JobCache::OnChange on_news;
   PodSettings settings;
   std::string reporter;          // name of this program's instance, for events
@@ -52,7 +52,8 @@ class Cluster {
   // Starts to copy objects and returns before the copy is complete. The clock must outlive the cluster.
   [[nodiscard]] static Result<std::unique_ptr<Cluster>> connect(kube::ApiServerAccess access,
                                                                 const Clock& clock, ClusterOptions options);
-  // Like connect(), but without threads: the caller calls step(), which copies objects and writes events.
+  // Does the same as connect(), but without threads: the caller calls step(), which copies objects and writes
+  // events.
   [[nodiscard]] static Result<std::unique_ptr<Cluster>> attach(kube::ApiServerAccess access,
                                                                const Clock& clock, ClusterOptions options);
   // Ends all threads and calls.
@@ -77,16 +78,16 @@ class Cluster {
 
   // Reads the job's volume claim from the API server itself; returns nothing if it does not exist.
   [[nodiscard]] Result<std::optional<core::VolumeClaim>> read_claim(const api::TrainingJob& job);
-  // Writes the complaint into a condition of the job, and changes nothing else. Sends nothing if the job has
-  // that condition already.
+  // Writes the complaint into a condition of the job, and changes nothing else. Sends nothing if the job
+  // already has the condition with this complaint.
   [[nodiscard]] Result<void> write_complaint(const UnreadableJob& job);
   // Returns the job's status as the API server would store it: without fields that are missing in the
   // server's CustomResourceDefinition.
   [[nodiscard]] api::TrainingJobStatus as_stored(const api::TrainingJob& job) const;
   // Writes the job's status; sends nothing if it has not changed. Returns kConflict if the job was written
-  // after `job` was read: then read it and decide again.
+  // after `job` was read: then read the job again and repeat the decision.
   [[nodiscard]] Result<void> write_status(const api::TrainingJob& job);
-  // Creates the pod; also succeeds if it exists already and belongs to this job. Returns kInvalid if the
+  // Creates the pod; also succeeds if the pod exists already and belongs to this job. Returns kInvalid if the
   // server refuses the template, and kNoSpace if a quota is used up.
   [[nodiscard]] Result<CreateOutcome> create_pod(const api::TrainingJob& job, const core::CreatePod& action);
   // Deletes the pod only if it still has the version in `seen`. Succeeds if the pod no longer exists, or

@@ -4,9 +4,9 @@
 // get an event each. Further messages of the same reason share one event, whose note is the newest
 // message, until the reason had no message for ten minutes. A job may write 25 events, and one more event
 // every five minutes. A job that has used up its budget of events may write one event of each reason every
-// five minutes. The count of an event includes the messages in between, so that many messages of one reason
-// do not hide another reason. The filter has no clock: callers pass the time. The filter forgets a job that
-// had no messages for a while.
+// five minutes. The count of an event includes the messages that got no event of their own, so that many
+// messages of one reason do not hide another reason. The filter has no clock: callers pass the time. The
+// filter forgets a job that had no messages for a while.
 #pragma once
 
 #include <cstdint>

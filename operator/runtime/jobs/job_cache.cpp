@@ -246,7 +246,7 @@ void JobCache::put_node(const json& object) {
   {
     const std::lock_guard lock(mutex_);
     const auto it = nodes_.find(node->name);
-    // If only the node's heartbeat changed, this matters only to jobs that consider the node dead.
+    // If only the node's heartbeat changed, the change matters only to jobs that consider the node dead.
     const bool is_news = it == nodes_.end() || !differ_in_heartbeat_alone(it->second, *node);
     if (is_news) touched = jobs_that_see(node->name);
     if (is_news || it->second != *node) touched.merge(jobs_that_suspect(node->name));

@@ -52,23 +52,24 @@ class JobCache {
 
   explicit JobCache(OnChange on_news) : on_news_(std::move(on_news)) {}
 
-  // The functions below take changes from the API server. Call a reach function before each change from a
-  // watch, but not while a list is incomplete, because the objects that it lacks may still exist.
+  // The functions below store changes that the API server sent. Call reach_jobs() or reach_pods() before each
+  // change from a watch, but not while a list is incomplete, because the objects that it lacks may still
+  // exist.
   void put_job(const nlohmann::json& object);
   void remove_job(const nlohmann::json& object);
   void put_pod(const nlohmann::json& object);
   void remove_pod(const nlohmann::json& object);
   void put_node(const nlohmann::json& object);
   void remove_node(const nlohmann::json& object);
-  // Removes all objects that are not in the list and are not newer than the list.
+  // Removes all cached objects that are not in the server's list and are not newer than the list.
   void replace_jobs(const std::set<JobKey>& listed, std::uint64_t version);
   void replace_pods(const std::set<JobKey>& listed, std::uint64_t version);
   void replace_nodes(const std::set<std::string>& listed);
-  // Tells that the server has sent all changes up to this version.
+  // Records that the server has sent all changes up to this version.
   void reach_jobs(std::uint64_t version);
   void reach_pods(std::uint64_t version);
 
-  // Takes the API server's answer to a write by this operator.
+  // Stores the object in the API server's reply to a write by this operator.
   void put_own_job(const nlohmann::json& object);
   void put_own_pod(const nlohmann::json& object);
 
@@ -101,7 +102,8 @@ class JobCache {
   mutable std::mutex mutex_;
   std::map<JobKey, JobEntry> jobs_;
   std::map<PodKey, kube::MemberPod> pods_;
-  // The keys are the job's namespace and UID, because an owner in another namespace does not count.
+  // The keys are the job's namespace and UID: an owner reference to a job in another namespace does not
+  // count.
   std::map<std::pair<std::string, std::string>, std::set<PodKey>> pods_of_job_;
   std::map<std::string, std::set<PodKey>> pods_on_node_;   // by the node's name
   std::map<std::string, std::set<PodKey>> pods_off_node_;  // pods that avoid the node

@@ -11,8 +11,8 @@
 namespace ratoon::runtime {
 namespace {
 
-// The CustomResourceDefinition may be updated at any time. After this time one write of a job tests, for all
-// jobs, whether the server stores the dropped fields now.
+// A user may update the CustomResourceDefinition at any time. After this time, the operator sends the dropped
+// fields in one write of one job, to test whether the server stores them now.
 constexpr Duration kBelievedFor = std::chrono::minutes(10);
 constexpr std::size_t kToldBytesMax = 500;
 

@@ -1,4 +1,4 @@
-// Learns which fields of a status the API server drops because its CustomResourceDefinition is older than
+// Records which fields of a status the API server drops because its CustomResourceDefinition is older than
 // this operator. The operator does not send the dropped fields again for a while: otherwise every decision
 // would find a change to write.
 //
@@ -21,7 +21,7 @@ class PrunedFields {
 
   [[nodiscard]] bool has_any() const;
   // Removes the dropped fields from `status`, which replaces `stored`. If `stored` has a dropped field, the
-  // definition has been updated.
+  // CustomResourceDefinition was updated.
   void leave_out_of(nlohmann::json& status, const nlohmann::json& stored);
   // Records the fields that the server did not store, and logs them once.
   void learn(const nlohmann::json& sent, const nlohmann::json& stored);

@@ -8,11 +8,13 @@
 namespace ratoon::runtime {
 namespace {
 
-// Store progress only so often: each write goes to the API server, which 1000 jobs may share.
+// Store progress at most this often: each write goes to the API server, which 1000 jobs may share.
 constexpr Duration kProgressPause = std::chrono::seconds(5);
-// Store commits only so often, even if a job saves many times a second; other writes include them too.
+// Store commits at most this often, even if a job saves many times a second; writes for other reasons include
+// commits too.
 constexpr Duration kCommitPause = std::chrono::seconds(1);
-// Store pods of a starting group (no agent) only so often: until all run, only people read these fields.
+// Store the pods of a starting group (members without the agent) at most this often: until all pods run, only
+// people read these fields.
 constexpr Duration kRosterPause = std::chrono::seconds(5);
 
 // Returns whether the two statuses differ only in the training's progress.
@@ -59,7 +61,8 @@ StatusDebounce status_debounce_for(const api::TrainingJobSpec& spec, const api::
   if (before == after) return {.has_news = false};
   if (differ_in_step_alone(before, after)) return {.after_the_last_write = kProgressPause};
   if (differ_in_commit_alone(before, after)) return {.after_the_last_write = kCommitPause};
-  // With the agent the write must not wait: a member may join only after the status names its pod.
+  // For members with the agent the write must not wait, because a member may join only after the status names
+  // its pod.
   if (api::is_group(spec) && differ_in_roster_alone(before, after)) return {.from_now = kRosterPause};
   return {};
 }

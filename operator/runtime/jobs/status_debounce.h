@@ -23,8 +23,8 @@ struct StatusDebounce {
                                                  const api::TrainingJobStatus& after);
 
 // Copies the UIDs and nodes of pods that the last decision saw into the stored members, for members that are
-// still the same, because the stored status may lack them. Without the copy a pod that vanished would look
-// like a pod that was never created.
+// still the same, because the stored status may lack them. Without the copied UIDs and nodes, a pod that
+// vanished would look like a pod that was never created.
 void recall(const std::vector<api::MemberStatus>& seen, std::vector<api::MemberStatus>& stored);
 
 }  // namespace ratoon::runtime

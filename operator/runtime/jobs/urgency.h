@@ -3,7 +3,7 @@
 
 namespace ratoon::runtime {
 
-// The values are in the order in which the operator handles the jobs.
+// The values of this enum are in the order in which the operator handles jobs.
 enum class Urgency {
   kDisruption,  // a node gets notice or a member's pod ends: every second is lost training time
   kRoutine,

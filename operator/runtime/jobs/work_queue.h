@@ -31,18 +31,20 @@ class WorkQueue {
                      std::size_t each_max = std::numeric_limits<std::size_t>::max())
       : clock_(clock), idle_(idle), each_max_(each_max) {}
 
-  // Adds a job that is due at `at`. If the key has a time already, the earlier time counts.
+  // Adds the key of a job for which a decision is due at the time `at`. If the key has a time already, the
+  // earlier time counts.
   void add(const JobKey& key, Timestamp at);
-  // Adds a job that is due now. Threads take jobs with a disruption before all other due jobs.
+  // Adds the key of a job for which a decision is due now. Threads take jobs with a disruption before all
+  // other due jobs.
   void add_now(const JobKey& key, Urgency urgency = Urgency::kRoutine);
   // Blocks until a job is due, and takes it. Returns nothing if `stop` is requested.
   [[nodiscard]] std::optional<JobKey> take(const std::stop_token& stop);
   // Takes a job that is due without waiting; returns nothing if no job is due.
   [[nodiscard]] std::optional<JobKey> take_due();
-  // Returns when the key was added for the disruption that the taken job has, or nothing if it has none. Only
-  // the thread that took the key may call this.
+  // If the taken job has a disruption, returns when its key was added for the disruption, otherwise nothing.
+  // Only the thread that took the key may call this function.
   [[nodiscard]] std::optional<Timestamp> disrupted_since(const JobKey& key) const;
-  // The thread that took the key must call this once, even after a failure.
+  // The thread that took the key must call done() once, even after a failure.
   void done(const JobKey& key);
 
   // How many jobs are due but not taken yet, and how long the first has waited.

@@ -6,8 +6,8 @@
 //   Elector elector(client, clock, log, fence, {.name_space = "ratoon-system", .self = {.identity =
 //   "pod-a/1"}}); while (!elector.is_leading()) ...
 //
-// Election: the same as Elector, but without a thread or a connection: it returns the next call or pause, and
-// takes the answer.
+// Election does the work of Elector without a thread or a connection: next() returns the next call or pause,
+// and note() gets the reply.
 //
 // Thread contract: one thread at a time calls next(), note() and give_back(); any thread may call the other
 // methods.
@@ -51,10 +51,10 @@ class Election {
 
   // Returns the next step: at most one read, then at most one claim, then a pause.
   [[nodiscard]] Step next();
-  // Takes the answer to the call that next() returned.
+  // Processes the reply to the call that next() returned.
   void note(const Result<nlohmann::json>& answer);
-  // Returns the call that gives the lease back, if this process holds it. Before that call, all writers must
-  // have stopped.
+  // Returns the call that gives the lease back, if this process holds it. All writers must have stopped
+  // before this process gives the lease back.
   [[nodiscard]] std::optional<Result<kube::ApiRequest>> give_back() const;
 
   [[nodiscard]] bool is_leading() const { return fence_.is_open(clock_.now()); }

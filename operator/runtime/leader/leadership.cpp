@@ -3,7 +3,8 @@
 namespace ratoon::runtime {
 namespace {
 
-// A slice that was deleted or emptied is back before many members call anew.
+// How often to check the EndpointSlice: if a user deleted or emptied it, it is restored before many members
+// call.
 constexpr Duration kCheckEvery = std::chrono::seconds(2);
 constexpr Duration kRetry = std::chrono::milliseconds(500);
 

@@ -1,5 +1,5 @@
-// operator/runtime/leader/: elects one leader among several operators. Leadership: tells whether this
-// operator leads and so runs the jobs, and directs members to it while it leads.
+// operator/runtime/leader/: elects one leader among several operators. Leadership: says whether this operator
+// leads and so runs the jobs, and directs members to it while it leads.
 //
 // Thread contract: begin(), publish_endpoint() and endpoint_problem() are called by one thread, the rest by
 // any.
@@ -43,9 +43,10 @@ class Leadership {
   // Returns the fence, which is closed while this operator does not lead; null without election.
   [[nodiscard]] const Fence* fence() const { return options_.is_elected ? &fence_ : nullptr; }
 
-  // Directs members to this operator. Call it from time to time. Returns whether members are directed here.
+  // Directs members to this operator. Call publish_endpoint() every few seconds. Returns whether members are
+  // directed to this operator.
   bool publish_endpoint();
-  // Why members may not find this operator, as of the last check; empty: they find it.
+  // Why members may not find this operator, as of the last check; empty if they find it.
   [[nodiscard]] const std::string& endpoint_problem() const { return endpoint_problem_; }
 
  private:

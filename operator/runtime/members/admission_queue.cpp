@@ -17,7 +17,7 @@ std::string address_of(const http::ServerRequest& request) {
   return request.peer.substr(0, request.peer.rfind(':'));
 }
 
-// If an address has waited this long for its turn, its members may look silent although they sent beats.
+// If an address has waited this long for its turn, its members may seem silent although they sent heartbeats.
 constexpr Duration kLate = std::chrono::seconds(1);
 // Once the queue is half full, one address may use only 1/kShare of it.
 constexpr std::size_t kShare = 8;

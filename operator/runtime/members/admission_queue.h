@@ -31,8 +31,8 @@ struct AdmissionQueueOptions {
   int threads = 4;  // number of tokens reviewed at once
   std::size_t bytes_max = std::size_t{8} << 20;
   Duration wait_max{std::chrono::seconds(5)};  // after this wait the member is asked to call again
-  // Called when an address has waited so long for its turn that its members may look silent although they
-  // sent beats.
+  // Called when an address has waited so long for its turn that its members may seem silent although they
+  // sent heartbeats.
   std::function<void()> on_late = [] {};
 };
 
@@ -45,7 +45,7 @@ class AdmissionQueue {
   AdmissionQueue(const AdmissionQueue&) = delete;
   AdmissionQueue& operator=(const AdmissionQueue&) = delete;
 
-  // Takes a message; several threads may call this at once.
+  // Receives a message; several threads may call this at once.
   void receive(http::ServerRequest request, http::Responder responder);
 
  private:

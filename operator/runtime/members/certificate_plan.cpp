@@ -61,13 +61,14 @@ bool is_due(const Validity& validity, Duration lifetime, WallTime now) {
 
 CertificatePlan plan_for_whole(const Assessment& found, WallTime now) {
   if (is_due(found.authority->validity, kAuthorityLifetime, now))
-    return {.move = CertificateMove::kRenewAuthority, .why = "two thirds of the authority's time are over"};
+    return {.move = CertificateMove::kRenewAuthority,
+            .why = "two thirds of the authority's validity are over"};
   if (is_due(*found.certificate, kCertificateLifetime, now))
-    return {.move = CertificateMove::kIssue, .why = "two thirds of the certificate's time are over"};
+    return {.move = CertificateMove::kIssue, .why = "two thirds of the certificate's validity are over"};
   return {};
 }
 
-// The certificates of `pem` that have not expired, from the one with this index on.
+// Returns the certificates of `pem` that have not expired, beginning at index `from`.
 std::string unexpired(const std::string& pem, std::size_t from, WallTime now) {
   std::string kept;
   const auto all = http::split_certificates(pem);
@@ -178,7 +179,7 @@ Result<CertificateParts> carry_out(const CertificatePlan& plan, const Certificat
       return held.value_or(found);
     case CertificateMove::kIssue: {
       auto issued = issue_again(found, name, now);
-      // The key may be that of a certificate that is no authority.
+      // The stored authority key may belong to a certificate that is no authority.
       if (!issued || assess(*issued, name, now).problem.empty()) return issued;
       break;
     }

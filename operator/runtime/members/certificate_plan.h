@@ -1,14 +1,15 @@
 // The rules of the certificate that the operator makes by itself: whether to make, renew or restore it. The
 // functions read no clock and call no server.
 //
-// An authority lives for ten years and a certificate for 90 days. Each is renewed after two thirds of this
-// time. Pods know the authorities of the time at which they were made, so a renewed authority comes with a
-// certificate that the former authority signed: members that know only the former authority accept the new
-// certificates until the former authority expires.
+// An authority lives for ten years and a certificate for 90 days. Both the authority and the certificate are
+// renewed after two thirds of their validity. Pods know the authorities of the time at which they were made,
+// so a renewed authority comes with a certificate that the former authority signed: members that know only
+// the former authority accept the new certificates until the former authority expires.
 //
-// Clocks may be wrong. A new certificate begins with its authority, and an authority with its predecessor: a
-// clock that is too far ahead makes no certificate that is not valid yet for members. A certificate that has
-// not begun by our clock is kept, because our clock may be the wrong one.
+// Clocks may be wrong. The validity of a new certificate begins when that of its authority begins, and an
+// authority's when its predecessor's begins: even if the operator's clock is ahead, members do not see a
+// certificate that is not valid yet. A certificate that is not valid yet by the operator's clock is kept,
+// because this clock may be the wrong one.
 #pragma once
 
 #include <optional>
@@ -41,8 +42,8 @@ struct CertificatePlan {
   bool is_repair = false;  // a part of the Secret was missing or damaged
 };
 
-// `found`: what the Secret has, or nothing if there is none. `held`: what this operator last served, if it
-// has served. `name`: the name that members expect.
+// `found`: the content of the Secret, or nothing if there is no Secret. `held`: the certificate that this
+// operator last served, if it has served one. `name`: the name that members expect in the certificate.
 [[nodiscard]] CertificatePlan plan_certificate(const std::optional<kube::CertificateParts>& found,
                                                const std::optional<kube::CertificateParts>& held,
                                                const std::string& name, WallTime now);

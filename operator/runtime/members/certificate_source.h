@@ -17,7 +17,7 @@ struct ServingIdentity {
   http::TlsServerOptions shown;
   std::string ca_pem;  // members trust only certificates that these authorities signed
 
-  // Whether both identities were made from the same texts.
+  // Whether both identities (certificate and key) were made from the same PEM texts.
   [[nodiscard]] bool is_same_as(const ServingIdentity& other) const {
     return shown.certificate_pem == other.shown.certificate_pem &&
            shown.private_key_pem == other.shown.private_key_pem && ca_pem == other.ca_pem;
@@ -33,11 +33,11 @@ class CertificateSource {
 
   // Gets the first certificate.
   [[nodiscard]] virtual Result<void> take() = 0;
-  // The identity of the last take() or has_changed() that succeeded.
+  // Returns the certificate and key of the last call of take() or has_changed() that succeeded.
   [[nodiscard]] virtual const ServingIdentity& identity() const = 0;
-  // The time at which its certificate expires; nothing before the first certificate.
+  // Returns when the current certificate expires, or nothing before the first certificate.
   [[nodiscard]] virtual std::optional<WallTime> ends() const = 0;
-  // Looks again, every few seconds at most, and says whether there is another identity.
+  // Checks for a new certificate, every few seconds at most, and returns whether identity() has changed.
   [[nodiscard]] virtual bool has_changed() = 0;
 };
 

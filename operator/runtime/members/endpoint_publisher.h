@@ -1,5 +1,5 @@
 // EndpointPublisher: makes the Service that members call point to this process, by its EndpointSlice. Only
-// the leader publishes; the endpoint stays until the next leader changes it.
+// the leader publishes its endpoint, which stays in the EndpointSlice until the next leader changes it.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,8 @@ class EndpointPublisher {
   EndpointPublisher(const ApiClient& client, EndpointPublisherOptions options)
       : client_(client), options_(std::move(options)) {}
 
-  // Writes the EndpointSlice if it has another address. Creates the slice again if it was deleted.
+  // Writes the EndpointSlice if it has another address than this process. Creates the EndpointSlice again if
+  // it was deleted.
   [[nodiscard]] Result<void> publish(const std::stop_token& stop) const;
 
  private:

@@ -14,8 +14,8 @@ namespace ratoon::runtime {
 // Checks that the holder of a token with this identity may act for this process.
 [[nodiscard]] Result<void> match_member(const kube::TokenIdentity& bearer, const ProcessIdentity& process);
 
-// Checks the token. Returns kPermissionDenied if it belongs to another pod; any other error means that the
-// check is not possible now.
+// Checks the token. Returns kPermissionDenied if the token belongs to another pod; any other error means that
+// the check is not possible now.
 [[nodiscard]] Result<void> check_member(TokenReviewer& tokens, std::string_view token,
                                         const ProcessIdentity& process);
 

@@ -8,8 +8,8 @@ namespace ratoon::runtime {
 // Raises the soft limit to the hard limit, as any user may; returns the new limit.
 std::size_t raise_open_files();
 
-// Returns how many of the open files are for members' connections. Each process has two: one for beats, and
-// one for the long poll for orders.
+// Returns how many of the open files are for members' connections. Each trainer process has two connections:
+// one for heartbeats, and one for the long poll for orders.
 [[nodiscard]] std::size_t connections_of_members(std::size_t open_files);
 
 }  // namespace ratoon::runtime

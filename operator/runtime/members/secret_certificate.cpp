@@ -62,7 +62,7 @@ bool SecretCertificate::has_changed() {
 Result<void> SecretCertificate::look() {
   const kube::ObjectReference secret{
       .resource = kube::kSecrets, .name_space = options_.name_space, .name = options_.secret};
-  // Another operator may write between our read and our write, once.
+  // Retry once, because another operator may have written the Secret between this operator's read and write.
   for (bool is_last = false;; is_last = true) {
     const auto found = client_.call(kube::get(secret), {}, kSecretTimeout);
     const bool is_absent = !found && found.error().kind() == ErrorKind::kNotFound;
@@ -109,7 +109,7 @@ void SecretCertificate::keep(kube::CertificateParts parts) {
   log_.info("members get this certificate",
             {{"secret", options_.secret}, {"name", options_.name}, {"ends", format_rfc3339(*ends_)}});
   if (clock_.wall_now() < validity->begins)
-    log_.warning("the certificate for members has not begun by the clock of this node: correct the clock",
+    log_.warning("the certificate for members is not valid yet by the clock of this node: correct the clock",
                  {{"secret", options_.secret}, {"begins", format_rfc3339(validity->begins)}});
 }
 

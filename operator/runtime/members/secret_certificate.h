@@ -1,7 +1,7 @@
 // SecretCertificate: the certificate that the operator makes by itself and keeps in a Secret of its
-// namespace. Only the leading operator uses it, since it writes. The rules are in certificate_plan.h. The
-// Secret outlives the operator: the next one reads it. If another operator writes at the same time, the API
-// server takes one of the writes, and the other operator reads again.
+// namespace. Only the leading operator uses this class, because it writes the Secret. certificate_plan.h has
+// the rules for renewal. The Secret outlives the operator: the next operator reads it. If another operator
+// writes at the same time, the API server takes one of the writes, and the other operator reads again.
 #pragma once
 
 #include <optional>

@@ -10,11 +10,12 @@ constexpr Duration kFresh = std::chrono::minutes(1);
 constexpr Duration kKnown = std::chrono::hours(1);
 // After a failed review, known tokens are not reviewed again for this long.
 constexpr Duration kQuiet = std::chrono::seconds(10);
-// The most tokens that wait for a new review (they are in memory meanwhile). A token for which there is no
-// room is added again with its next message.
+// The greatest number of tokens that wait in memory for a new review. If the queue is full, a token is added
+// with the next message that carries it.
 constexpr std::size_t kLineMax = 4096;
 constexpr Duration kReviewTimeout = std::chrono::seconds(2);
-// Search for expired answers only so often: each search visits all answers, and beats wait meanwhile.
+// Search for expired answers at most this often: each search visits all answers, and heartbeats wait until it
+// ends.
 constexpr Duration kPurgeEvery = std::chrono::minutes(1);
 constexpr std::size_t kAnswersMax = std::size_t{1} << 17;
 constexpr std::size_t kTokenBytesMax = 16 * 1024;
@@ -58,7 +59,8 @@ bool TokenReviewer::refresh_next(const std::stop_token& stop) {
   const Stale next = std::move(line_.front());
   line_.pop_front();
   lock.unlock();
-  // Ignore failures: a failed call says nothing about the member, which stays known for a while.
+  // Ignore failures: a failed review says nothing about the member, and its earlier review stays valid for a
+  // while.
   if (clock_.now() >= quiet_until_.load()) static_cast<void>(ask(next.key, next.token, stop));
   lock.lock();
   queued_.erase(next.key);
@@ -73,7 +75,8 @@ void TokenReviewer::keep_fresh(const std::stop_token& stop) {
   }
 }
 
-// Lets the API server review a token. Does not wait if it is overloaded, because the member calls again.
+// Lets the API server review a token. Does not wait if the server is overloaded, because the member calls
+// again.
 Result<kube::TokenIdentity> TokenReviewer::ask(const std::string& key, std::string_view token,
                                                const std::stop_token& stop) {
   const Timestamp asked = clock_.now();

@@ -1,8 +1,9 @@
 // TokenReviewer finds the pod of a member's token. TokenReviewer keeps the API server's answers for an hour,
 // by the token's SHA-256. If an answer is older than a minute, separate threads (keep_fresh) request it
-// again; meanwhile it stays valid. Therefore members' beats wait neither for a slow server nor for each
-// other's reviews. A refusal is not kept, because the token may be valid once the server has caught up, but
-// it removes the earlier answer. Tokens that are not a member's are not kept, so they use no memory here.
+// again; until then the old answer stays valid. For this reason, members' heartbeats wait neither for a slow
+// server nor for the reviews of other members' tokens. A refusal is not kept, because the token may be valid
+// once the server has caught up, but it removes the earlier answer. Tokens that are not a member's are not
+// kept, so they use no memory here.
 #pragma once
 
 #include <atomic>
@@ -29,16 +30,16 @@ class TokenReviewer {
  public:
   TokenReviewer(const ApiClient& client, const Clock& clock) : client_(client), clock_(clock) {}
 
-  // Returns the token's pod. Asks the server only about unknown tokens. Any thread may call this.
+  // Returns the token's pod. Asks the server only about unknown tokens. Any thread may call this function.
   [[nodiscard]] Result<kube::TokenIdentity> review(std::string_view token, const std::stop_token& stop);
 
-  // Reviews known tokens with old answers again, until `stop` is requested. Call this in as many threads as
-  // shall ask the server at the same time.
+  // Reviews known tokens with old answers again, until `stop` is requested. Call this function in as many
+  // threads as may call the server at the same time.
   void keep_fresh(const std::stop_token& stop);
-  // Reviews the token again that has waited longest; returns false if no token waits.
+  // Reviews again the token that has waited longest; returns false if no token waits.
   bool refresh_next(const std::stop_token& stop);
 
-  // Call this if the token's holder is not the member that it claims to be: forgets the answer.
+  // Forgets the answer about a token: call this if the token's holder is not the member that it claims to be.
   void forget(std::string_view token);
 
   // Returns whether the token was accepted within the last hour and not refused since: then review() is fast.

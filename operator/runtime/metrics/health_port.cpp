@@ -5,8 +5,8 @@
 namespace ratoon::runtime {
 namespace {
 
-// The limit for all clients together. At the limit, an address with more than 1/16 of the connections loses
-// connections first (base/http/server/unauthenticated_connections.h).
+// The greatest number of connections of all clients together. At the limit, an address with more than 1/16 of
+// the connections loses connections first (base/http/server/unauthenticated_connections.h).
 constexpr std::size_t kHealthConnectionsMax = 256;
 // A minute is far more than the ten seconds after which Prometheus gives up a scrape by default.
 constexpr std::chrono::seconds kHealthReplyDeadline{60};

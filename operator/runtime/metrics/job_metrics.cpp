@@ -183,9 +183,9 @@ void JobMetrics::add_to(std::size_t family, const JobKey& key, WallTime now,
   }
 }
 
-// Adds the current part's time up to now, so that the curve does not wait for the next status. The sum may be
-// too high, because time before a loss was noticed later counts for another part. A counter that was too high
-// stays constant until the true value has caught up.
+// Adds the current part's time up to now, so that the curve does not wait for the next status. A part's sum
+// may be too high: when a loss is noticed, the time since the loss is moved to another part. A counter that
+// was too high stays constant until the true value is as high.
 void JobMetrics::add_ledger(const JobKey& key, WallTime now, std::vector<ClientMetric>& series) {
   for (std::size_t i = 0; i < kLedgerNames.size(); ++i) {
     double total = ledger_.seconds[i];

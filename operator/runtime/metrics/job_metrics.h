@@ -31,9 +31,10 @@ struct PhaseHistogram {
 
 class JobMetrics {
  public:
-  // Takes the status after a decision (`after`) and the stored status before it (`before`).
+  // Updates the metrics from the status after a decision (`after`) and the stored status before it
+  // (`before`).
   void note(const api::TrainingJobStatus& before, const api::TrainingJobStatus& after);
-  // Tells that the job cannot be read: its other series keep their values (none if it was never read).
+  // Records that the job cannot be read: its other series keep their values (none if it was never read).
   void note_unreadable();
 
   // Returns the metric families of the jobs, without series; they are the same for all jobs.

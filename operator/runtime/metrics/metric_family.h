@@ -1,4 +1,4 @@
-// Builds a metric family under its full name.
+// Builds a metric family with the full name of its metric.
 #pragma once
 
 #include <string>

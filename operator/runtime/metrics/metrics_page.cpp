@@ -36,10 +36,9 @@ class MetricsPage::Place {
 void MetricsPage::show(const std::string& peer, http::Responder responder) {
   const Place place(*this, peer);
   if (!place.is_taken()) {
-    return responder.send(
-        {.status = 503,
-         .headers = {{"Retry-After", "5"}},
-         .body = "as many readers as are served at once read the metrics now: ask again\n"});
+    return responder.send({.status = 503,
+                           .headers = {{"Retry-After", "5"}},
+                           .body = "too many clients read the metrics at the same time: try again later\n"});
   }
   const auto reply = responder.stream(200, {{"Content-Type", "text/plain; version=0.0.4"}});
   bool is_read = true;

@@ -86,7 +86,8 @@ void OperatorMetrics::write(WallTime now, const Sink& sink) {
     if (!write_family(family, now, sink)) return;
 }
 
-// Holds no lock while a (perhaps slow) client takes a piece; jobs may come and go between two pieces.
+// Holds no lock while a (perhaps slow) client takes a piece; jobs may be added and removed between two
+// pieces.
 bool OperatorMetrics::write_family(std::size_t family, WallTime now, const Sink& sink) {
   std::optional<JobKey> last;
   for (bool is_first = true;; is_first = false) {

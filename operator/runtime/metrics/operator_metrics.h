@@ -1,6 +1,6 @@
 // operator/runtime/metrics/: the pages for Prometheus and for kubelet's probes. OperatorMetrics: the metrics
-// of jobs: each job's phase, progress, losses, and recovery durations. The operator keeps the metrics, not
-// the members, so that the curves survive the members.
+// of jobs: each job's phase, progress, losses, and recovery durations. The operator stores the metrics of
+// jobs, so that their curves continue when members are replaced.
 //
 // Thread contract: every method may be called from any thread.
 #pragma once
@@ -21,7 +21,8 @@ namespace ratoon::runtime {
 
 class OperatorMetrics {
  public:
-  // Takes the status after a decision (`after`) and the stored status before it (`before`).
+  // Updates the metrics from the status after a decision (`after`) and the stored status before it
+  // (`before`).
   void note_status(const JobKey& job, const api::TrainingJobStatus& before,
                    const api::TrainingJobStatus& after);
   void note_unreadable(const JobKey& job);
@@ -30,7 +31,7 @@ class OperatorMetrics {
   void note_action_seconds(double since_notice);
   void forget(const JobKey& job);
 
-  // Takes the next piece of the text; returns false if it wants no further pieces.
+  // Receives the next piece of the text; returns false if it needs no further pieces.
   using Sink = std::function<bool(std::string_view)>;
   // Writes all metrics in Prometheus' text format, piece by piece, because the text for 1000 jobs has 20
   // MB.

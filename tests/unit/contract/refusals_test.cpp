@@ -216,7 +216,7 @@ TEST(Refusals, SayWhatIsWrongAndWhatWasFound) {
       {"a port without a host", complaint_of<JoinRequest>, with(join, "/address", ":80"),
        "address must be host:port, found \":80\""},
       {"a local rank outside its node", complaint_of<JoinRequest>, with(join, "/processes_per_node", 1),
-       "processes_per_node must be greater than process.local_rank (1), found 1"},
+       "processes_per_node must be a number greater than process.local_rank (1), found 1"},
       {"no process at all", complaint_of<JoinRequest>, with(join, "/processes_per_node", 0),
        "processes_per_node must be at least 1, found 0"},
       {"an unknown tier", complaint_of<JoinRequest>, with(join, "/inventory/0/tier", "tape"),
@@ -226,9 +226,9 @@ TEST(Refusals, SayWhatIsWrongAndWhatWasFound) {
       {"attempt 0", complaint_of<Assignment>, with(assignment, "/attempt", 0),
        "attempt must be at least 1, found 0"},
       {"a rank outside the world", complaint_of<Assignment>, with(assignment, "/rank", 8),
-       "rank must be less than world_size (8), found 8"},
+       "rank must be a rank less than world_size (8), found 8"},
       {"a resume point of the future", complaint_of<Assignment>, with(assignment, "/resume/attempt", 7),
-       "resume.attempt must be an attempt before the assignment's attempt, found 7"},
+       "resume.attempt must be an attempt number below the assignment's attempt, found 7"},
       {"no time between beats", complaint_of<Assignment>, with(assignment, "/beat_seconds", 0.0),
        "beat_seconds must be more than 0, found 0.0"},
       {"eleven years between beats", complaint_of<Assignment>, with(assignment, "/beat_seconds", 3.5e8),
@@ -281,7 +281,7 @@ TEST(Refusals, OfAnEndSayWhatIsWrongToo) {
       {"a result of a number", complaint_of<Completed>, with(completed, "/result/loss", 1.5),
        "result.loss must be a text in quotes of at most 253 bytes, found 1.5"},
       {"an end without its checkpoint", complaint_of<Completed>, with(completed, "/checkpoint/step", 8999),
-       "checkpoint.step must be the run's last step (9000), found 8999"},
+       "checkpoint.step must be equal to the run's last step (9000), found 8999"},
       {"a record without its checkpoint", complaint_of<CompletionRecord>,
        json::parse(R"({"attempt":7,"step":9000,"version":1})").dump(),
        "checkpoint must be an object, found nothing"},
@@ -334,10 +334,11 @@ TEST(Versions, OlderAndNewerOnesAreRefusedWithWhatToDo) {
   const json orders = json::parse(encode(test::golden_orders()));
   EXPECT_EQ(complaint_of<Orders>(with(orders, "/version", 1)), "");
   for (const int version : {0, 2}) {
-    EXPECT_EQ(complaint_of<Orders>(with(orders, "/version", version)),
-              "the other side speaks version " + std::to_string(version) +
-                  " of the contract, this side 1 to 1: update the older of agent and operator (the operator "
-                  "first)");
+    EXPECT_EQ(
+        complaint_of<Orders>(with(orders, "/version", version)),
+        "the message has version " + std::to_string(version) +
+            " of the contract between agent and operator, and this program reads versions 1 to 1: update "
+            "the older of agent and operator; if both are old, update the operator first");
   }
   EXPECT_EQ(complaint_of<Orders>("{}"),
             "version must be a whole number from 0 to 9007199254740991, found nothing");

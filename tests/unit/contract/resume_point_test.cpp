@@ -72,15 +72,14 @@ TEST(RollbackDispute, NamesTheFirstRankThatWasToldOtherwise) {
   for (auto& joiner : joiners) joiner.rollback = wish;
   EXPECT_EQ(find_rollback_dispute(joiners), "");
   joiners[2].rollback.reset();
-  EXPECT_EQ(
-      find_rollback_dispute(joiners),
-      "rank 0 has --resume-from 12000 --skip 200 and rank 2 has no --resume-from: give all processes of "
-      "the run the same flags; no checkpoint was set aside");
+  EXPECT_EQ(find_rollback_dispute(joiners),
+            "rank 0 was started with --resume-from 12000 --skip 200 and rank 2 with no --resume-from: give "
+            "all processes of the run the same flags; no checkpoint was set aside");
   joiners[0].rollback.reset();
   joiners[1].rollback->skip = 0;
   EXPECT_THAT(find_rollback_dispute(joiners),
-              testing::StartsWith("rank 0 has no --resume-from and rank 1 has "
-                                  "--resume-from 12000 --skip 0:"));
+              testing::StartsWith(
+                  "rank 0 was started with no --resume-from and rank 1 with --resume-from 12000 --skip 0:"));
 }
 
 }  // namespace

@@ -120,7 +120,8 @@ TEST(DecodeTrainingJob, RefusesWithASentence) {
       {with("/spec/roles/0/replicas", 0U),
        "spec.roles[0].replicas must be a whole number from 1 to 4096, found 0"},
       {with("/spec/roles/0/template/spec/containers", json::array()),
-       "spec.roles[0].template.spec.containers must be a list with the trainer first, found []"},
+       "spec.roles[0].template.spec.containers must be a list whose first container runs the trainer, found "
+       "[]"},
       {with(kContainer, json::object()),
        container + ".command must be the program to run and its arguments, found nothing"},
       {with((std::string(kContainer) + "/command/0").c_str(), 5U),

@@ -1,15 +1,16 @@
-// AppendFile: a text file of the program in the run's folder, such as a table of measures
-// (files/measures.csv), in which a resume repeats no row.
+// AppendFile: a text file in the run's folder to which the program appends rows, such as files/measures.csv.
+// A resume repeats no row.
 //
 //   ratoon::AppendFile table(session, "measures.csv");
 //   session.track("table", table);
 //   if (session.resumes_at() == 0) table.write("step,loss\n");
 //   for (const std::uint64_t step : session.steps(1000)) table.write(std::to_string(step) + ",0.25\n");
 //
-// Rank 0 writes; on other ranks write() does nothing. Each save syncs the file and notes its length. A resume
-// cuts the file back to the length in its checkpoint, because later steps are made again. A run that begins
-// anew begins with an empty file: an older file is moved to NAME.old, unless an earlier start of this run
-// made the file and saved nothing. The file is only in the run's folder: stores get no copy.
+// Only rank 0 writes the file; on other ranks write() does nothing. Each checkpoint contains the length of
+// the file, which is synced before the save. A resume truncates the file to the length in the checkpoint,
+// because the run repeats all later steps. A run that begins at step 0 begins with an empty file. An older
+// file is renamed to NAME.old, unless this run made it and saved no checkpoint yet. The file exists only in
+// the run's folder and is not copied to stores.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +32,9 @@ class AppendFile final : public Stateful {
   AppendFile(const AppendFile&) = delete;
   AppendFile& operator=(const AppendFile&) = delete;
 
-  // Ends the attempt as Session::check() does: a process that another process has replaced writes no row.
-  // Throws a Failure if the disk refuses the write, or does not answer within --disk-timeout.
+  // Appends `text` to the file. Before the write, write() throws like Session::check(), so that a replaced
+  // process writes no row. Throws a Failure if the disk refuses the write, or does not answer within
+  // --disk-timeout.
   void write(std::string_view text);
 
   [[nodiscard]] std::string save_state() const override;

@@ -12,21 +12,23 @@ namespace ratoon {
 
 // Options of Session::average_gradients(), which computes the mean.
 struct Averaging {
-  // The number of samples behind this rank's gradients, if ranks have unequal numbers: each rank is weighted
-  // by its own number. Set `samples` on all ranks or on none. A rank without samples in this step also calls
-  // average_gradients(), with 0.
+  // The number of samples of this rank in this step, as the weight of its gradients. `samples` is needed if
+  // ranks have unequal numbers. Set `samples` on all ranks or on no rank. A rank without samples in this step
+  // also calls average_gradients(), with `samples` = 0.
   std::optional<std::uint64_t> samples{};
-  // The last backward() of the step, which computes each gradient once. Averaging runs during backward().
+  // A function that calls the last backward() of the step, which computes each gradient once.
+  // average_gradients() calls the function and averages gradients while it runs.
   std::function<void()> backward{};
-  // How many bytes are summed at once; the same value on all ranks. By default 25 MiB on an accelerator and 8
-  // MiB on the CPU.
+  // How many bytes of gradients are summed in one collective; the same value on all ranks. By default 25 MiB
+  // on an accelerator and 8 MiB on the CPU.
   std::optional<std::size_t> bucket_bytes{};
   // On an accelerator: whether gradients of a half-precision type are also summed in that type. Sums in half
-  // precision halve the transferred bytes but have fewer digits. By default the sums have single precision.
+  // precision need half as many transferred bytes as sums in single precision, but are less exact. By default
+  // the sums have single precision.
   bool sum_in_half_precision = false;
-  // On an accelerator: whether to return before the means are complete, so that the optimizer's kernels are
-  // queued behind them. A save waits until the means are complete. If computing the means fails, the save and
-  // the next average_gradients() report the error.
+  // On an accelerator: whether to return before the means are complete, so that the optimizer can already
+  // queue its kernels. A save waits until the means are complete. If the computation of the means fails, the
+  // next save or average_gradients() throws the error.
   bool return_early = false;
   // Whether to sum gradients of an accelerator on the CPU, which is slow. Set over_host if ranks share a
   // device, because NCCL refuses shared devices.

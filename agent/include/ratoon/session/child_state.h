@@ -1,4 +1,4 @@
-// save_child() and load_child(): an object inside another one, in a TrackAdapter of your own.
+// save_child() and load_child() save and load a member of a tracked object, in a TrackAdapter of your own.
 //
 //   template <>
 //   struct ratoon::TrackAdapter<Agent> {
@@ -13,10 +13,11 @@
 //     }
 //   };
 //
-// A child has a type that Session::track() takes, but is not a Stateful. Only the outer object is checked and
-// seeded. A child's TrackAdapter::check() and seed() are not called: seed a child's generator with
-// Session::seed_of(). If the outer adapter has kIsWeights, the whole object counts as weights, else no part
-// of it does: track weights for --load-from and the export separately.
+// The type of a child must be a type that Session::track() accepts, but no subclass of Stateful. Only the
+// TrackAdapter of the outer object is asked to check and seed. A child's TrackAdapter::check() and seed() are
+// not called: seed a child's generator with Session::seed_of(). If the outer adapter has kIsWeights, the
+// whole object counts as weights. Without kIsWeights, track the weights separately, so that --load-from finds
+// them.
 #pragma once
 
 #include <cstdlib>
@@ -35,8 +36,8 @@
 
 namespace ratoon {
 
-// Converts a child's tensor name to its name in the outer object, and back. A generator keeps its prefix:
-// "generator:cpu" of the child "net" is "generator:net.cpu".
+// Converts the name of a child's tensor to its name in the outer object, and back. The prefix of a random
+// number generator stays in front: "generator:cpu" of the child "net" is "generator:net.cpu".
 class ChildNames {
  public:
   explicit ChildNames(std::string child) : child_(std::move(child)) {}

@@ -1,4 +1,4 @@
-// EarlyStopping: ends a run whose measure no longer improves.
+// EarlyStopping: decides when to end a run whose validation loss or other measure no longer improves.
 //
 //   ratoon::EarlyStopping patience({.patience = 5});
 //   session.track("patience", patience);
@@ -6,8 +6,8 @@
 //   const double loss = session.mean("validation loss", mean_here, samples_here);  // the same on all ranks
 //   if (patience.is_over(loss)) session.finish("the loss did not fall for 5 validations");
 //
-// A resumed run decides in the same way as an uninterrupted run. All ranks must pass the same values, such as
-// the results of Session::mean().
+// If the object is tracked, a resumed run ends at the same step as an uninterrupted run. All ranks must pass
+// the same values, such as the results of Session::mean().
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@ class EarlyStopping : public Stateful {
   // Throws std::invalid_argument if min_delta is negative or not a number.
   explicit EarlyStopping(EarlyStoppingOptions options);
 
-  // Notes the next value of the measure. Returns whether the last `patience` values were no improvement over
-  // the best value before them. A value that is not a number is no improvement.
+  // Records the next value of the measure, such as a validation loss. Returns true if none of the last
+  // `patience` values improved on the best earlier value. NaN counts as no improvement.
   bool is_over(double value);
 
   [[nodiscard]] bool has_best() const { return has_best_; }

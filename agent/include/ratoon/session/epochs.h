@@ -8,12 +8,13 @@
 //     session.save_best("validation loss", loss, {.keep = 3});
 //   }
 //
-// Each batch is a step. The step of the last batch ends after the body of the outer loop. In the run's
-// committed history the outer body therefore runs once per epoch, and the checkpoint of the epoch's last step
-// has its changes. A batch that reaches into the next epoch belongs to the epoch in which it begins.
+// Each batch is one step of the run. The step of an epoch's last batch ends at the end of the body of the
+// loop over epochs. The checkpoint of the epoch's last step therefore has the changes that the code after the
+// batches makes, and a resume does not repeat this code. A batch with samples of two epochs belongs to the
+// epoch in which it begins.
 //
-// The run ends after `count` epochs, at --max-duration, or after finish(). If the run ends within an epoch,
-// the body of the outer loop runs to its end after the last step.
+// The run ends after `count` epochs, at --max-duration, or after Session::finish(). If the run ends within an
+// epoch, the code after the loop over batches still runs once, after the last step.
 #pragma once
 
 #include <cstddef>
@@ -114,8 +115,8 @@ class EpochRange {
       if (session_->is_over()) return *this;
       if (stream_->epoch() == epoch_.number()) {
         session_->refuse_call("the loop over the batches of epoch " + std::to_string(epoch_.number()) +
-                              " was left before its last batch: let it end by itself, and call finish() "
-                              "where the run is to end");
+                              " was left before its last batch: do not leave the loop early; to end the "
+                              "run early, call Session::finish() and let the loop end");
       }
       static_cast<void>(session_->step_done());
       epoch_ = Epoch(*session_, *stream_);

@@ -1,4 +1,4 @@
-// KeepBest: which checkpoints Session::save_best() keeps.
+// KeepBest: options that say which checkpoints Session::save_best() keeps.
 //
 //   session.save_best("validation loss", loss, {.keep = 3});
 //   session.save_best("accuracy", accuracy, {.is_lower_better = false});

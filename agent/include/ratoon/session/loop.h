@@ -19,7 +19,8 @@ class Session::PhaseScope {
   ~PhaseScope();
   PhaseScope(const PhaseScope&) = delete;
   PhaseScope& operator=(const PhaseScope&) = delete;
-  // Lets the phase outlive this object, after an exception that C++ does not see, such as Python's.
+  // Keeps the phase when this object is destroyed: call leave_unfinished() after an exception outside C++,
+  // such as a Python exception.
   void leave_unfinished() { is_unfinished_ = true; }
 
  private:
@@ -32,7 +33,7 @@ class Session::PhaseScope {
 };
 
 // The iterator over step numbers of a loop over steps(); `*it` is the number of steps done before this step.
-// Incrementing the iterator ends the step.
+// Incrementing the iterator ends the current step.
 class StepIterator {
  public:
   using value_type = std::uint64_t;

@@ -1,4 +1,4 @@
-// Rendezvous: where the ranks of an attempt meet, for programs with their own collectives.
+// Rendezvous: the address of rank 0, for programs with their own collectives.
 //   const ratoon::Rendezvous meeting = session.rendezvous();
 #pragma once
 #include <cstdint>
@@ -6,9 +6,9 @@
 
 namespace ratoon {
 
-// The address at which the ranks of an attempt connect to each other, for programs with their own
-// collectives. The same listening socket serves every attempt of a process, so keys that are stored at rank 0
-// must contain the attempt's number.
+// The address at which the ranks connect to each other for collectives of the program's own library. All
+// attempts (calls of the training function) share one listening socket, so keys in a store at rank 0 must
+// contain the attempt's number.
 struct Rendezvous {
   std::string host{};  // the host of rank 0
   std::uint16_t port = 0;

@@ -1,4 +1,4 @@
-// How Session::track() treats an object of weights, and memory of the program's own.
+// Options of Session::track() for objects of weights and for plain memory of the program.
 //   session.track("replay buffer", buffer, {.is_weight = false});
 #pragma once
 #include <ratoon/tensor_view.h>

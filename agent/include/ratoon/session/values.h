@@ -1,18 +1,18 @@
-// session.track() for values of the standard library: texts, enums, and std::optional, pair, tuple, array,
-// vector, deque, list, set and map, of numbers, of texts and of each other. A value may have a different size
-// at each save.
+// Makes session.track() accept texts, enums, and std::optional, pair, tuple, array, vector, deque, list, set
+// and map, also nested in each other. A container may have a different size at each save.
 //
 //   std::vector<std::pair<std::string, double>> best;
 //   std::map<std::uint64_t, std::deque<float>> recent;
 //   session.track("best", best);
 //   session.track("recent", recent);
 //
-// Numbers become tensors that any reader of safetensors shows: a vector of numbers is one tensor, "recent". A
-// nested value is stored by columns: "recent.sizes", "recent.items.first", ... Unordered containers are not
-// tracked, because a restored container would give its elements in another order: use std::map and std::set.
+// Numbers are saved as tensors that any reader of safetensors can show. A vector of numbers is one tensor,
+// such as "recent". A container of containers is saved as several tensors, such as "recent.sizes" and
+// "recent.items.first". Unordered containers cannot be tracked, because a restored container would iterate in
+// another order: use std::map and std::set.
 //
-// A resume makes elements anew, so iterators and pointers into a container become invalid. A vector of
-// numbers keeps its memory if its size is the same.
+// A resume replaces the elements, so iterators and pointers into a container become invalid. A vector of
+// numbers keeps its memory if the saved and the current size are the same.
 #pragma once
 
 #include <algorithm>
@@ -43,7 +43,8 @@ namespace ratoon {
 namespace values {
 
 // Saves and loads many values of one type together, as tensors whose names begin with `name`. load() requests
-// the tensors and returns a function that gives the values once all tensors are read.
+// the tensors and returns a function. Call the returned function after all tensors are read, to get the
+// values.
 template <class T>
 struct Column;
 
@@ -83,7 +84,7 @@ inline WantedTensor wanted_list(std::string name, ElementType type, std::size_t 
 }
 
 inline void check_sizes(const StateReader& in, bool fits) {
-  if (!fits) in.refuse("the parts in the checkpoint do not fit each other");
+  if (!fits) in.refuse("the sizes of the containers in the checkpoint do not match their saved elements");
 }
 
 template <Number T>
@@ -163,7 +164,8 @@ struct Column<std::string> {
   }
 };
 
-// A comparator with a state, such as a function pointer, would be empty after a resume.
+// Comparators with a state, such as a function pointer, are refused, because checkpoints do not contain the
+// state.
 template <class Compare>
 inline constexpr bool kHasNoState = std::is_empty_v<Compare> && std::default_initializable<Compare>;
 
@@ -215,7 +217,7 @@ struct Column<Range> {
   }
 };
 
-// The elements of std::vector<bool> have no addresses.
+// The elements of std::vector<bool> have no addresses, so they are copied to a std::deque<bool>.
 template <>
 struct Column<std::vector<bool>> {
   using Loaded = std::vector<bool>;
@@ -313,7 +315,8 @@ struct TupleColumn {
   template <std::size_t... I>
   static std::function<std::vector<Tuple>()> load_each(const std::string& name, StateReader& in,
                                                        std::index_sequence<I...>) {
-    // Arguments in braces are evaluated in order, so the columns are requested in order.
+    // In braces, C++ evaluates the arguments from left to right, so load() requests the tensors in the order
+    // in which save() wrote them.
     auto columns = std::tuple{Column<T>::load(below(name, std::to_string(I)), in)...};
     return [columns = std::move(columns), &in] {
       auto items = std::tuple{std::get<I>(columns)()...};
@@ -342,7 +345,7 @@ concept Numbers = std::ranges::contiguous_range<T> && std::is_arithmetic_v<std::
 
 }  // namespace values
 
-// Session::track() has the TrackAdapter for numbers.
+// Plain numbers need no TrackAdapter, because Session::track() handles them.
 template <class T>
   requires(values::Value<T> && !std::is_arithmetic_v<T>)
 struct TrackAdapter<T> {
@@ -360,7 +363,7 @@ struct TrackAdapter<T> {
     }
   }
 
-  // The program's value changes only after all its tensors were found and read.
+  // The program's container changes only after all its tensors were found and read.
   static void load(T& value, StateReader& in) {
     if constexpr (std::same_as<T, std::string>) {
       in.bytes("", [&value](std::string text) { value = std::move(text); });
@@ -374,7 +377,7 @@ struct TrackAdapter<T> {
       in.tensor(values::wanted_list("", stored_type_of<Item>(), std::ranges::size(*read)),
                 std::as_writable_bytes(std::span(*read)));
       in.at_end([&value, read] {
-        // If the size is the same, the program's views of the memory stay valid.
+        // If the saved and the current size are the same, pointers into the vector stay valid.
         if (std::ranges::size(value) == std::ranges::size(*read))
           std::ranges::copy(*read, std::ranges::begin(value));
         else

@@ -1,22 +1,25 @@
-// ratoon::torch::atomic_save: torch::save for a file that must not be lost.
+// ratoon::torch::atomic_save: saves like torch::save, but replaces the old file only when the new file is
+// complete.
 //
 //   ratoon::torch::atomic_save(net, "out/net.pt");          // a module, or its holder
 //   ratoon::torch::atomic_save(optimizer, "out/optimizer.pt");
 //   torch::load(net, "out/net.pt");
 //
-// The file has the same bytes as with torch::save. The bytes are written to a temporary file beside the path
-// and synced; then the file is renamed. After any crash or power cut the path has either the old content or
-// all of the new content. If atomic_save() fails, the old file is unchanged and no temporary file remains. A
-// call also removes temporary files that killed writers of the same path left.
+// The file has the same bytes as a file of torch::save. The bytes are written to a temporary file in the
+// folder of the path. The synced temporary file is renamed to the path. After any crash or power cut, the
+// file has either the old content or all of the new content. If atomic_save() fails, the old file is
+// unchanged and no temporary file remains. atomic_save() also removes temporary files of killed processes
+// that wrote to the same path.
 //
-// Names and tensors become the dictionary that torch.save writes in Python; torch.load(path,
+// A list of names and tensors is saved as a dictionary, like torch.save in Python does. torch.load(path,
 // weights_only=True) and torch::pickle_load read it.
 //
 //   ratoon::torch::atomic_save({{"weight", weight}, {"step", torch::tensor(17)}}, "out/state.pt");
 //
-// The folder of the path must exist. An error of the disk is a ratoon::Failure with exit code 84. A named
-// tensor without plain bytes (sparse, quantised, complex128, ...) is a ratoon::Failure with exit code 82. If
-// LibTorch cannot write an object, LibTorch's own exception is thrown.
+// The folder in which `path` lies must exist. atomic_save() throws a ratoon::Failure with exit code 84 for an
+// error of the disk. The exit code of the Failure is 82 for a named tensor that is not stored as plain bytes
+// (sparse, quantised, complex128, ...). If LibTorch cannot write an object, LibTorch's own exception is
+// thrown.
 #pragma once
 
 #include <concepts>
@@ -48,7 +51,7 @@ void atomic_save(const ::torch::optim::Optimizer& optimizer, const std::filesyst
 void atomic_save(::torch::serialize::OutputArchive& archive, const std::filesystem::path& path);
 void atomic_save(const NamedTensors& tensors, const std::filesystem::path& path);
 
-// The overload for TORCH_MODULE's holders and shared pointers to modules.
+// Saves the module in a holder of TORCH_MODULE or in a shared pointer.
 template <class Holder>
   requires requires(const Holder& holder) {
     { *holder } -> std::convertible_to<const ::torch::nn::Module&>;

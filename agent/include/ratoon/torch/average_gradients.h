@@ -1,18 +1,19 @@
-// session.average_gradients(): the mean of every gradient over all ranks, in place.
+// session.average_gradients(): replaces every gradient by its mean over all ranks.
 //
 //   loss.backward();
 //   session.average_gradients(*net);
 //   optimizer.step();
 //
-// All ranks call average_gradients() in every step, once per accumulation window, before gradients are
-// clipped. A gradient that a rank does not have counts as zero; a gradient that no rank has stays undefined.
-// The order of the sum depends only on the model and the number of ranks, so a resumed run gets the same bits
-// as an uninterrupted run.
+// All ranks call average_gradients() once in every step, after the last backward() and before gradients are
+// clipped. If only some ranks have a gradient for a parameter, it counts as zero on the others. If no rank
+// has a gradient for a parameter, the gradient stays undefined. The order of the sum depends only on the
+// model and the number of ranks, so a resumed run gets the same bits as an uninterrupted run.
 //
-// If average_gradients() is given the call of backward(), it averages a bucket of gradients while the next
-// gradients are computed. The order of the buckets is fixed: the parameters from the last to the first. A
-// gradient that a rank does not have delays its bucket and all later buckets until backward() is done. In an
-// accumulation window, pass the last backward():
+// If the option `backward` is set, average_gradients() averages a bucket (group) of gradients while
+// backward() computes the next gradients. The order of the buckets is fixed: from the last parameter of the
+// model to the first. If backward() computes no gradient for a parameter, its bucket and all later buckets
+// wait until backward() has returned. In a step that accumulates gradients of several backward(), pass the
+// last of them:
 //
 //   for (const auto& part : parts_but_the_last) loss_of(part).backward();
 //   const auto loss = loss_of(last_part);
@@ -20,26 +21,29 @@
 //   torch::nn::utils::clip_grad_norm_(net->parameters(), 1.0);
 //   optimizer.step();
 //
-// If ranks have unequal numbers of samples, each rank passes its own number, and the result is the mean over
-// all samples. Gradients in half precision are summed in single precision and rounded once.
+// If ranks have unequal numbers of samples, each rank sets `samples` to its number, and the result is the
+// mean over all samples. Gradients in half precision are summed in single precision, and the result is
+// rounded once.
 //
-// Averaged gradients lie in memory of the session, on the device of the parameters, until zero_grad() or the
-// next average_gradients().
+// The averaged gradients are in memory of the session, on the device of the parameters. The averaged
+// gradients are valid until zero_grad() or the next average_gradients().
 //
-// The first call of an attempt connects the ranks and compares their weights, because ranks with different
-// weights would never become equal. Gradients on the CPU are summed over Gloo. Gradients on an accelerator
-// are summed there (needs ratoon::agent_torch_cuda and NCCL, docs/train/gpu.md). average_gradients() returns
-// when the sums are complete. A rank waits for other ranks without a limit, because one rank may validate
-// alone for an hour. If the world changes, the wait and a running backward() end with Interrupted.
+// The first call in an attempt connects the ranks and checks that all ranks have equal weights, because
+// unequal weights would never become equal. Gradients on the CPU are summed with the library Gloo. Gradients
+// on an accelerator are summed on it, with NCCL and the CMake target ratoon::agent_torch_cuda
+// (docs/train/gpu.md). average_gradients() returns when the sums are complete. A rank waits for other ranks
+// without a time limit, because one rank may validate alone for an hour. If the set of processes changes, the
+// wait and a running backward() end with the exception Interrupted.
 //
-// Several modules are averaged by one call, in one set of buckets, if a step trains them together:
+// If a step trains several modules together, one call averages their gradients:
 //
 //   const ratoon::torch::Modules both{{*policy, *critic}};
 //   session.average_gradients(both, {.backward = [&] { loss.backward(); }});
 //
-// Modules that are trained in turn, such as the two networks of a GAN, need one average_gradients() each.
+// Modules that are trained in turn, such as the two networks of a GAN, need one call of average_gradients()
+// each.
 //
-// A program with its own process group passes a new group in each attempt:
+// A program with its own process group passes a new group in each call of the training function:
 //
 //   auto store = c10::make_intrusive<c10d::PrefixStore>(std::to_string(session.attempt()), my_store);
 //   ratoon::torch::use_group(session, c10::make_intrusive<c10d::ProcessGroupGloo>(
@@ -63,7 +67,8 @@ class Backend;
 namespace ratoon {
 namespace torch {
 
-// Modules that one average_gradients() averages together: the same ones in the same order on all ranks.
+// The modules whose gradients one call of average_gradients() averages: equal on all ranks, and in the same
+// order.
 struct Modules {
   std::vector<std::reference_wrapper<::torch::nn::Module>> all;
 };
@@ -76,10 +81,11 @@ void average_gradients_of(Session& session, const torch::Modules& modules, const
 
 namespace torch {
 
-// The group takes effect with the next average_gradients() of this attempt. The group must contain all ranks
-// of the world, with the same numbers, and must support tensors on the device of the parameters. The program
-// sets the timeout of the group. A rank that arrives after the group's timeout ends the attempt with exit
-// code 81. A collective that was abandoned stays alive until the process ends.
+// Sets the process group for the later calls of average_gradients() in this attempt. The process group must
+// contain all ranks, with the same rank numbers, and must support tensors on the device of the parameters.
+// The program sets the timeout of its own process group. If a rank calls a collective later than the group's
+// timeout, the process ends with exit code 81. The memory of a collective that Interrupted left unfinished is
+// kept until the process ends.
 void use_group(Session& session, const c10::intrusive_ptr<c10d::Backend>& group);
 
 }  // namespace torch

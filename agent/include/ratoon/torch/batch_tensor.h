@@ -6,7 +6,7 @@
 //   ratoon::Batch batch = loader.next();
 //   auto loss = torch::nll_loss(net->forward(to_device(batch, "x")), to_device(batch, "y"));
 //
-// Element types keep their names; bytes and text become uint8.
+// The tensors have the element types of the columns; bytes and text become uint8.
 #pragma once
 
 #include <cstddef>
@@ -28,34 +28,33 @@ namespace ratoon::torch {
 
 [[nodiscard]] at::ScalarType scalar_type_of(ElementType type);
 
-// Returns a column whose rows have the same shape as one tensor: [rows, shape of a row...]. Nothing is
-// copied: the tensor keeps the batch alive and shares the batch's memory. Throws std::logic_error if the rows
-// differ in shape.
+// Returns a column as one tensor of shape [rows, shape of a row...]. The tensor shares the memory of the
+// batch and keeps the batch alive. Throws std::logic_error if the rows of the column differ in shape.
 [[nodiscard]] at::Tensor tensor(const Batch& batch, std::string_view column);
 
-// Returns one tensor per row, also without a copy, for rows that differ in shape.
+// Returns one tensor per row, without a copy. Use tensors() if rows differ in shape.
 [[nodiscard]] std::vector<at::Tensor> tensors(const Batch& batch, std::string_view column);
 
-// Returns the sample numbers of slots, for index_select() on tensors that the program holds on the CPU. For a
-// stream of several sources use the overload below: this overload throws Failure with exit code 82 if a slot
-// is not of source 0.
+// Returns the sample numbers of slots (positions in a stream) as a CPU tensor, for index_select(). For a
+// stream of several sources, use the overload below: without a reader, index() throws Failure with exit code
+// 82 for samples of a second source.
 //
 //   const auto index = ratoon::torch::index(stream.take(session.rank(), session.world_size()));
 //   train_on(images.index_select(0, index));
 [[nodiscard]] at::Tensor index(std::span<const Slot> slots);
-// The overload for a stream of several sources, whose samples are stored one source after the other, as in a
-// ConcatDataset.
+// Returns the sample numbers for a stream of several sources, whose samples are stored one source after the
+// other, as in a ConcatDataset.
 //
 //   const auto index = ratoon::torch::index(slots, stream.reader());
 [[nodiscard]] at::Tensor index(std::span<const Slot> slots, const StreamReader& reader);
 
-// Provides pinned memory for LoaderOptions::allocate: a GPU copies from it without the CPU. Without CUDA,
-// pinned_memory() returns an empty function, which selects ordinary memory.
+// Returns a function for LoaderOptions::allocate that provides pinned memory, from which a GPU copies without
+// the CPU. Without CUDA, pinned_memory() returns an empty function, which selects ordinary memory.
 [[nodiscard]] std::function<std::shared_ptr<std::byte>(std::size_t bytes)> pinned_memory();
 
-// Columns as tensors on a device. A copy from pinned memory does not block the caller: later work on the
-// device's current stream waits for the copy. ToDevice keeps a batch until its copies are done: the loader
-// reuses its memory only after that.
+// Copies columns of batches to a device, as tensors. A copy from pinned memory does not block the caller, and
+// later work on the device's current CUDA stream waits for it. ToDevice keeps a batch alive until its copies
+// are done, so that the loader does not reuse its memory too early.
 //
 // Thread contract: one thread at a time.
 class ToDevice {
@@ -65,7 +64,7 @@ class ToDevice {
   ToDevice(const ToDevice&) = delete;
   ToDevice& operator=(const ToDevice&) = delete;
 
-  // Returns a column as tensor() does, on the device; on the CPU nothing is copied.
+  // Returns a column as one tensor on the device; if the device is the CPU, nothing is copied.
   [[nodiscard]] at::Tensor operator()(const Batch& batch, std::string_view column) const;
 
  private:
@@ -83,17 +82,17 @@ class ToDevice {
 //     ratoon::torch::replace(sample, 0, image + 0.1 * torch::randn(image.sizes(), generator));
 //   }
 
-// A view of a field, valid while the sample has the field. The view's memory may be a read-only file: change
-// only a copy.
+// Returns a tensor that points into the field's memory, valid while the sample has the field. The memory may
+// be a read-only mapped file, so change only a copy of the tensor.
 [[nodiscard]] at::Tensor tensor(const Field& field);
 
-// Replaces a field with a copy of a CPU tensor. Throws std::invalid_argument if the tensor's type has no
-// ElementType.
+// Replaces a field of a sample with a copy of a CPU tensor. Throws std::invalid_argument if the tensor's type
+// has no ElementType.
 void replace(Sample& sample, std::size_t column, const at::Tensor& tensor);
 
-// A generator for LibTorch's random functions on the CPU, derived from the sample's random numbers. The
-// generator's whole state is drawn from `random`, because a LibTorch seed has 32 bits, too few to distinguish
-// a run's samples.
+// Returns a generator for LibTorch's random functions on the CPU, seeded from the sample's random numbers.
+// The whole state of the generator is drawn from `random`, because a 32-bit LibTorch seed would be the same
+// for some of a run's samples.
 [[nodiscard]] at::Generator generator(SampleRandom& random);
 
 }  // namespace ratoon::torch

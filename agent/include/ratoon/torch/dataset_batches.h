@@ -1,5 +1,5 @@
-// Batches of an unchanged torch::data dataset in the order of a Stream, for your own loop or a Session. For
-// LibTorch's own loader use StreamSampler.
+// Reads batches from a torch::data dataset in the order of a Stream, for a loop with or without a Session.
+// To keep LibTorch's own data loader, use StreamSampler.
 //
 //   auto dataset = torch::data::datasets::MNIST(folder).map(torch::data::transforms::Stack<>());
 //   auto batches = ratoon::torch::batches(dataset, stream, {.rank = r, .world_size = w, .workers = 4});
@@ -8,10 +8,10 @@
 //     batches.advance(batch);  // only now it counts: a batch that was not trained is returned again
 //   }
 //
-// If the dataset throws, the call that would return its batch throws, and the next call tries that batch
-// again. Any change of the stream takes effect with the next batch.
+// If the dataset throws while a batch is read, the call that returns this batch throws. After such an error,
+// the next call reads the batch again. A change of the stream takes effect at the next batch.
 //
-// Thread contract: one thread at a time. Each worker has a copy of the dataset.
+// Thread contract: one thread at a time. Each worker thread has its own copy of the dataset.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +38,8 @@ struct BatchesOptions {
   std::size_t ahead = 2;    // batches that each of them prefetches
 };
 
-// The dataset's value for the rank's share of a batch, and the batch's position in the run.
+// The samples of a batch that this rank trains, as the dataset returned them, and the batch's position in the
+// run.
 template <class Value>
 struct DatasetBatch {
   Value value;
@@ -56,14 +57,15 @@ struct DatasetBatch {
 
 namespace detail {
 
-// Yields one batch after the other without an end, through the interface of LibTorch's loader.
+// Gives LibTorch's loader the sample numbers of one batch after the other, without an end.
 class AheadSampler : public ::torch::data::samplers::Sampler<> {
  public:
   AheadSampler(StreamReader reader, std::uint64_t batch, std::uint32_t rank, std::uint32_t world_size)
       : reader_(std::move(reader)), batch_(batch), rank_(rank), world_size_(world_size) {}
 
   void reset(std::optional<std::size_t> = std::nullopt) override {}
-  // Returns nothing if the rank's share is empty, because LibTorch's loader cannot ask for an empty batch.
+  // Returns nothing if this rank has no sample in the batch, because LibTorch's loader accepts no empty
+  // batch.
   std::optional<std::vector<std::size_t>> next(std::size_t batch_size) override;
   void save(::torch::serialize::OutputArchive&) const override {}
   void load(::torch::serialize::InputArchive&) override {}
@@ -75,14 +77,14 @@ class AheadSampler : public ::torch::data::samplers::Sampler<> {
   std::uint32_t world_size_;
 };
 
-// Returns the next batch: the one after the last batch, or the one at the stream's position if the stream was
-// moved.
+// Selects the batch to read next: the batch after the last one, or the batch at the stream's position if that
+// was changed.
 class BatchCursor {
  public:
   BatchCursor(Stream& stream, std::uint32_t rank, std::uint32_t world_size);
 
-  // Whether the stream's position was changed in another way than by trained batches. If the position was
-  // changed, the cursor continues there.
+  // Whether the position of the stream was changed by other calls than train(), such as load_state(). After
+  // such a change, the cursor continues at the stream's position.
   [[nodiscard]] bool was_moved();
   void go_to_first_untrained() { next_ = stream_->batches(); }
   void step() { ++next_; }
@@ -118,8 +120,8 @@ class DatasetBatches {
  public:
   using Batch = DatasetBatch<typename Dataset::BatchType>;
 
-  // The stream must outlive this object. Throws std::invalid_argument if the dataset's number of samples
-  // differs from the stream's.
+  // The stream must outlive this object. Throws std::invalid_argument if the dataset and the stream have
+  // different numbers of samples.
   DatasetBatches(Dataset dataset, Stream& stream, BatchesOptions options)
       : dataset_(std::move(dataset)), options_(options), cursor_(stream, options.rank, options.world_size) {
     const std::optional<std::size_t> size = dataset_.size();
@@ -130,7 +132,8 @@ class DatasetBatches {
       throw std::invalid_argument(".ahead is 0, so the workers would prefetch no batch: set it to 1 or more");
   }
 
-  // Returns the batch after the batch that was returned last, also in the next epoch.
+  // Returns the next batch of the stream; after the last batch of an epoch, the first batch of the next
+  // epoch.
   [[nodiscard]] Batch next() {
     if (cursor_.was_moved()) stop();
     if (cursor_.share().size() == 0)
@@ -148,9 +151,9 @@ class DatasetBatches {
     return batch;
   }
 
-  // Marks the batch as trained and advances the stream by the batch. Batches are trained in the
-  // order in which they were returned, each once. Throws std::invalid_argument for a batch out of
-  // order.
+  // Marks the batch as trained and moves the stream's position to the end of the batch. The program trains
+  // batches in the order in which next() returned them, and each batch once. Throws std::invalid_argument if
+  // `batch` is not the first batch that is not yet marked as trained.
   void advance(const Batch& batch) { cursor_.train(batch.index); }
 
   // Iterates from the first batch that is not trained to the end of the epoch of that batch.
@@ -220,7 +223,7 @@ class DatasetBatches {
     return next();
   }
 
-  // LibTorch's loader cannot restart before its end, so the loader is destroyed.
+  // LibTorch's loader cannot restart before the end of an epoch, so stop() destroys the loader.
   void stop() {
     at_.reset();
     loader_.reset();

@@ -1,4 +1,4 @@
-// Selects the accelerator of a process, on a machine with several processes.
+// Selects the device of a process if several processes of one machine each use an accelerator.
 //
 //   const at::Device device = ratoon::torch::device_for(session, "cuda");
 //   Net net;
@@ -14,10 +14,11 @@
 namespace ratoon::torch {
 
 // `name` is "cpu", "cuda", "cuda:1" or another device kind that LibTorch knows. A name without a number
-// selects the device of this process's local rank, or the only device that this process sees, if the launcher
-// gave each process its own. Throws Failure if there is no device for this process. The exit code is 85, so
-// that another machine continues, if this machine was given more NVIDIA devices than the process sees; in
-// other cases it is 82.
+// selects the device with the number of the local rank. If the process sees a single device, because the
+// launcher gave each process one, that device is selected. Throws Failure if the machine has no such device
+// for this process. The exit code is 85 if the process sees fewer NVIDIA devices than were assigned to this
+// machine: the operator then uses another machine. If there is no device for any other reason, the exit code
+// is 82.
 [[nodiscard]] at::Device device_for(const Session& session, const std::string& name);
 
 }  // namespace ratoon::torch

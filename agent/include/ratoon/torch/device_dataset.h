@@ -1,6 +1,6 @@
-// DeviceDataset: samples that are loaded once and stay on a device; batches are rows of them. Use a
-// DeviceDataset for a data set, or a rank's part of it, that fits the device. The needed memory is compared
-// with the free memory before anything is loaded.
+// DeviceDataset: loads all samples once and keeps them on a device. A batch is an index of rows. Use a
+// DeviceDataset if the data set, or the rank's subset of it, fits into the device's memory. Before it loads a
+// sample, the constructor compares the needed memory with the free memory.
 //
 //   const ratoon::ReplicaSubset mine({.samples = all->size(), .rank = r, .world_size = w, .fraction = 0.25});
 //   const auto subset = ratoon::SubsetDataset::of_ids(all, mine.ids());
@@ -34,7 +34,7 @@ struct DeviceDatasetOptions {
   std::vector<std::string> columns{};  // empty: all
   std::uint64_t spare_bytes = 0;       // bytes that must stay free for the training itself
   std::uint32_t threads = 4;           // threads that read
-  // Receives a message with the needed and the available bytes before loading begins.
+  // A function that receives a message with the needed and the available bytes before loading begins.
   std::function<void(const std::string& sentence)> say{};
 };
 
@@ -48,21 +48,22 @@ struct DeviceNeed {
 
 class DeviceDataset {
  public:
-  // Loads all samples. Throws Failure if the samples do not fit or cannot be read, and std::invalid_argument
-  // for a column that does not exist or whose rows differ in shape.
+  // Loads all samples. Throws Failure if the samples do not fit into the memory or cannot be read. Throws
+  // std::invalid_argument if a column does not exist or its rows differ in shape.
   DeviceDataset(const Dataset& dataset, const DeviceDatasetOptions& options);
 
-  // Returns how much memory the constructor will need, without reading a sample.
+  // Returns how much device memory the constructor will need. need_of() reads no sample.
   [[nodiscard]] static DeviceNeed need_of(const Dataset& dataset, const DeviceDatasetOptions& options);
 
   [[nodiscard]] std::uint64_t size() const { return size_; }
-  // A column of shape [size, shape of a row...]. An unknown name throws std::invalid_argument with all names.
+  // Returns a column as a tensor of shape [size, shape of a row...]. For an unknown name, throws
+  // std::invalid_argument that lists the existing names.
   [[nodiscard]] const at::Tensor& column(std::string_view name) const;
 
-  // The samples of slots, or any list of numbers below size(), as an index on the device. One index works for
-  // all columns. Slots of a stream of several sources need the stream's reader, and a data set that stores
-  // one source after the other (ConcatDataset). Without the reader, index() throws Failure with exit code 82
-  // for slots of several sources.
+  // Returns the sample numbers of slots, or any list of sample numbers, as an index tensor on the device. The
+  // same index selects the rows of a batch in every column. For a stream of several sources, pass its reader.
+  // For several sources, the data set must store one source after the other, like a ConcatDataset. Without
+  // the reader argument, index() throws Failure with exit code 82 for slots of several sources.
   [[nodiscard]] at::Tensor index(std::span<const Slot> slots) const;
   [[nodiscard]] at::Tensor index(std::span<const Slot> slots, const StreamReader& reader) const;
   [[nodiscard]] at::Tensor index(std::span<const std::uint64_t> samples) const;

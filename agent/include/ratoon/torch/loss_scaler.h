@@ -13,16 +13,18 @@
 //     scaler.update();
 //   }
 //
-// A step whose gradients are not all finite is skipped, and the scale decreases. After `growth_interval` good
-// steps the scale increases. Averaged gradients are the same on all ranks, so all ranks skip the same steps.
-// The session counts a skipped step like any other step, because its samples were taken.
+// A step whose gradients are not all finite is skipped, and the scale decreases. After `growth_interval`
+// steps with finite gradients, the scale increases. The averaged gradients are equal on all ranks, so all
+// ranks skip the same steps. The session counts a skipped step like any other step, because the step used its
+// samples.
 //
-// With several optimizers, unscale and step each of them, then call update() once. A parameter that an
-// optimizer has twice (tied weights) is unscaled once. Gradients in half precision, which GradScaler refuses,
-// are supported.
+// With several optimizers, call unscale() and step() for each optimizer, then update() once. The gradient of
+// a parameter that an optimizer lists twice (tied weights) is divided by the scale only once. Gradients in
+// half precision, which GradScaler refuses, are supported.
 //
-// Throws Failure with exit code 82 where GradScaler raises: unscale() or step() twice without an update()
-// between them, unscale() after step(), step() without any gradient, update() without an unscale() or step().
+// Calls in a wrong order throw Failure with exit code 82, as GradScaler raises: two unscale() or step()
+// without an update() between them, unscale() after step(), step() without any gradient, update() without an
+// unscale() or step().
 #pragma once
 
 #include <cstdint>
@@ -40,8 +42,8 @@ class Optimizer;
 namespace ratoon::torch {
 
 struct LossScalerOptions {
-  // The first scale. Use powers of two for the scale and the factors, because multiplying by them rounds
-  // nothing.
+  // The first scale. Use powers of two for the scale and the factors, because a multiplication by a power of
+  // two is exact.
   double first = 65536;
   double growth = 2;                     // the factor after good steps, above 1
   double backoff = 0.5;                  // the factor after a skipped step, below 1
@@ -50,13 +52,14 @@ struct LossScalerOptions {
 
 class LossScaler {
  public:
-  // Throws std::invalid_argument if an option is outside the range in its comment.
+  // Throws std::invalid_argument if an option is outside the range that LossScalerOptions states.
   explicit LossScaler(LossScalerOptions options = {});
 
   [[nodiscard]] at::Tensor scale(const at::Tensor& loss) const;
-  // Divides the optimizer's gradients by the scale. Call unscale() once a step, after averaging.
+  // Divides the optimizer's gradients by the scale. Call unscale() at most once a step, after
+  // average_gradients().
   void unscale(::torch::optim::Optimizer& optimizer);
-  // Unscales if unscale() was not called, and takes the optimizer's step. Returns false if the step was
+  // Calls unscale() if the program did not, and then the optimizer's step(). Returns false if the step was
   // skipped.
   bool step(::torch::optim::Optimizer& optimizer);
   // update() ends a step and sets the scale of the next step.

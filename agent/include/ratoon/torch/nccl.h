@@ -1,4 +1,5 @@
-// The NCCL version that this program was compiled against and the version that it runs with. Needs no GPU.
+// Compares the NCCL version that this program was compiled against with the version of the loaded library.
+// Needs no GPU.
 //
 //   const auto versions = ratoon::nccl_versions();
 //   if (!versions) return versions.error();
@@ -25,7 +26,8 @@ struct NcclVersions {
   NcclVersion loaded{};
 };
 
-// Decodes NCCL's version number: 22809 is 2.28.9, and 2708 (the form until 2.8) is 2.7.8.
+// Decodes the version number of NCCL: 22809 is 2.28.9. Versions before 2.9 have a shorter form: 2708 is
+// 2.7.8.
 [[nodiscard]] NcclVersion nccl_version_from_code(int code);
 
 // "2.28.9"
@@ -34,8 +36,8 @@ struct NcclVersions {
 // Returns the compiled version and the version that the loaded NCCL library reports.
 [[nodiscard]] Result<NcclVersions> nccl_versions();
 
-// NCCL only adds functions within a major version: a library that is older than the compiled version may lack
-// functions that Ratoon calls.
+// Returns an error if the loaded NCCL library has another major version than the compiled one, or is older:
+// an older library may lack functions that Ratoon calls.
 [[nodiscard]] Result<void> check_nccl(const NcclVersions& versions);
 
 }  // namespace ratoon

@@ -1,13 +1,14 @@
-// LibTorch's numerics: settings on which bits depend. This header (included by <ratoon/torch/track.h>)
-// attaches LibTorch's settings before main(): checkpoints contain them, and --deterministic pins them:
+// The settings of LibTorch on which the bits of results depend. A program that includes this header, or
+// <ratoon/torch/track.h>, saves the settings in checkpoints and accepts the flag --deterministic:
 //
 //   ./trainer --deterministic --save-folder checkpoints --run-name first
 //
-// --deterministic pins deterministic algorithms (an operation that has none throws), the number of threads
-// with which the run began, and AVX2 if the processor has it. To pin the settings, Ratoon sets
-// ATEN_CPU_CAPABILITY, MKL_CBWR, ONEDNN_MAX_CPU_ISA and CUBLAS_WORKSPACE_CONFIG, unless they are set already.
-// LibTorch reads ATEN_CPU_CAPABILITY at its first computation: if the program creates tensors before train(),
-// set this variable in the process's environment.
+// --deterministic selects deterministic algorithms, the number of threads with which the run began, and AVX2
+// if the processor has it. An operation without a deterministic algorithm throws. With --deterministic,
+// Ratoon sets the environment variables ATEN_CPU_CAPABILITY, MKL_CBWR, ONEDNN_MAX_CPU_ISA and
+// CUBLAS_WORKSPACE_CONFIG, unless they are set already. LibTorch reads the environment variable
+// ATEN_CPU_CAPABILITY at its first computation. If the program creates tensors before train(), set this
+// variable before the process starts.
 #pragma once
 
 namespace ratoon {

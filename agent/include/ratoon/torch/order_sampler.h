@@ -1,5 +1,5 @@
-// OrderSampler: one of PyTorch's own orders (ratoon/torch_order.h), bit for bit, for LibTorch's data loader.
-// LibTorch's own samplers have other orders than PyTorch's samplers in Python.
+// OrderSampler: gives LibTorch's data loader exactly the sample order of a Python sampler of PyTorch
+// (ratoon/torch_order.h). The samplers of LibTorch give other orders than the samplers of PyTorch in Python.
 //
 //   ratoon::DistributedSampler order({.samples = 60000, .world_size = 8, .rank = rank, .seed = 17});
 //   auto loader = torch::data::make_data_loader(dataset, ratoon::torch::OrderSampler(order), 32);
@@ -11,7 +11,8 @@
 //     }
 //   }
 //
-// Thread contract: only the thread that iterates. The order must outlive the loader; save and load the order.
+// Thread contract: only the thread that iterates over the loader uses the sampler. The object `order` must
+// outlive the loader. Save and load `order`, not the sampler.
 #pragma once
 
 #include <cstddef>
@@ -28,13 +29,13 @@ namespace ratoon::torch {
 
 namespace detail {
 
-// Write and read a state as one text in an archive, for torch::save(sampler, ...) and torch::load.
+// Write and read the state of a sampler as one text in an archive, for torch::save() and torch::load().
 void write_state(::torch::serialize::OutputArchive& archive, const std::string& state);
 [[nodiscard]] std::string read_state(::torch::serialize::InputArchive& archive);
 
 }  // namespace detail
 
-// `Order` is a DistributedSampler or a RandomSampler.
+// The template parameter `Order` is ratoon::DistributedSampler or ratoon::RandomSampler.
 template <class Order>
 class OrderSampler : public ::torch::data::samplers::Sampler<> {
  public:

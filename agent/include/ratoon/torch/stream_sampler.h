@@ -1,5 +1,5 @@
-// StreamSampler: the order of a Stream for LibTorch's own data loader. The loader's sampler is the only
-// difference to a program without Ratoon:
+// StreamSampler: gives LibTorch's data loader the sample order of a ratoon::Stream. Compared with a program
+// without Ratoon, only the sampler of the loader and the calls of the sampler differ:
 //
 //   ratoon::torch::StreamSampler sampler({.samples = 60000, .global_batch = 256, .seed = 17}, rank, world);
 //   auto loader = torch::data::make_data_loader(dataset, sampler, options);  // .batch_size(256 / world)
@@ -9,12 +9,13 @@
 //     sampler.advance();  // counts this batch; prefetched batches do not count
 //   }
 //
-// Every begin() of the loader starts a loop from the first batch that is not trained to the end of that
-// batch's epoch. The first epoch after a resume is therefore the rest of the interrupted epoch. Each batch is
-// the rank's share of a batch of the stream. docs/train/torch_loader.md describes LibTorch's loader itself.
+// Each loop over the loader begins with the first batch that is not trained and ends at the end of that
+// batch's epoch. The first epoch after a resume is therefore the rest of the interrupted epoch. Each batch of
+// the loader has this rank's samples of one batch of the stream. docs/train/torch_loader.md describes
+// LibTorch's loader.
 //
-// Thread contract: only the thread that iterates may use the sampler. Copies share one position, because
-// make_data_loader() takes a copy.
+// Thread contract: only the thread that iterates may use the sampler. Copies of a sampler share one position,
+// because make_data_loader() copies the sampler.
 #pragma once
 
 #include <cstddef>
@@ -35,28 +36,29 @@ namespace ratoon::torch {
 
 class StreamSampler : public ::torch::data::samplers::Sampler<>, public Stateful {
  public:
-  // Creates a sampler with its own position, a number of batches. Throws std::invalid_argument if the rank or
+  // Creates a sampler that keeps its own position in the order. Throws std::invalid_argument if the rank or
   // the stream is not valid.
   explicit StreamSampler(const StreamOptions& options, std::uint32_t rank = 0, std::uint32_t world_size = 1);
-  // Uses the position of the stream, which must outlive the sampler; pass the stream to session.track().
+  // Creates a sampler that uses and moves the position of `stream`. The stream must outlive the sampler. Pass
+  // the stream, not the sampler, to session.track().
   explicit StreamSampler(Stream& stream, std::uint32_t rank = 0, std::uint32_t world_size = 1);
 
-  // Sets the number of trained batches of the run: batches of the loader, also if an optimizer step uses
-  // several of them. A sampler of a Stream moves the stream, and cannot move it back.
+  // Sets the number of batches of the loader that the run has trained. The number of batches may be larger
+  // than the number of optimizer steps. If the sampler uses a Stream, `batches` must not be below the
+  // stream's number of trained batches.
   void set_iteration(std::uint64_t batches);
-  // Adds trained batches. Throws std::invalid_argument if more batches would be trained than were fetched.
+  // Adds trained batches. Throws std::invalid_argument if the loader has fetched fewer batches.
   void advance(std::uint64_t batches = 1);
 
-  // The number of trained batches, and the position of the next batch: the index of enumerate() in an
-  // uninterrupted run.
+  // Returns the number of trained batches of the run, which is also the index of the next batch.
   [[nodiscard]] std::uint64_t iteration() const;
   [[nodiscard]] std::uint64_t epoch() const;
   [[nodiscard]] std::uint64_t index_in_epoch() const;
   [[nodiscard]] std::uint64_t batches_in_epoch() const;
 
-  // The text of save_state() is for the program's own checkpoint; torch::save() and torch::load() use the
-  // same text. Any rank of any world can load the state. load_state throws Failure if the state is of other
-  // data, another seed or another order.
+  // Returns a text for the program's own checkpoint. torch::save() and torch::load() use the same text. Every
+  // rank can load the state, also if the number of ranks has changed. load_state() throws Failure if the
+  // state has other data, another seed or another order.
   [[nodiscard]] std::string save_state() const override;
   void load_state(std::string_view state) override;
   [[nodiscard]] bool is_position() const override { return true; }

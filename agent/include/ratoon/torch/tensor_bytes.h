@@ -1,4 +1,4 @@
-// A tensor as checkpoints describe it: a name, safetensors' name of the element type, a shape and plain
+// TensorBytes: a LibTorch tensor as a name, an element type (by its safetensors name), a shape and plain
 // bytes.
 //
 //   const auto weight = ratoon::bytes_of_copy("weight", net->weight);
@@ -23,7 +23,7 @@ struct TensorBytes {
   std::string name{};
   std::string_view dtype{};           // "F32", "BF16", "I64", "BOOL", ...: a literal
   std::vector<std::int64_t> shape{};  // empty for a scalar
-  // Row-major and little-endian. The span is a view: later writes to the tensor change it.
+  // Row-major and little-endian. The bytes are not copied, so later writes to the tensor change them.
   std::span<const std::byte> bytes{};
   at::Tensor owner{};  // keeps that memory alive
 };
@@ -31,16 +31,16 @@ struct TensorBytes {
 // Returns safetensors' name of an element type, or an error if safetensors has no name for it.
 [[nodiscard]] Result<std::string_view> safetensors_dtype(at::ScalarType type);
 
-// Returns the element type with this name in safetensors.
+// Returns LibTorch's element type for a safetensors name, such as "F32".
 [[nodiscard]] Result<at::ScalarType> element_type_of(std::string_view dtype);
 
-// Views a dense, contiguous CPU tensor; copies nothing. Refuses other tensors with a message that names the
-// tensor: undefined, on another device, sparse, quantised, nested, not contiguous, lazily conjugated or
-// negated, or of an element type without a name in safetensors.
+// Returns the bytes of a dense, contiguous CPU tensor without a copy. Returns an error that names the tensor
+// if the tensor is undefined, on another device, sparse, quantised, nested, not contiguous, lazily conjugated
+// or negated, or if safetensors has no name for its element type.
 [[nodiscard]] Result<TensorBytes> bytes_of(std::string name, const at::Tensor& tensor);
 
-// Returns the same values as a tensor that bytes_of() accepts, or the tensor itself if bytes_of() accepts it.
-// Refuses tensors that it cannot convert (undefined, sparse, quantised, ...) as bytes_of() does.
+// Returns the bytes of a tensor like bytes_of(), but first copies a tensor that is on another device or not
+// contiguous. Returns an error for tensors that cannot be converted (undefined, sparse, quantised, ...).
 [[nodiscard]] Result<TensorBytes> bytes_of_copy(std::string name, const at::Tensor& tensor);
 
 }  // namespace ratoon

@@ -1,5 +1,5 @@
-// session.track() for LibTorch's modules, optimizers, learning rate schedules, random number generators and
-// tensors.
+// Makes session.track() accept LibTorch's modules, optimizers, learning rate schedules, random number
+// generators and tensors.
 //
 //   Net net;
 //   torch::optim::AdamW optimizer(net->parameters(), 1e-3);
@@ -12,23 +12,24 @@
 //   ratoon::TensorPart rows{.part = table, .box = {.begin = {first_row, 0}, .whole_shape = {1000, 64}}};
 //   session.track("table", rows);  // each rank a part of it; any number of ranks reads any parts
 //
-// In the checkpoint the tensors have the names of PyTorch's state_dict(): "net.fc1.weight",
-// "optimizer.state.0.exp_avg", "optimizer.param_groups.0.lr". A module's buffer with the name of a parameter
-// is "net.buffer:scale".
+// In the checkpoint, tensors have the tracked name and the name of PyTorch's state_dict(), such as
+// "net.fc1.weight" or "optimizer.state.0.exp_avg". If a buffer of a module has the same name as a parameter,
+// its name has the prefix "buffer:", as in "net.buffer:scale".
 //
 // A module also saves the states of LibTorch's default generators, from which dropout and similar layers
 // draw: the CPU's generator as "net.generator:cpu" and, for a module on a GPU, that GPU's generator as
-// "net.generator:cuda:0". Each rank continues with the same random numbers as without an interruption. A rank
-// that is new to the world is seeded with Session::seed_of() of these generators' names.
+// "net.generator:cuda:0". After a resume, each rank therefore draws the same random numbers as without an
+// interruption. On a rank that has no saved state, these generators are seeded with Session::seed_of() of
+// their names.
 //
-// A schedule acts through its optimizer, so track the optimizer too. For a schedule class of the program's
-// own, only the count of steps is saved, as for LibTorch's classes; track the other members of the class
-// separately. A tensor is tracked by its variable: if the program later assigns another tensor to the
-// variable, the new tensor is saved.
+// A learning rate schedule changes its optimizer, so track the optimizer too. Of a learning rate schedule,
+// only the count of steps is saved. If your own schedule class has other state, track this state separately.
+// The session tracks the variable of a tensor: if the program assigns another tensor to the variable, the new
+// tensor is saved.
 //
-// Weights that are dense and on the CPU are restored in place, and keep the bits that were saved. A tensor
-// with another name, shape or type gives a Failure with exit code 82 that names the tensor; then no object
-// has changed.
+// Weights that are dense and on the CPU are restored in place, and keep the bits that were saved. If a tensor
+// in the checkpoint has another name, shape or type, a Failure with exit code 82 names it, and no object has
+// changed.
 #pragma once
 
 #include <concepts>
@@ -53,13 +54,14 @@ class ReduceLROnPlateauScheduler;
 
 namespace ratoon {
 
-// This rank's part of a tensor that ranks share.
+// TensorPart: this rank's part of a tensor that is divided over the ranks, and the position of the part.
 struct TensorPart {
   at::Tensor part{};
   TensorBox box{};
 };
 
-// A generator is a handle to its state: the program must draw numbers from the tracked generator.
+// Copies of an at::Generator share one state. The program must draw its numbers from the tracked generator or
+// a copy.
 void check_generator(const at::Generator& generator, const std::string& name);
 void seed_generator(at::Generator generator, std::uint64_t seed);
 void save_generator(const at::Generator& generator, StateWriter& out, const std::string& name);
@@ -68,8 +70,8 @@ void load_generator(const at::Generator& generator, StateReader& in, const std::
 void save_module(const ::torch::nn::Module& module, StateWriter& out);
 void load_module(::torch::nn::Module& module, StateReader& in);
 
-// The adapter for LibTorch's SGD, Adam, AdamW, Adagrad, RMSprop and LBFGS. check_optimizer() refuses
-// optimizers of any other class.
+// Optimizers can be of LibTorch's classes SGD, Adam, AdamW, Adagrad, RMSprop and LBFGS. check_optimizer()
+// refuses any other class.
 void check_optimizer(::torch::optim::Optimizer& optimizer, const std::string& name);
 void save_optimizer(::torch::optim::Optimizer& optimizer, StateWriter& out);
 void load_optimizer(::torch::optim::Optimizer& optimizer, StateReader& in);
@@ -79,7 +81,7 @@ void load_schedule(::torch::optim::LRScheduler& schedule, StateReader& in);
 void save_schedule(const ::torch::optim::ReduceLROnPlateauScheduler& schedule, StateWriter& out);
 void load_schedule(::torch::optim::ReduceLROnPlateauScheduler& schedule, StateReader& in);
 
-// `box` is nullptr for a whole tensor.
+// `box` is the position of a part in a larger tensor, or nullptr for a whole tensor.
 void check_tensor(const at::Tensor& tensor, const TensorBox* box, const std::string& name);
 void save_tensor(const at::Tensor& tensor, const TensorBox* box, StateWriter& out);
 void load_tensor(const at::Tensor& tensor, const TensorBox* box, StateReader& in);

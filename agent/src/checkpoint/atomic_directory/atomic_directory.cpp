@@ -1,12 +1,14 @@
-// The names tell which directories are finished: "<prefix>7" is finished, and "<prefix>7.unfinished" is not.
-// The name of a directory with a greater number than the linked directory does not tell. prepare() removes a
-// directory with a greater number if a temporary link names it: a save was interrupted after it renamed the
-// directory and before it replaced the link. prepare() keeps a directory that no temporary link names: a user
-// set the link back, or cycling_utils has not filled the directory yet.
+// The name of a directory shows whether it is finished: "<prefix>7" is finished, and "<prefix>7.unfinished"
+// is not. If a directory has a greater number than the directory that the link names, the name alone does not
+// decide. prepare() removes a directory with a greater number if a temporary link names it: a save was
+// interrupted after it renamed the directory and before it replaced the link. prepare() keeps a directory
+// that no temporary link names: a user set the link back, or cycling_utils has not filled the directory yet.
 //
-// finalize(): sync all files, then their folders; make the new link under a temporary name; sync; rename the
-// directory; sync; replace the link; sync. If no directory is finished yet, replace the link before renaming
-// the directory: an interrupted save then never leaves a finished name without a link.
+// finalize() syncs all files of the directory and then their folders. Next, it makes the new link under a
+// temporary name, renames the directory and replaces the link, and syncs the folder after each of these
+// steps. If no directory is finished yet, finalize() replaces the link before it renames the directory: a
+// save that is interrupted between the steps then never leaves a directory with a finished name and no link
+// to it.
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -32,7 +34,8 @@ bool is_plain_name(const std::string& name) {
 }
 
 // Rank 0 throws an error that occurs between two barriers only after the second barrier, so that all ranks
-// pass the same number of barriers. The other ranks check themselves whether the work of rank 0 is done.
+// pass the same number of barriers. The other ranks look for the directory or the link that rank 0 should
+// have made, and throw their own error if it does not exist.
 template <class Work>
 std::exception_ptr error_of(const Work& work) {
   try {
@@ -65,8 +68,8 @@ void AtomicDirectory::wait_for_all() const {
   if (options_.barrier) options_.barrier();
 }
 
-// Removes a temporary link after the directory that it names: without the link, that directory would look
-// finished.
+// Removes the directory that a temporary link names before it removes the link: without its temporary link,
+// the unfinished directory would look finished.
 void AtomicDirectory::remove_unfinished(const std::optional<Entry>& unlinked) const {
   if (unlinked) remove_tree(folder_ / unlinked->name);
   for (const fs::path& path : entries_of(folder_)) {
@@ -131,7 +134,8 @@ void AtomicDirectory::give_name(const fs::path& directory, const std::string& na
   check(sync_folder(folder_));
 }
 
-// Ignores errors: the new directory is finished in any case, and the next finalize() tries again.
+// Ignores errors of the removal: the new directory is already finished, and the next finalize() removes the
+// old directories that remain.
 void AtomicDirectory::remove_old(std::uint64_t newest) const {
   if (options_.keep == 0) return;
   std::vector<Entry> old = finished();

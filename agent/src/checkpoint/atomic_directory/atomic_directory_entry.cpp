@@ -1,4 +1,5 @@
-// Reads the folder: the finished directories, the target of the link, and interrupted saves. Changes nothing.
+// Reads the AtomicDirectory's folder: the finished directories, the target of the link, and the directories
+// that interrupted saves left. Changes nothing.
 #include "agent/src/checkpoint/atomic_directory/atomic_directory_entry.h"
 
 #include <algorithm>
@@ -60,7 +61,8 @@ std::string AtomicDirectory::how_to_link(const Entry& found) const {
   return "ln -sfn " + found.name + " " + (folder_ / options_.link).string();
 }
 
-// The directory that the link names. Without a finished directory, number is 0 and is_there is false.
+// Returns the directory that the link names. If no directory is finished, the returned entry has number 0 and
+// is_there false.
 AtomicDirectory::Entry AtomicDirectory::find() const {
   const fs::path link = folder_ / options_.link;
   const auto name = linked_name();
@@ -97,8 +99,8 @@ std::set<std::string> AtomicDirectory::cut_short() const {
   return names;
 }
 
-// Returns a directory that has its final name and no link, as an interrupted save leaves it. Returns nothing
-// if the link names no directory: in that case find() has checked that no directory is finished.
+// Returns the directory that an interrupted save has renamed to its final name and not linked yet. Returns
+// nothing if the link names no directory: in that case find() has checked that no directory is finished.
 std::optional<AtomicDirectory::Entry> AtomicDirectory::find_unlinked(const Entry& linked) const {
   std::vector<Entry> newer;
   if (linked.is_there) newer = finished();

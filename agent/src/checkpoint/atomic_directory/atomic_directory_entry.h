@@ -1,4 +1,4 @@
-// AtomicDirectory::Entry: the parsed name of one entry of the AtomicDirectory's folder.
+// AtomicDirectory::Entry: the parsed name of one directory in the folder of an AtomicDirectory.
 #pragma once
 
 #include <cstdint>

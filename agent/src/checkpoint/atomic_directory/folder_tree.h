@@ -1,8 +1,8 @@
 // checkpoint/atomic_directory/: AtomicDirectory: directories that other libraries fill and that are finished
 // as a whole or not at all.
 //
-// Operations on trees of folders, for AtomicDirectory. An error of the disk is thrown as Failure with exit
-// code 84.
+// Functions that sync, remove and inspect whole trees of folders, for AtomicDirectory. An error of the disk
+// is thrown as Failure with exit code 84.
 #pragma once
 
 #include <filesystem>
@@ -22,17 +22,18 @@ void check(const std::error_code& code, const std::string& doing);
 
 [[nodiscard]] std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder);
 
-// Whether the path itself is a directory; false for a link to a directory.
+// Returns true if the path itself is a directory, and false if it is a link to a directory.
 [[nodiscard]] bool is_directory_itself(const std::filesystem::path& path);
 
 [[nodiscard]] bool is_link(const std::filesystem::path& path);
 
-// Syncs the files of a folder before the folder itself.
+// Syncs a whole tree of folders: the files in a folder first, and then the folder itself.
 void sync_all(const std::filesystem::path& folder);
 
 void remove_tree(const std::filesystem::path& path);
 
-// The last name in the link's path. The path's folders may exist on another machine only.
+// Returns the last name in the path that the link contains. The folders in this path may exist on another
+// machine only.
 [[nodiscard]] std::string target_of(const std::filesystem::path& link);
 
 }  // namespace ratoon::folder_tree

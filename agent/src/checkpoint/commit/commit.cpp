@@ -19,7 +19,8 @@
 namespace ratoon::checkpoint {
 namespace {
 
-// Returns nothing if the rank's receipt does not exist yet.
+// Returns nothing if the rank has not written its receipt yet, which reports that its pack file is on the
+// disk.
 Result<std::optional<PackRecord>> read_receipt_once(const Disk& disk, const CheckpointId& id, Rank rank) {
   const std::string path = receipt_path(id, rank);
   const auto text = read_whole(disk, path, kManifestBytesMax);
@@ -27,7 +28,7 @@ Result<std::optional<PackRecord>> read_receipt_once(const Disk& disk, const Chec
   if (!text) return text.error();
   auto receipt = decode_receipt(*text);
   if (!receipt) return receipt.error().with_context(disk.shown(path));
-  if (receipt->rank != rank) return Error(ErrorKind::kCorrupted, disk.shown(path) + " names another rank");
+  if (receipt->rank != rank) return Error(ErrorKind::kCorrupted, disk.shown(path) + " is of another rank");
   return std::optional(*std::move(receipt));
 }
 
@@ -40,8 +41,8 @@ Error not_whole(const std::string& why) {
                "the packs of the ranks do not make up a whole checkpoint, and it is not committed: " + why);
 }
 
-// Checks that the parts of each shared tensor make up the tensor: otherwise the checkpoint could not be
-// loaded.
+// Checks that the parts of each shared tensor, which are in the packs of different ranks, make up the whole
+// tensor: otherwise the checkpoint could not be loaded.
 Result<void> check_shared(std::span<const KnownPack> packs) {
   std::vector<IndexedPack> indexed;
   for (const auto& pack : packs) {
@@ -75,7 +76,8 @@ bool is_of_another_job(std::string_view owner, std::string_view own) {
   return !owner.empty() && !own.empty() && owner != own;
 }
 
-// Checks that all packs are of the job that commits.
+// Checks that all packs (files that hold the tensors of one rank each) were written by the job that commits
+// them.
 Result<void> check_owners(const Disk& disk, const CheckpointId& id, std::span<const PackRecord> receipts,
                           std::string_view own) {
   if (const auto mixture = find_two_owners(receipts))
@@ -85,8 +87,8 @@ Result<void> check_owners(const Disk& disk, const CheckpointId& id, std::span<co
   return {};
 }
 
-// Returns the owner in the header of a pack that has no receipt, or an empty text if there is no pack or the
-// pack cannot be read.
+// Returns the job that wrote a pack without a receipt, from the pack's header. Returns an empty text if the
+// pack does not exist or cannot be read.
 std::string owner_in_pack(const Disk& disk, const std::string& path) {
   const auto file = disk.open(path);
   const auto size = file ? (*file)->size() : Result<std::uint64_t>(file.error());
@@ -101,7 +103,7 @@ std::string owner_in_pack(const Disk& disk, const std::string& path) {
   return header ? header->layout.owner : "";
 }
 
-// Returns rank 0's run record with the requests of all ranks.
+// Returns rank 0's record of the run, completed with the pending requests (save, keep, finish) of all ranks.
 std::optional<RunRecord> run_of_all(std::span<const PackRecord> receipts) {
   auto run = receipts.front().run;
   for (const PackRecord& receipt : receipts)
@@ -109,8 +111,9 @@ std::optional<RunRecord> run_of_all(std::span<const PackRecord> receipts) {
   return run;
 }
 
-// Handles the files of an earlier try. If the earlier process wrote a receipt, returns the receipt: the pack
-// is complete. Without a receipt, removes the pack: no receipt refers to it, and its name may not be durable.
+// Handles the pack and receipt that an earlier try to save this checkpoint left. If a receipt exists, returns
+// the receipt, because it proves that the pack is complete. If no receipt exists, removes the pack: it may be
+// incomplete, and its name may not be durable.
 Result<std::optional<PackRecord>> take_receipt_or_clear(Disk& disk, const CheckpointId& id, Rank rank,
                                                         std::string_view own) {
   auto receipt = read_receipt(disk, id, rank);
@@ -129,7 +132,7 @@ Result<std::optional<PackRecord>> take_receipt_or_clear(Disk& disk, const Checkp
 Result<std::optional<InventoryEntry>> commit_all(Disk& disk, const CheckpointId& id, std::string_view mark,
                                                  std::string_view owner, std::vector<PackRecord> receipts) {
   if (auto checked = check_owners(disk, id, receipts, owner); !checked) return checked.error();
-  // Each pack must match its receipt at the time of the commit.
+  // A checkpoint is committed only if each pack file still matches the receipt that its rank wrote.
   std::vector<KnownPack> packs;
   for (const PackRecord& receipt : receipts) {
     auto pack = read_pack_header(disk, pack_path(id, receipt.rank), receipt);
@@ -142,10 +145,11 @@ Result<std::optional<InventoryEntry>> commit_all(Disk& disk, const CheckpointId&
                           .writer = "ratoon " + std::string(version()),
                           .packs = std::move(receipts),
                           .run = std::move(run)};
-  // Pin the checkpoint before the commit, or another process that retires checkpoints could remove it. If the
-  // commit fails, the pin has no effect.
+  // Pin the checkpoint before the commit, because another process that removes old checkpoints could
+  // otherwise remove it at once. If the commit fails, the pin is harmless, because it then names a checkpoint
+  // that does not exist.
   if (auto pinned = pin_as_requested(disk, manifest, mark); !pinned) return pinned.error();
-  // No file of a run is ever overwritten. If the manifest exists already, another process committed this
+  // save_durably() never overwrites a file. If the manifest exists already, another process committed this
   // checkpoint, perhaps a process of another job: find_committed() checks that.
   const std::string text = encode_manifest(manifest);
   const auto saved = save_durably(disk, manifest_path(id), text, mark);
@@ -212,8 +216,8 @@ Result<std::optional<InventoryEntry>> find_committed(Disk& disk, const Checkpoin
   if (sealed) {
     const std::string of = owner_of(sealed->manifest.packs);
     if (is_of_another_job(of, owner)) return of_another_job(disk.shown(manifest_path(id)), of, owner);
-    // Sync the manifest's name: the process that wrote the manifest may not have synced the name yet, and the
-    // commit is reported as durable.
+    // Sync the folder that holds the manifest's name before the commit is reported as durable: the process
+    // that wrote the manifest may not have synced the folder yet.
     if (auto synced = disk.sync_folder(kManifests); !synced) return synced.error();
     return std::optional(entry_of(id, std::move(sealed->digest), true));
   }

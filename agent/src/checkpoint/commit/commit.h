@@ -1,12 +1,13 @@
-// checkpoint/commit/: Commits of checkpoints, inventories of a run's folder, and the records beside them.
+// checkpoint/commit/: Commits checkpoints, lists the checkpoints in a run's folder, and writes the records of
+// rollbacks and commits.
 //
 // The steps of a commit:
 //   1. Every rank writes its pack, durably.
 //   2. Every rank writes its receipt: its pack is on the disk. The receipt itself need not be durable:
 //      after a power cut no attempt commits the packs of an earlier one.
 //   3. Rank 0 reads all receipts and writes the manifest, once.          <- the commit
-// A checkpoint without a manifest does not exist. Rank 0 writes no manifest if the parts of a shared tensor
-// do not make up the whole tensor.
+// As long as its manifest does not exist, a checkpoint does not exist. Rank 0 writes no manifest if the parts
+// of a shared tensor do not make up the whole tensor.
 #pragma once
 
 #include <optional>
@@ -23,17 +24,18 @@
 
 namespace ratoon::checkpoint {
 
-// Steps 1 and 2 of a commit for one rank. `mark` names the writer in temporary files. `owner`, here and
-// below, is the identity of the job: pack, receipt and manifest carry it. Files of another job are not taken,
-// removed or committed (kConflict). If `owner` is empty, the identity is neither recorded nor compared.
+// Steps 1 and 2 of a commit for one rank: writes its pack and its receipt. `mark` is a text, unique to the
+// writing process, in the names of its temporary files. `owner` is the identity of the job, which pack,
+// receipt and manifest contain. If a file belongs to another job, the call returns kConflict and leaves the
+// file unchanged. If `owner` is empty, no job identity is recorded or compared.
 [[nodiscard]] Result<void> write_pack(Disk& disk, const CheckpointId& id, Rank rank,
                                       std::span<const TensorView> tensors, std::string_view mark,
                                       std::string_view owner = {});
 
-// Makes steps 1 and 2 for a pack whose image is in memory, or is still being copied into memory. `image` has
-// layout.file_bytes() bytes. With Tried::kBefore, this process or an earlier process has tried to write this
-// pack before: the files of that try are used or replaced. `run` is written into the receipt. The owner is
-// layout.owner.
+// Makes steps 1 and 2 of a commit for a pack whose image is in memory, or is still being copied into memory.
+// `image` has layout.file_bytes() bytes. Tried::kBefore says that this process or an earlier process has
+// already tried to write this pack: the files of that try are used or replaced. `run`, the record of the run,
+// is written into the receipt. The identity of the job is layout.owner.
 enum class Tried { kNever, kBefore };
 [[nodiscard]] Result<WrittenPack> write_staged_pack(Disk& disk, const CheckpointId& id, Rank rank,
                                                     const PackLayout& layout,
@@ -41,34 +43,35 @@ enum class Tried { kNever, kBefore };
                                                     Tried tried, const CopyProgress& filling,
                                                     const std::optional<RunRecord>& run = {});
 
-// Steps 1 and 2 of a commit in two calls. Before vote(), check that no tensor was freed since the first call.
+// Steps 1 and 2 of a commit in two calls: write_unvoted_pack() writes the pack, and vote() writes the
+// receipt. Before vote(), check that no tensor was freed since the call of write_unvoted_pack().
 [[nodiscard]] Result<PackRecord> write_unvoted_pack(Disk& disk, const CheckpointId& id, Rank rank,
                                                     std::span<const TensorView> tensors,
                                                     std::string_view mark, std::string_view owner = {});
 [[nodiscard]] Result<void> vote(Disk& disk, const CheckpointId& id, const PackRecord& record,
                                 std::string_view mark);
 
-// Adds the receipts that `receipts` lacks. Returns false if a receipt does not exist yet: a rank has not
-// written its pack.
+// Reads the receipts of this checkpoint that `receipts` does not contain yet, and adds them to `receipts`.
+// Returns false if a receipt does not exist yet because its rank has not finished its pack.
 [[nodiscard]] Result<bool> read_receipts(const Disk& disk, const CheckpointId& id, std::uint32_t world_size,
                                          std::vector<PackRecord>& receipts);
 
-// Step 3. Returns nothing if receipts are missing, else the committed checkpoint, also if another process
-// committed it. Returns kInvalid if the packs do not make up one checkpoint; the message names the tensor.
-// `receipts` holds the receipts that earlier calls of this process have read, by rank, so that no call reads
-// them again. After an error `receipts` is empty.
+// Step 3 of a commit. Returns nothing if receipts are missing. Otherwise returns the committed checkpoint,
+// even if another process committed it. Returns kInvalid if the packs do not make up one whole checkpoint;
+// the message names the tensor. `receipts` holds the receipts that earlier calls of this process have read,
+// by rank, so that no call reads them again. If the call returns an error, it has emptied `receipts`.
 [[nodiscard]] Result<std::optional<InventoryEntry>> try_commit(Disk& disk, const CheckpointId& id,
                                                                std::uint32_t world_size,
                                                                std::string_view mark, std::string_view owner,
                                                                std::vector<PackRecord>& receipts);
-// This overload of try_commit() has no receipts of earlier calls, and reads all receipts itself.
+// This overload of try_commit() keeps no receipts between calls: each call reads all receipts.
 [[nodiscard]] Result<std::optional<InventoryEntry>> try_commit(Disk& disk, const CheckpointId& id,
                                                                std::uint32_t world_size,
                                                                std::string_view mark,
                                                                std::string_view owner = {});
 
-// Returns the checkpoint that is committed under this id, after making its name durable. Returns nothing if
-// no checkpoint is committed under this id.
+// Returns the checkpoint that is committed under this id (attempt and step), after making the name of its
+// manifest durable. Returns nothing if no checkpoint is committed under this id.
 [[nodiscard]] Result<std::optional<InventoryEntry>> find_committed(Disk& disk, const CheckpointId& id,
                                                                    std::string_view owner = {});
 

@@ -34,8 +34,8 @@ Result<std::vector<CheckpointId>> manifests_in(const Disk& disk, const char* fol
   return ids;
 }
 
-// An attempt that wrote packs or a history has used its number, even if the attempt committed nothing. An
-// attempt that a rollback gave up has used its number, too.
+// The number of an attempt that wrote packs or a history is never used again, even if the attempt committed
+// no checkpoint. The number of an attempt whose checkpoints a rollback gave up is not used again either.
 Result<Attempt> newest_attempt_in(const Disk& disk, std::set<std::string>& foreign_paths) {
   const auto entries = list_if_there(disk, kPacks);
   if (!entries) return entries.error();
@@ -103,15 +103,16 @@ bool lacks_a_pack(const Disk& disk, const Manifest& manifest) {
 namespace {
 
 // Adds the listed checkpoints to `found`. Returns false if a manifest was removed after the listing: another
-// process has committed a newer checkpoint and retired this one. If a manifest was removed, list again:
-// without the newer checkpoint the run could look like a new run.
+// process has committed a newer checkpoint and removed the old one. The caller then lists the manifests
+// again: without the newer checkpoint the run could look like a run that has not saved yet.
 Result<bool> look_at(const Disk& disk, std::span<const CheckpointId> listed, Inventory& found) {
   for (const CheckpointId& id : listed) {
     found.newest_attempt = std::max(found.newest_attempt, id.attempt);
     auto sealed = read_manifest(disk, id);
     const bool has_all = sealed && !lacks_a_pack(disk, sealed->manifest);
-    // Retiring a checkpoint removes its manifest before its packs. Read the manifest again: if it was removed
-    // too, the checkpoint was retired; otherwise the checkpoint lacks a pack.
+    // A process that removes an old checkpoint removes its manifest before its packs. If a pack is missing,
+    // read the manifest again: if the manifest is gone too, the checkpoint was removed as old; otherwise it
+    // is damaged.
     if (sealed && !has_all) sealed = read_manifest(disk, id);
     if (!sealed && sealed.error().kind() == ErrorKind::kNotFound) return false;
     if (has_all)
@@ -128,8 +129,9 @@ Result<bool> look_at(const Disk& disk, std::span<const CheckpointId> listed, Inv
   return true;
 }
 
-// Call separate_given_up() after listing the manifests. A rollback writes its record before it moves
-// manifests aside, so a manifest that a rollback has moved always has its record here.
+// Moves the checkpoints that rollbacks gave up into their own list. Call this function after listing the
+// manifests: a rollback writes its record before it moves manifests to aside/, so the record of each moved
+// manifest exists.
 Result<void> separate_given_up(const Disk& disk, Inventory& found) {
   auto rollbacks = rollbacks_in(disk);
   if (!rollbacks) return rollbacks.error();
@@ -170,8 +172,8 @@ Result<Inventory> take_inventory(const Disk& disk) {
     if (!looked) return looked.error();
     has_seen_all = *looked;
   }
-  // List the quarantine last: a checkpoint that is set aside during the listing is then in at least one of
-  // the two lists.
+  // List quarantine/ after manifests/: a checkpoint whose manifest moves to quarantine/ during the listing is
+  // then in at least one of the two lists.
   const auto set_aside = manifests_in(disk, kQuarantine, foreign_paths);
   if (!set_aside) return set_aside.error();
   for (const CheckpointId& id : *set_aside) {

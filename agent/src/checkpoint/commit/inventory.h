@@ -1,4 +1,4 @@
-// Inventory: the checkpoints in a run's folder.
+// Inventory: the list of all checkpoints in a run's folder.
 #pragma once
 
 #include <set>
@@ -15,8 +15,9 @@
 
 namespace ratoon::checkpoint {
 
-// Newest first. Checkpoints that are damaged or were set aside are listed too, so that no run starts over
-// while it has checkpoints to lose. Other processes may commit and retire checkpoints during the listing.
+// Newest first. Damaged checkpoints and checkpoints in quarantine are listed too, so that no run starts over
+// at step 0 while it still has checkpoints. Other processes may commit checkpoints and remove old ones during
+// the listing.
 struct Inventory {
   Attempt newest_attempt{0};  // the newest that left files here, committed or not
   std::vector<InventoryEntry> complete{};
@@ -33,7 +34,7 @@ inline constexpr const char* kUnreadable = "unreadable";
 // The digest of a damaged entry whose manifest names a pack that does not exist.
 inline constexpr const char* kWithoutPack = "without a pack";
 
-// The XXH3-128 of a manifest's text, which a resume point contains.
+// Returns the XXH3-128 digest of a manifest's text. A resume point names its checkpoint by this digest.
 [[nodiscard]] std::string manifest_digest(std::string_view text);
 
 struct SealedManifest {
@@ -43,9 +44,9 @@ struct SealedManifest {
 };
 [[nodiscard]] Result<SealedManifest> read_manifest(const Disk& disk, const CheckpointId& id);
 
-// Whether one of the checkpoint's packs does not exist; false if the disk cannot list the packs. An older
-// attempt may commit late, after its packs were removed: the manifest of that late commit is no checkpoint,
-// and does not replace a checkpoint.
+// Returns true if one of the pack files that the manifest names does not exist, and false if the disk cannot
+// list them. A process of an older attempt may write its manifest after a newer attempt has removed its
+// packs: such a manifest without packs is no checkpoint and must not replace one.
 [[nodiscard]] bool lacks_a_pack(const Disk& disk, const Manifest& manifest);
 
 [[nodiscard]] InventoryEntry entry_of(const CheckpointId& id, std::string digest, bool is_complete);

@@ -13,8 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Returns the newest attempt that a manifest names, also one that was set aside. Returns nothing if there is
-// no manifest.
+// Returns the newest attempt that a manifest names, including manifests in quarantine/ and aside/. Returns
+// nothing if there is no manifest.
 Result<std::optional<Attempt>> newest_named(const Disk& disk) {
   const auto named = checkpoints_named_in(disk, {kManifests, kQuarantine, kAside});
   if (!named) return named.error();
@@ -37,7 +37,7 @@ Result<std::vector<Attempt>> attempts_with_packs(const Disk& disk) {
   return attempts;
 }
 
-// Returns the attempts that have a note of a commit, oldest first.
+// Returns the attempts for which a file `committed.a<attempt>` says that they have committed, oldest first.
 Result<std::vector<Attempt>> attempts_that_committed(const Disk& disk) {
   const auto entries = list_if_there(disk, kPacks);
   if (!entries) return entries.error();
@@ -48,8 +48,8 @@ Result<std::vector<Attempt>> attempts_that_committed(const Disk& disk) {
   return attempts;
 }
 
-// Whether there are signs of a commit that do not name its attempt: the notes of older versions, and the
-// records of rollbacks, because a rollback goes back to a committed checkpoint.
+// Returns true if files show that some attempt committed, without naming that attempt: notes of older
+// versions of Ratoon, or records of rollbacks, because a rollback goes back to a committed checkpoint.
 bool has_sign_of_any_commit(const Disk& disk) {
   for (const char* path : kOldCommitNotes)
     if (disk.open(path)) return true;
@@ -59,7 +59,7 @@ bool has_sign_of_any_commit(const Disk& disk) {
          });
 }
 
-// The attempt in a path such as packs/a0003/...
+// Returns the attempt in a path such as packs/a0003/s0000001200, which is attempt 3.
 std::optional<Attempt> attempt_of_pack(const fs::path& target) {
   auto part = target.begin();
   if (part == target.end() || *part != kPacks || ++part == target.end()) return std::nullopt;

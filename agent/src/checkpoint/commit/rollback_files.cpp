@@ -40,7 +40,8 @@ Result<std::vector<Rollback>> rollbacks_in(const Disk& disk) {
     const auto attempt = parse_rollback_name(entry.name);
     if (!attempt || entry.is_folder) continue;
     auto rollback = read_rollback(disk, *attempt);
-    // kNotFound: a run that starts over has moved the record aside since the listing.
+    // kNotFound means that the record existed when the folder was listed, and that a run that starts over has
+    // moved it away since then.
     if (!rollback && rollback.error().kind() == ErrorKind::kNotFound) continue;
     if (!rollback && rollback.error().kind() == ErrorKind::kCorrupted)
       return with_next_step(rollback.error());
@@ -63,7 +64,8 @@ Result<void> record_rollback(Disk& disk, const Rollback& rollback, std::string_v
     return Error(ErrorKind::kConflict,
                  disk.shown(path) +
                      " records another rollback: two runs save under one name; give each its own --run-name");
-  // The process that wrote the record may have died before it synced the record's name.
+  // Sync the folder of the record: the process that wrote the record may have died before it synced the
+  // folder.
   return disk.sync_folder(kRollbacks);
 }
 

@@ -1,4 +1,5 @@
-// Reads and writes the records of rollbacks in a place of a run. rollback.h explains them.
+// Reads and writes the records of rollbacks in a run's folder or object store. rollback.h explains these
+// records.
 #pragma once
 
 #include <string_view>
@@ -11,11 +12,11 @@
 
 namespace ratoon::checkpoint {
 
-// Returns all records of rollbacks in this place, oldest first.
+// Returns all records of rollbacks on this disk, oldest first.
 [[nodiscard]] Result<std::vector<Rollback>> rollbacks_in(const Disk& disk);
 
-// Writes the record, durably. If the same record exists already, the call succeeds. Returns kConflict if a
-// different record exists.
+// Writes the record of one rollback, durably. If the same record exists already, the call succeeds. Returns
+// kConflict if this attempt already has a different record.
 [[nodiscard]] Result<void> record_rollback(Disk& disk, const Rollback& rollback, std::string_view mark);
 
 }  // namespace ratoon::checkpoint

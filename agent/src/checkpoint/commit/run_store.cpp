@@ -36,8 +36,8 @@ Result<Manifest> RunStore::manifest_of(const ResumePoint& point) const {
                                            " is not the manifest that was chosen (" + point.digest +
                                            " expected, " + sealed->digest + " found)");
   }
-  // The checkpoint is reported as durable after this call, so its name is synced here: the process that
-  // committed it may have died before that sync.
+  // Sync the folder of the manifest, because the caller reports the checkpoint as durable: the process that
+  // committed the checkpoint may have died before it synced this folder.
   if (auto synced = disk_->sync_folder(kManifests); !synced) return synced.error();
   return std::move(sealed->manifest);
 }
@@ -102,14 +102,15 @@ Result<void> RunStore::retire_old(const KeepRules& rules, Attempt own, const Cop
   const auto all = kept(rules, copies);
   if (!all) return all.error();
   const auto retired = choose_retired(*all, rules, own);
-  // Other processes rely on the newest checkpoint from now on. If the newest checkpoint itself is removed,
-  // the other processes rely on the store's copy.
+  // The run relies on the newest checkpoint when older ones are removed, so it is verified first. If the
+  // rules remove the newest checkpoint itself, the run relies on its copy in the object store.
   const bool is_newest_kept = !retired.empty() && retired.front() != all->front().id;
   if (is_newest_kept) {
     const CheckpointId& newest = all->front().id;
     const auto verified = verify(newest, read_back);
-    // A removal deletes the manifest before the packs. If the manifest is gone, another thread retired this
-    // checkpoint during the check, because a store has a copy. The next call checks another checkpoint.
+    // A removal deletes the manifest before the packs. If the manifest is gone, another thread removed this
+    // checkpoint during the check, because an object store has a copy. The next call of retire_old() then
+    // checks the checkpoint that is the newest at that time.
     if (!verified && has_left(*disk_, newest)) return {};
     const bool is_bad = !verified && verified.error().kind() == ErrorKind::kCorrupted;
     if (is_bad) static_cast<void>(set_aside(newest, verified.error().message()));

@@ -1,6 +1,7 @@
-// RunStore: the checkpoints of one run in one folder. commit.h explains how they are committed.
+// RunStore: the checkpoints of one run in one folder. commit.h explains how checkpoints are committed.
 //
-// Thread contract: one thread at a time. Several processes share a folder, each with its own RunStore.
+// Thread contract: only one thread at a time may use a RunStore. Several processes may share a folder; each
+// of them has its own RunStore.
 #pragma once
 
 #include <filesystem>
@@ -20,11 +21,12 @@
 
 namespace ratoon::checkpoint {
 
-// How much of the newest checkpoint is read before older checkpoints are removed. The headers are enough in a
-// store: an object there is whole or does not exist, and the store verified its checksum when it was written.
+// How much of the newest checkpoint is read before older checkpoints are removed. In an object store the
+// headers are enough: an object is whole or does not exist, and the store verified its checksum when it was
+// written.
 enum class ReadBack { kAllBytes, kHeaders };
 
-// Copies of this folder's checkpoints in a store.
+// The checkpoints of this folder that are in an object store, or are being copied into it.
 struct Copies {
   std::set<CheckpointId> in_store{};   // also committed in the store
   std::set<CheckpointId> under_way{};  // being copied, or next to be copied: kept until then
@@ -34,7 +36,8 @@ class RunStore {
  public:
   // Creates the folder if it does not exist.
   [[nodiscard]] static Result<RunStore> open(const std::filesystem::path& folder);
-  // `mark` names this process in temporary files; no other process has the same mark. `owner`: see commit.h.
+  // `mark`, a text that no other process uses, is in the names of this process's temporary files. `owner`:
+  // see commit.h.
   [[nodiscard]] static Result<RunStore> open(std::shared_ptr<Disk> disk, std::string mark,
                                              std::string owner = {});
 
@@ -58,28 +61,31 @@ class RunStore {
     return find_committed(*disk_, id, owner_);
   }
 
-  // Opens a checkpoint in a world of any size. Returns kNotFound if the manifest is not that of `point`.
+  // Opens a checkpoint, for any number of ranks. Returns kNotFound if the manifest does not have the digest
+  // in `point`.
   [[nodiscard]] Result<CheckpointReader> read(const ResumePoint& point, Rank rank,
                                               const ReadOptions& options = {}) const;
 
-  // Returns all tensors of the rank's own pack, whose number is the rank modulo the number of packs.
+  // Returns all tensors of one pack: the pack whose number is `rank` modulo the number of packs.
   [[nodiscard]] Result<LoadedTensors> load(const ResumePoint& point, Rank rank) const;
 
-  // Returns kCorrupted if a byte differs from the committed byte, kNotFound if the checkpoint is missing.
+  // Returns kCorrupted if a byte differs from the committed byte, and kNotFound if the checkpoint does not
+  // exist.
   [[nodiscard]] Result<void> verify(const CheckpointId& id, ReadBack read_back = ReadBack::kAllBytes) const;
 
   [[nodiscard]] Result<void> set_aside(const CheckpointId& id, std::string_view reason) const {
     return checkpoint::set_aside(*disk_, id, reason, mark_);
   }
 
-  // Removes the checkpoints that the rules do not keep, and the uncommitted files of checkpoints before the
-  // newest one. First checks that the newest checkpoint can be read back: a damaged newest checkpoint is set
-  // aside, and nothing is removed. An error during the removal does no harm: too many files are kept.
+  // Removes the checkpoints that the rules do not keep, and files of checkpoints that are older than the
+  // newest one and were never committed. First reads the newest checkpoint back: if it is damaged, the call
+  // moves its manifest to quarantine/ and removes nothing. An error during the removal loses no checkpoint:
+  // only more files remain.
   [[nodiscard]] Result<void> retire_old(const KeepRules& rules, Attempt own, const Copies& copies = {},
                                         ReadBack read_back = ReadBack::kAllBytes) const;
 
  private:
-  // Returns the manifest that `point` names, and makes its name durable.
+  // Returns the manifest that `point` names, and makes the file name of the manifest durable.
   [[nodiscard]] Result<Manifest> manifest_of(const ResumePoint& point) const;
   [[nodiscard]] Result<std::vector<KeptCheckpoint>> kept(const KeepRules& rules, const Copies& copies) const;
 

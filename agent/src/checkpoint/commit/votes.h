@@ -1,6 +1,6 @@
 // Votes: the receipts and packs that ranks have written so far for a checkpoint that is not committed. A
-// process that waits for the commit reports the votes, and distinguishes ranks that write from ranks that do
-// not.
+// process that waits for the commit logs these files, so that a user sees which ranks still write and which
+// do not.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,8 @@
 
 namespace ratoon::checkpoint {
 
-// The threads own the state, too: a thread that hangs outlives CallsWithTimeout.
+// The threads share ownership of the state, because a thread that hangs in a call outlives the
+// CallsWithTimeout.
 struct CallsWithTimeout::Shared {
   std::mutex mutex;
   std::condition_variable changed;

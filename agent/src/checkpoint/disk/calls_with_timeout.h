@@ -1,11 +1,12 @@
-// CallsWithTimeout: makes calls that may hang forever, for callers that must not hang. A call into the kernel
-// cannot be given a deadline. Therefore another thread makes the call, and the caller waits for its result
+// CallsWithTimeout: makes calls that may hang forever, for callers that must not hang. A file operation of
+// the kernel has no timeout. Therefore another thread makes the call, and the caller waits for its result
 // until the timeout.
 //
-// CallsWithTimeout leaves a thread that hangs behind. A call owns everything that it uses, because its caller
-// may have ended when the call returns.
+// If a call hangs, CallsWithTimeout abandons the thread that made the call. A call owns all memory that it
+// uses, because a call that hangs may return after its caller has ended.
 //
-// Thread contract: any thread. Destroy the object when no thread waits for a call.
+// Thread contract: any thread may make a call. Destroy a CallsWithTimeout only when no thread waits for one
+// of its calls.
 #pragma once
 
 #include <atomic>
@@ -31,8 +32,8 @@ class CallsWithTimeout {
   CallsWithTimeout& operator=(const CallsWithTimeout&) = delete;
 
   // Returns the result of `call`, or kTimeout with `doing` in its message, such as "reading /run/x".
-  // Exceptions of `call` are passed on. Everything that `call` holds, such as a lock, is released before its
-  // result is available.
+  // If `call` throws, the exception reaches the caller. `call` is destroyed, with all objects that it owns
+  // (such as a lock), before the caller gets its result.
   template <class Call>
   auto operator()(const std::string& doing, Call call) -> std::invoke_result_t<Call> {
     auto task = std::make_shared<std::packaged_task<std::invoke_result_t<Call>()>>(
@@ -49,8 +50,8 @@ class CallsWithTimeout {
     return result.get();
   }
 
-  // Whether a hanging thread was left behind; if so, the process must end without destroying objects that the
-  // thread may use.
+  // Set to true when a thread hangs in a call and is abandoned; the process must then end without destroying
+  // objects that the thread may use.
   [[nodiscard]] std::shared_ptr<const std::atomic<bool>> was_abandoned() const { return was_abandoned_; }
 
  private:

@@ -1,16 +1,16 @@
-// checkpoint/disk/: The interface to the file system for the engine, and disks that add a timeout to the
-// calls of another disk.
+// checkpoint/disk/: The file system as the checkpoint engine uses it: the interface Disk, the real disk, and
+// disks that add a timeout.
 //
-// Disk: all operations of a file system that the checkpoint engine uses, below one folder. The engine
-// accesses files only through a Disk, so that tests can use a model that loses, tears and refuses writes as
-// real disks do.
+// Disk: all file operations that the checkpoint engine uses, on files below one folder. The engine accesses
+// files only through a Disk, so that tests can replace the real disk by a simulated one that loses, tears and
+// refuses writes.
 //
 // A path consists of names separated by '/', relative to the folder:
-// "packs/a0003/s0000001200/r0002.safetensors". Empty, absolute and dotted paths are refused, and links are
-// not followed: nothing in the folder can lead outside it.
+// "packs/a0003/s0000001200/r0002.safetensors". Empty paths, absolute paths and paths with "." or ".." are
+// refused, and links are not followed, so that no path leads outside the folder.
 //
 // A power cut preserves the bytes and length of a file after sync(), and the names in a folder after
-// sync_folder(). A power cut may lose all that was not synced.
+// sync_folder(). A power cut may lose all bytes and names that were not synced.
 //
 // Thread contract: any thread may use a Disk. Only one thread at a time may use an open file.
 #pragma once
@@ -34,21 +34,23 @@ class WriteFile {
  public:
   virtual ~WriteFile() = default;
 
-  // Asks for space before the first write: a full disk returns kNoSpace at this call and not at the end.
+  // Reserves space before the first write, so that a full disk returns kNoSpace before any byte is written.
   // reserve() does not change the length of the file. File systems that cannot reserve space report success.
   [[nodiscard]] virtual Result<void> reserve(std::uint64_t bytes) = 0;
   [[nodiscard]] virtual Result<void> write(std::uint64_t at, std::span<const std::byte> bytes) = 0;
-  // An error is final: the system forgets which bytes it lost, and a second sync() would report success.
+  // Do not call sync() again after an error: the system forgets which bytes it lost, and a second sync()
+  // would report success.
   [[nodiscard]] virtual Result<void> sync() = 0;
   // Some file systems report lost bytes only when the file is closed.
   [[nodiscard]] virtual Result<void> close() = 0;
 
-  // Does the same as write(), for bytes that do not change until the file is renamed or removed: a file that
-  // is kept in memory until then need not copy them.
+  // Does the same as write(). The caller promises that the bytes do not change until the file is renamed or
+  // removed, so that a file that is kept in memory need not copy them.
   [[nodiscard]] virtual Result<void> lend(std::uint64_t at, std::span<const std::byte> bytes) {
     return write(at, bytes);
   }
-  // Whether lend() copies nothing: callers then need not gather small pieces into large ones.
+  // Returns true if lend() copies no bytes; callers then need not gather small pieces into large ones before
+  // they write.
   [[nodiscard]] virtual bool lends_without_copy() const { return false; }
 };
 
@@ -57,22 +59,22 @@ class ReadFile {
   virtual ~ReadFile() = default;
 
   [[nodiscard]] virtual Result<std::uint64_t> size() const = 0;
-  // Reads all of `bytes`, or returns an error.
+  // Fills all of `bytes` from the file, or returns an error.
   [[nodiscard]] virtual Result<void> read(std::uint64_t at, std::span<std::byte> bytes) const = 0;
-  // Reads `bytes` if the system holds all of them in memory; never waits for a disk. If the call returns
-  // false, `bytes` may be partly filled.
+  // Fills `bytes` and returns true if the page cache holds that part of the file; never waits for a disk. If
+  // the call returns false, `bytes` may be partly filled.
   [[nodiscard]] virtual bool read_from_page_cache(std::uint64_t /*at*/,
                                                   std::span<std::byte> /*bytes*/) const {
     return false;
   }
-  // Reads `count` bytes at offset `at`, a multiple of kDirectAlignment, into the beginning of `room`,
-  // straight from the disk if possible: for large reads that do not recur soon. The read may also change
-  // later bytes of `room`.
+  // Reads `count` bytes at offset `at`, a multiple of kDirectAlignment, into the beginning of `room`.
+  // Bypasses the page cache if possible; use it for large reads that are not repeated soon. The call may also
+  // change bytes of `room` after the first `count` bytes.
   [[nodiscard]] virtual Result<void> read_directly(std::uint64_t at, const ReadBuffer& room,
                                                    std::uint64_t count) const {
     return read(at, room.bytes().first(count));
   }
-  // Asks that the next read comes from the disk and not from the system's page cache.
+  // Removes the file from the system's page cache if possible, so that the next read comes from the disk.
   virtual void forget() const = 0;
   // Announces that `bytes` bytes will be read soon, so that the disk may begin to read them. Does not wait.
   virtual void expect(std::uint64_t /*at*/, std::uint64_t /*bytes*/) const {}
@@ -89,12 +91,13 @@ class Disk {
  public:
   virtual ~Disk() = default;
 
-  // Returns the path as messages show it: after the path of the folder.
+  // Returns the path for error messages: the path of the disk's folder, followed by `path`.
   [[nodiscard]] virtual std::string shown(std::string_view path) const = 0;
 
   [[nodiscard]] virtual Result<std::unique_ptr<WriteFile>> create(const std::string& path) = 0;  // a new file
   [[nodiscard]] virtual Result<std::unique_ptr<ReadFile>> open(const std::string& path) const = 0;
-  // Gives kAlreadyExists if `to` exists. Atomic: of several renames to one name, exactly one succeeds.
+  // Renames a file, and returns kAlreadyExists if `to` exists. The rename is atomic: of several renames to
+  // one name, exactly one succeeds.
   [[nodiscard]] virtual Result<void> rename_new(const std::string& from, const std::string& to) = 0;
   [[nodiscard]] virtual Result<void> remove(const std::string& path) = 0;         // a file or link
   [[nodiscard]] virtual Result<void> remove_folder(const std::string& path) = 0;  // an empty folder
@@ -106,7 +109,7 @@ class Disk {
 // Checks that `path` consists of names separated by '/'.
 [[nodiscard]] Result<void> check_path(std::string_view path);
 
-// Returns "packs/a0003" for "packs/a0003/x", and "" for "x".
+// Returns the folder part of a path: "packs/a0003" for "packs/a0003/x", and "" for "x".
 [[nodiscard]] std::string folder_of(std::string_view path);
 
 }  // namespace ratoon::checkpoint

@@ -13,7 +13,7 @@ class WriteFileWithTimeout : public WriteFile {
   WriteFileWithTimeout(std::shared_ptr<WriteFile> file, std::shared_ptr<CallsWithTimeout> calls,
                        std::string shown)
       : file_(std::move(file)), calls_(std::move(calls)), shown_(std::move(shown)) {}
-  // Closing the file may hang, too.
+  // Closing the file may hang as well, so this call has a timeout, too.
   ~WriteFileWithTimeout() override {
     if (has_hung_) return;
     static_cast<void>((*calls_)("closing " + shown_, [file = std::move(file_)]() mutable -> Result<void> {
@@ -65,7 +65,8 @@ class ReadFileWithTimeout : public ReadFile {
   }
   Result<void> read(std::uint64_t at, std::span<std::byte> bytes) const override {
     if (!has_hung_ && file_->read_from_page_cache(at, bytes)) return {};
-    // After a timeout the caller may reuse its memory, so the call reads into its own buffer.
+    // The read fills a buffer of its own, because after a timeout the caller may reuse its memory while the
+    // read goes on.
     const ReadBuffer room = ReadBuffer::of(bytes.size());
     auto read = call<Result<void>>(
         [file = file_, at, room, count = bytes.size()] { return file->read(at, room.bytes().first(count)); });
@@ -93,7 +94,8 @@ class ReadFileWithTimeout : public ReadFile {
   }
 
  private:
-  // Makes no call while a thread hangs in an earlier one: only one thread at a time may use a file.
+  // Refuses a call on a file while a thread still hangs in an earlier call on it: only one thread at a time
+  // may use a file.
   template <class R, class Call>
   R call(Call make_call) const {
     if (has_hung_) return *has_hung_;

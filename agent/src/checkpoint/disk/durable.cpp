@@ -23,8 +23,8 @@ bool says(const Result<void>& result, ErrorKind kind) {
   return !result && result.error().kind() == kind;
 }
 
-// Syncs all folders from the top, also those that exist: the process that created one may have died, or
-// failed, before it synced the name.
+// Syncs every folder of the path from the top, also folders that already exist: the process that created a
+// folder may have died, or failed, before it synced the folder's name.
 Result<void> make_folders(Disk& disk, const std::string& path, Durability lasts) {
   if (path.empty()) return {};
   const std::string above = folder_of(path);
@@ -42,7 +42,8 @@ Result<std::unique_ptr<WriteFile>> create_temporary(Disk& disk, const std::strin
   if (is_gone) file = disk.create(temporary);
   if (file) return file;
   const Error& why = is_gone ? file.error() : removed.error();
-  // Callers take kAlreadyExists to mean that the final name exists, so a temporary name gives kIo.
+  // Return kIo if the temporary file cannot be replaced, because callers take kAlreadyExists to mean that the
+  // file with the final name exists.
   const ErrorKind kind = why.kind() == ErrorKind::kAlreadyExists ? ErrorKind::kIo : why.kind();
   return Error(kind, disk.shown(temporary) +
                          " is left over from an earlier try and cannot be replaced: " + why.message());
@@ -77,7 +78,8 @@ Result<void> move_durably(Disk& disk, const std::string& from, const std::string
   if (!bytes) return bytes.error();
   const auto copied = save_durably(disk, to, *bytes, mark);
   if (!copied && !says(copied, ErrorKind::kAlreadyExists)) return copied;
-  // A process that copied this file earlier may have died before it synced the copy's name.
+  // If the copy exists already, sync its folder: the process that made the copy may have died before it
+  // synced the copy's name.
   if (!copied) {
     if (auto synced = disk.sync_folder(folder_of(to)); !synced) return synced;
   }

@@ -1,5 +1,6 @@
 // A new file that replaces an old file: close() renames it to the old file's name, durably and atomically.
-// The new file is written from beginning to end. If close() fails or is not called, no new file remains.
+// Write the new file from its beginning to its end. If close() fails or is not called, the new file is
+// removed and the old file stays unchanged.
 #pragma once
 
 #include <filesystem>

@@ -1,8 +1,8 @@
-// WatchedDisk: a disk that shows for how long a call has been running. A call into the kernel cannot be given
-// a deadline, but another thread can see that the call hangs.
+// WatchedDisk: a Disk that records for how long its current call has been running. A file operation of the
+// kernel has no timeout, but another thread can see that the operation hangs.
 //
-// Thread contract: one thread at a time uses the disk. Any thread may call under_way(), and go_on() during a
-// call.
+// Thread contract: one thread at a time uses the disk. Any thread may call under_way(), and also go_on()
+// while another thread is in a call of the disk.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,8 @@ class CallWatch {
     const EndOfCall end(began_);  // also if it throws
     return call();
   }
-  // Records that the running call has made progress: its time is counted from now on.
+  // Records that the running call has made progress: under_way() counts the time of the call from this moment
+  // on.
   void go_on() {
     Duration::rep began = began_.load(std::memory_order_relaxed);
     if (began != kIdle) began_.compare_exchange_strong(began, clock_->now().since_boot.count());
@@ -49,7 +50,7 @@ class CallWatch {
   std::atomic<Duration::rep> began_{kIdle};
 };
 
-// Passes every call on to `disk`, and times it with `watch`.
+// A Disk that passes every call on to `disk`, and records in `watch` when the call begins and ends.
 [[nodiscard]] std::shared_ptr<Disk> watch_disk(std::shared_ptr<Disk> disk, std::shared_ptr<CallWatch> watch);
 
 }  // namespace ratoon::checkpoint

@@ -37,7 +37,8 @@ std::string manifest_name(const CheckpointId& id) {
   return step_name(id.step) + "." + attempt_name(id.attempt) + ".json";
 }
 
-// Returns the number after the letter of a name such as "x123"; 0 if there is no number.
+// Returns the number in a name that consists of one letter and a number, such as "x123"; 0 if there is no
+// number.
 std::uint64_t number_in(std::string_view name) {
   std::uint64_t number = 0;
   if (name.size() > 1) std::from_chars(name.data() + 1, name.data() + name.size(), number);
@@ -89,8 +90,8 @@ bool is_taken_in_run_folder(std::string_view name) {
   return std::ranges::find(kTaken, name) != kTaken.end();
 }
 
-// The parsers accept only names that the functions above create. The parsers refuse signs, spaces, missing
-// zeros, other endings, and numbers above the limits.
+// The parsers accept only names that Ratoon itself creates. For example, the parsers refuse names with signs,
+// spaces, too few leading zeros, other endings, or numbers above the limits.
 
 std::optional<Attempt> parse_attempt_name(std::string_view name) {
   const Attempt attempt(number_in(name));
@@ -156,7 +157,7 @@ namespace {
 constexpr std::string_view kTemporaryEnding = ".tmp";
 constexpr std::string_view kReasonEnding = ".reason.txt";
 
-// Returns "name" for ".name.mark.tmp".
+// Returns the final name in the name of a temporary file: "name" for ".name.mark.tmp".
 std::optional<std::string_view> parse_temporary_name(std::string_view name) {
   if (!name.starts_with('.') || !name.ends_with(kTemporaryEnding)) return std::nullopt;
   name.remove_prefix(1);

@@ -1,5 +1,5 @@
-// Every file name of a run's folder, and the parsers of the names found there. Names are immutable: a file is
-// created once and only ever deleted.
+// The names of all files in a run's folder, and the parsers of these names. Files are immutable: a file is
+// created once, never changed, and may only be deleted.
 //
 //   <save_folder>/<run_name>/
 //     packs/a0003/s0000001200/r0002.safetensors   the tensors of one rank
@@ -31,15 +31,15 @@ struct CheckpointId {
   friend auto operator<=>(const CheckpointId&, const CheckpointId&) = default;
 };
 
-// The greatest step: JSON does not hold every integer above 2^53 - 1 exactly. Ratoon never makes a file name
-// with a step above kNumberMax.
+// The greatest step number: many readers of JSON do not hold integers above 2^53 - 1 exactly. Ratoon never
+// makes a file name with a step above kNumberMax.
 inline constexpr std::uint64_t kNumberMax = (1ULL << 53) - 1;
-// The greatest attempt that a process may report, enough for one attempt per second for thirty years.
-// Ratoon never makes a file name with an attempt above kAttemptMax, and no attempt follows
+// The greatest attempt number that a process may report, enough for one attempt per second for thirty years.
+// Ratoon never makes a file name with an attempt above kAttemptMax, and starts no attempt after attempt
 // kAttemptMax.
 inline constexpr std::uint64_t kAttemptMax = contract::kAttemptMax;
 
-// Paths below the run's folder.
+// Names of the files and folders directly in the run's folder.
 inline constexpr const char* kManifests = "manifests";
 inline constexpr const char* kPacks = "packs";
 inline constexpr const char* kOldCommitNotes[] = {"packs/committed",
@@ -56,10 +56,11 @@ inline constexpr const char* kFiles = "files";
 inline constexpr const char* kMeeting = "meeting";  // where ranks of a launch find each other
 inline constexpr const char* kLock = "lock";
 inline constexpr const char* kOwner = "owner";  // session/locations/identity.h
-// `folder` is kQuarantine or kAside for a manifest that was set aside. kPins contains files of the same
-// names.
+// `folder` is kQuarantine for a damaged checkpoint, and kAside for a checkpoint that a rollback gave up. A
+// file in kPins has the same name as the manifest whose checkpoint it keeps.
 [[nodiscard]] std::string manifest_path(const CheckpointId& id, std::string_view folder = kManifests);
-// The path of the text, beside a manifest in quarantine, that says why the manifest is there.
+// Returns the path of the text file, beside a manifest in quarantine/, that says why the checkpoint is in
+// quarantine.
 [[nodiscard]] std::string reason_path(const CheckpointId& id);
 [[nodiscard]] std::string packs_folder(const CheckpointId& id);
 [[nodiscard]] std::string receipts_folder(const CheckpointId& id);
@@ -69,44 +70,47 @@ inline constexpr const char* kOwner = "owner";  // session/locations/identity.h
 [[nodiscard]] std::string rollback_path(Attempt attempt);
 [[nodiscard]] std::string history_path(Attempt attempt);
 
-// Whether a run itself creates something of this name in its folder, such as "packs" or "lock", except for
-// links: no other file may have this name.
+// Returns true if a run creates a file or folder of this name in its folder, such as "packs" or "lock",
+// except for links: a program must not use such a name.
 [[nodiscard]] bool is_taken_in_run_folder(std::string_view name);
 
-// Reads the name of an attempt, such as "a0003"; returns nothing for any other name.
+// Returns the attempt in the name of a folder such as "a0003"; returns nothing for any other name.
 [[nodiscard]] std::optional<Attempt> parse_attempt_name(std::string_view name);
 
-// Reads the name of a note, such as "committed.a0003"; returns nothing for any other name.
+// Reads the name of a note that an attempt has committed, such as "committed.a0003"; returns nothing for any
+// other name.
 [[nodiscard]] std::optional<Attempt> parse_committed_name(std::string_view name);
-// Reads the name of a history, such as "a0003.jsonl"; returns nothing for any other name.
+// Reads the name of a history file (the reported values of one attempt), such as "a0003.jsonl"; returns
+// nothing for any other name.
 [[nodiscard]] std::optional<Attempt> parse_history_name(std::string_view name);
 
 // Reads the name of a rollback's record, such as "a0003.json"; returns nothing for any other name.
 [[nodiscard]] std::optional<Attempt> parse_rollback_name(std::string_view name);
 
-// Reads the name of a step, such as "s0000001200"; returns nothing for any other name.
+// Returns the step in the name of a folder such as "s0000001200"; returns nothing for any other name.
 [[nodiscard]] std::optional<Step> parse_step_name(std::string_view name);
 
 // Returns the name of a file while it is written: "packs/a0003/.r0002.json.0123.tmp" for
 // "packs/a0003/r0002.json" and the mark "0123".
 [[nodiscard]] std::string temporary_path(const std::string& path, std::string_view mark);
 
-// Whether the name is that of a pack, of a receipt, or of a temporary file of either: "r0002.safetensors",
-// ".r0002.json.0123.tmp".
+// Returns true if the name is that of a rank's pack ("r0002.safetensors"), of its receipt ("r0002.json"), or
+// of a temporary file of a pack or receipt (".r0002.json.0123.tmp").
 [[nodiscard]] bool is_name_of_rank_file(std::string_view name);
 
-// The checkpoint in the name of a temporary manifest, ".s0000001200.a0003.json.0123.tmp", or of a temporary
-// reason in quarantine.
+// Returns the checkpoint in the name of a temporary manifest, such as ".s0000001200.a0003.json.0123.tmp", or
+// in the name of the temporary text that explains a manifest in quarantine/.
 [[nodiscard]] std::optional<CheckpointId> parse_temporary_manifest_name(std::string_view name);
 
-// The attempt in the name of a temporary record of a rollback, ".a0003.json.0123.tmp".
+// Returns the attempt in the name of a temporary record of a rollback, such as ".a0003.json.0123.tmp".
 [[nodiscard]] std::optional<Attempt> parse_temporary_rollback_name(std::string_view name);
 
 // Reads the name of a manifest, such as "s0000001200.a0003.json"; returns nothing for any other name.
 [[nodiscard]] std::optional<CheckpointId> parse_manifest_name(std::string_view name);
 
-// Whether the name has the form of a run's file names but a number above the limits: "a9007199254740991",
-// "s0000001200.a9007199254740991.json". Ratoon never makes names above the limits, and warns of them.
+// Returns true if the name has the form of a run's file names, but its number is above the limits, as in
+// "a9007199254740991" and "s0000001200.a9007199254740991.json". Ratoon never makes such names, and warns if
+// it finds one.
 [[nodiscard]] bool has_number_above_limit(std::string_view name);
 
 }  // namespace ratoon::checkpoint

@@ -50,8 +50,8 @@ json to_json(const BestOf& best) {
   return {{"name", best.name}, {"keep", best.keep}, {"kept", std::move(kept)}};
 }
 
-// A run may count beyond the greatest number that a reader accepts. A greater count is written as the
-// greatest accepted number, so that no save fails.
+// The counts of a run (of samples, for example) may exceed the greatest number that a reader accepts. Such a
+// count is written as the greatest accepted number, so that the save succeeds.
 json to_json(const RunRecord& run) {
   json body = {{"batches", std::min(run.batches, kManifestCountMax)},
                {"samples", std::min(run.samples, kManifestCountMax)},
@@ -69,7 +69,8 @@ json to_json(const RunRecord& run) {
   return body;
 }
 
-// A text may be 3 times as long as its limit: a byte that is not UTF-8 was written as U+FFFD, three bytes.
+// A text that is read may be 3 times as long as its limit: the writer replaces each byte that is not UTF-8 by
+// U+FFFD, which takes three bytes.
 std::string read_text(Fields& f, const char* name, std::size_t bytes_max) {
   return f.optional_text(name, 3 * bytes_max);
 }
@@ -102,7 +103,8 @@ BestOf read_best(Fields f) {
   return best;
 }
 
-// Returns nothing for texts of older versions, and for receipts of ranks that have no record.
+// Returns nothing if the JSON has no run record: older versions of Ratoon wrote none, and most receipts of
+// ranks other than 0 have none.
 std::optional<RunRecord> read_run(Fields& parent) {
   if (parent.find("run") == nullptr) return std::nullopt;
   Fields f = parent.object("run");
@@ -130,8 +132,8 @@ std::optional<RunRecord> read_run(Fields& parent) {
   return run;
 }
 
-// Refuses a training time that no run can have: the text is damaged although its checksum is right, and no
-// other version of Ratoon wrote it.
+// Returns an error for a training time that is longer than any run: the text is then damaged although its
+// checksum is right.
 Result<void> check_times(const std::optional<RunRecord>& run, const std::string& whose) {
   if (!run || run->trained_nanoseconds <= kTrainedNanosecondsMax) return {};
   return Error(ErrorKind::kCorrupted, whose + ".run.trained_nanoseconds is " +

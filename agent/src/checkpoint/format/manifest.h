@@ -1,7 +1,9 @@
-// checkpoint/format/: The texts and names of a run's folder as values. Pure.
+// checkpoint/format/: Encodes and decodes the text files in a run's folder and the names of its files; uses
+// no file itself. Pure.
 //
-// Receipts and manifests as values. A receipt states that the pack of one rank is on the disk. A manifest
-// names every pack and is the commit: a checkpoint without a manifest does not exist.
+// Receipts and manifests as C++ values, with functions that encode and decode their files. A receipt states
+// that the pack of one rank is on the disk. A manifest names every pack of a checkpoint, and creating it
+// commits the checkpoint: without a manifest the checkpoint does not exist.
 #pragma once
 
 #include <optional>
@@ -23,8 +25,9 @@ struct PackRecord {
   std::uint64_t header_bytes = 0;  // of its header, at the beginning of the file
   std::string header_digest{};     // XXH3-128 of the header, which holds the checksums of all other bytes
   std::string owner{};             // identity of the job that wrote it; empty: not recorded
-  // The run record is set in the receipt of rank 0, from which the manifest takes it. Another rank's receipt
-  // has a record only if that rank has requests: the manifest contains the requests of all ranks.
+  // Only the receipt of rank 0 has the whole run record (progress, counts and times), and rank 0 copies it
+  // into the manifest. The receipt of another rank has a run record only if that rank requests a save, a pin
+  // or the end of the run: the manifest contains the requests of all ranks.
   std::optional<RunRecord> run{};
 
   friend bool operator==(const PackRecord&, const PackRecord&) = default;
@@ -43,17 +46,18 @@ inline constexpr std::uint64_t kManifestBytesMax = 64ULL << 20;  // of a manifes
 
 inline constexpr std::size_t kOwnerBytesMax = 200;
 
-// A message that names two packs of different jobs; empty if all packs are of one job. A pack without an
-// owner fits any job.
+// Returns an error message that names two packs which different jobs wrote, or nothing if one job wrote all
+// packs. A pack without a recorded owner may belong to any job.
 [[nodiscard]] std::optional<std::string> find_two_owners(std::span<const PackRecord> packs);
-// The owner of the first pack that has an owner; empty if no pack has one.
+// Returns the owner (the identity of a job) of the first pack that has one; returns an empty text if no pack
+// has an owner.
 [[nodiscard]] std::string owner_of(std::span<const PackRecord> packs);
 
 // The texts of receipts and manifests end with a line that holds the CRC32C of everything before it.
 [[nodiscard]] std::string encode_receipt(const PackRecord& receipt);
 [[nodiscard]] Result<PackRecord> decode_receipt(std::string_view text);
 [[nodiscard]] std::string encode_manifest(const Manifest& manifest);
-// Returns kCorrupted if the manifest's packs are of two jobs.
+// Decodes a manifest; returns kCorrupted if two jobs wrote its packs.
 [[nodiscard]] Result<Manifest> decode_manifest(std::string_view text);
 
 }  // namespace ratoon::checkpoint

@@ -25,7 +25,8 @@ void PendingRequests::join(const PendingRequests& other) {
 
 void RunRecord::join(const RunRecord& other) {
   requests.join(other.requests);
-  // In the run's last step no rank has learned the requests that other ranks made in that step.
+  // A rank learns of the requests of other ranks one step later, so in the run's last step it has not learned
+  // of the requests that other ranks made in that step.
   const bool gives_way = keep.empty() || keep == kAnotherRank || is_marked_as_best(keep);
   if (gives_way && !other.keep.empty()) keep = other.keep;
   if (early_end && other.early_end && early_end->reason == kAnotherRank)

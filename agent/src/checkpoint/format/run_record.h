@@ -1,6 +1,6 @@
-// RunRecord: facts about the run in a checkpoint, beside the tracked state: the progress of the run in counts
-// and time, and the position in its history. Rank 0 writes this record into its receipt, and the manifest
-// keeps it.
+// RunRecord: facts about the run that a checkpoint contains besides tensors: counts of steps and samples, the
+// training time, and the position in the run's history file. Rank 0 writes this record into its receipt, and
+// the manifest contains it, too.
 #pragma once
 
 #include <cstddef>
@@ -16,17 +16,17 @@
 
 namespace ratoon::checkpoint {
 
-// Limits of texts in a run record: the code that writes a text cuts it to the limit.
+// The maximum lengths of texts in a run record: a longer text is cut when it is written.
 inline constexpr std::size_t kNumericsTextBytesMax = 64;
 inline constexpr std::size_t kReasonBytesMax = 256;
 inline constexpr std::size_t kUntilBytesMax = 64;
 
-// 146 years, longer than any run has trained: a record with a greater value is not from a run. The sum of two
-// times of at most 146 years does not overflow.
+// The limit of a training time is 146 years: a record with a greater value is damaged. The sum of two times
+// of at most 146 years does not overflow 64 bits.
 inline constexpr std::uint64_t kTrainedNanosecondsMax = 1ULL << 62;
 
-// A record that the program ended the run early. The next start does not continue the run while the end of
-// the run is still `until`.
+// Records that the program ended the run early, before `until`, the planned end of the run. The next start
+// continues the run only if its planned end differs from `until`.
 struct EarlyEnd {
   std::string reason{};
   std::string until{};
@@ -34,15 +34,17 @@ struct EarlyEnd {
   friend bool operator==(const EarlyEnd&, const EarlyEnd&) = default;
 };
 
-// Requests of the program in the saved step, and requests that take effect at the end of the next step. A
-// receipt contains the requests of its rank, and the manifest the requests of all ranks.
+// Requests (save, keep, finish) that the program made in the saved step and that take effect at the end of
+// the next step. A receipt contains the requests of its own rank, and the manifest contains the requests of
+// all ranks.
 struct PendingRequests {
   bool save = false;
   std::string keep{};    // why that save must be kept; empty: retention decides
   std::string finish{};  // why the next step is the run's last one; empty: it is not the last
 
   [[nodiscard]] bool is_empty() const { return !save && keep.empty() && finish.empty(); }
-  // Adds the requests of another rank. If both ranks have a reason, the first reason stays.
+  // Adds the requests of another rank to these requests. If both ranks give a reason, the reason in this
+  // object stays.
   void join(const PendingRequests& other);
 
   friend bool operator==(const PendingRequests&, const PendingRequests&) = default;
@@ -54,7 +56,8 @@ inline constexpr std::size_t kBestNameBytesMax = 64;
 inline constexpr std::size_t kBestKeptMax = 100;
 inline constexpr std::size_t kBestSpare = 10;  // how much longer than `keep` a list is
 
-// A checkpoint whose value is among the best values of its name, at the time of the record.
+// A checkpoint that was among the best ones by a named value, such as "accuracy", when this record was
+// written.
 struct BestCheckpoint {
   CheckpointId id{};
   double value = 0;
@@ -62,8 +65,9 @@ struct BestCheckpoint {
   friend bool operator==(const BestCheckpoint&, const BestCheckpoint&) = default;
 };
 
-// The list is longer than `keep`, because a checkpoint in it may turn out to be missing: its save failed, or
-// a place has no copy of it. Each place keeps the first `keep` checkpoints that exist there.
+// The list `kept` has more than `keep` entries, because a listed checkpoint may not exist: its save failed,
+// or a folder or store has no copy of it. Each folder and store keeps the first `keep` listed checkpoints
+// that it has.
 struct BestOf {
   std::string name{};
   std::uint64_t keep = 1;
@@ -72,16 +76,17 @@ struct BestOf {
   friend bool operator==(const BestOf&, const BestOf&) = default;
 };
 
-// The reason of a pin that save_best() makes. A pin that save_best() made is removed when its checkpoint is
-// no longer among the best.
+// Marks the reason of a pin as made by save_best(). A pin with this mark is removed when its checkpoint is no
+// longer among the best.
 [[nodiscard]] std::string mark_as_best(std::string reason);
 [[nodiscard]] bool is_marked_as_best(std::string_view reason);
 
-// The reason that rank 0 records for a request of another rank: only that rank knows the real reason.
-inline constexpr std::string_view kAnotherRank = "another rank says so";
+// The reason that rank 0 records for a request of another rank: rank 0 receives the request without the
+// reason.
+inline constexpr std::string_view kAnotherRank = "another rank requested it";
 
-// `keep` is the reason for which the program wants this checkpoint kept. The process that commits or copies
-// the checkpoint pins it in the place of the copy.
+// The record of a run in one checkpoint. If the program wants this checkpoint kept, `keep` holds its reason.
+// The process that commits the checkpoint, or copies it into a store, then writes the pin file there.
 struct RunRecord {
   std::uint64_t batches = 0;
   std::uint64_t samples = 0;              // slots before the stream's cursor
@@ -96,7 +101,8 @@ struct RunRecord {
   PendingRequests requests{};
   std::vector<BestOf> best{};  // the checkpoints that save_best() keeps, with this one
 
-  // Adds the requests of another rank: rank 0 knows only its own reasons.
+  // Adds the requests in the record of another rank, because rank 0 knows only the reasons of its own
+  // requests.
   void join(const RunRecord& other);
 
   friend bool operator==(const RunRecord&, const RunRecord&) = default;

@@ -17,7 +17,8 @@ std::string checksum_line(std::string_view body) {
   return text.data();
 }
 
-// No file of Ratoon begins with '<', and no single flipped bit changes '{' into '<'.
+// A text that begins with '<' is a web page: Ratoon's JSON files begin with '{', and no single flipped bit
+// changes '{' into '<'.
 bool is_page(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t\r\n\xef\xbb\xbf");
   return first != std::string_view::npos && text[first] == '<';
@@ -26,7 +27,7 @@ bool is_page(std::string_view text) {
 }  // namespace
 
 std::string seal(const nlohmann::json& body) {
-  // A reason is a text of the program, which may not be UTF-8.
+  // A reason is a text that the user's program gives, so it may not be valid UTF-8.
   std::string text = body.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   return text + checksum_line(text);
 }

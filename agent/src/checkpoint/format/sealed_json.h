@@ -1,4 +1,5 @@
-// Small JSON files that show whether they are whole: the last line holds the CRC32C of everything before it.
+// Small JSON files whose last line holds the CRC32C of all bytes before it, so that a damaged file is
+// detected.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +14,8 @@ namespace ratoon::checkpoint {
 
 [[nodiscard]] std::string seal(const nlohmann::json& body);
 
-// Returns the JSON if the checksum line is right, else kCorrupted. Returns kIo for a web page, which tells
-// nothing about the file.
+// Returns the JSON if the checksum in the last line is right, and kCorrupted if it is wrong. Returns kIo if
+// the text is a web page (for example of a proxy), which does not show whether the file itself is damaged.
 [[nodiscard]] Result<nlohmann::json> unseal(std::string_view text, std::size_t bytes_max);
 
 }  // namespace ratoon::checkpoint

@@ -12,7 +12,7 @@ class AppendSink final : public ByteSink {
  public:
   using Append = std::function<Result<void>(std::span<const std::byte>)>;
 
-  // `append` must outlive this sink.
+  // The function `append` must outlive this AppendSink.
   explicit AppendSink(const Append& append) : append_(append) {}
   Result<void> append(std::span<const std::byte> bytes) override { return append_(bytes); }
 

@@ -12,7 +12,7 @@ class ByteSink {
  public:
   virtual ~ByteSink() = default;
 
-  // Appends `bytes` after the bytes of earlier calls. After an error nothing further is appended.
+  // Appends `bytes` after the bytes of earlier calls. After an error, call append() no further.
   [[nodiscard]] virtual Result<void> append(std::span<const std::byte> bytes) = 0;
 };
 

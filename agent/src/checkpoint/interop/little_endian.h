@@ -1,4 +1,4 @@
-// Numbers in the byte order of zip files, pickles and safetensors: little-endian, aligned or not.
+// Reads and writes little-endian numbers, as zip files, pickles and safetensors contain them, at any address.
 #pragma once
 
 #include <bit>
@@ -10,14 +10,15 @@
 
 namespace ratoon::checkpoint {
 
-static_assert(std::endian::native == std::endian::little, "tensors are stored as they lie in memory");
+static_assert(std::endian::native == std::endian::little,
+              "tensors are written in the byte order of the processor");
 
 template <std::integral T>
 void put(std::string& out, T value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-// The caller has checked that the bytes exist.
+// The caller must have checked that `bytes` is long enough for the number.
 template <std::integral T>
 [[nodiscard]] T get(std::span<const std::byte> bytes, std::size_t offset = 0) {
   T value;

@@ -21,7 +21,7 @@ Error refused(std::string what) {
   return Error(ErrorKind::kInvalid, std::move(what));
 }
 
-// Checks the beginning: files of torch.save begin with a record's header, as zip files do.
+// Checks the first bytes: a file of torch.save begins with the header of a record, as every zip file does.
 Result<void> check_kind(Bytes file) {
   const std::string_view text = text_of(file);
   constexpr std::string_view kOldMagic("\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19", 14);

@@ -1,4 +1,4 @@
-// The records of a torch.save file, each verified.
+// The records of a torch.save file. The checksum of every record is verified.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ struct PtArchive {
   std::string folder;  // all records are in it; names in `records` omit it
   std::map<std::string, std::span<const std::byte>, std::less<>> records;
 
-  // Returns a record's path, such as "model/data.pkl", as messages show it.
+  // Returns the path of a record in the archive, such as "model/data.pkl", for error messages.
   [[nodiscard]] std::string shown(std::string_view record) const;
 };
 

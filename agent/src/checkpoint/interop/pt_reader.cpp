@@ -11,7 +11,8 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-// Values may be shared, so that a small file can expand to large data; the limits below bound the data.
+// A small file can expand to large data, because values may be shared; these limits bound the memory of the
+// result.
 constexpr std::size_t kDepthMax = 64;
 constexpr std::size_t kVisitsMax = std::size_t{1} << 22;
 constexpr std::size_t kLeavesMax = std::size_t{1} << 20;
@@ -24,12 +25,13 @@ Error refused_archive(const std::string& what) {
   return Error(ErrorKind::kInvalid, what);
 }
 
-// Returns a name as messages show it.
+// Returns the name of a tensor or value for error messages.
 std::string shown(const std::string& name) {
   return name.empty() ? "the outermost value" : quoted(name);
 }
 
-// Returns the bytes of a storage, or kCorrupted if the pickle says another number of elements.
+// Returns the bytes of a storage, or kCorrupted if their number does not fit the number of elements in the
+// pickle.
 Result<Bytes> bytes_of(const StorageValue& storage, const PtArchive& archive) {
   const std::string name = "data/" + storage.key;
   const auto record = archive.records.find(name);
@@ -46,7 +48,7 @@ Result<Bytes> bytes_of(const StorageValue& storage, const PtArchive& archive) {
   return record->second;
 }
 
-// Walks the values from the root and gives each its name.
+// Visits all values from the root of the pickle on, and gives each tensor and plain value its name.
 class Unfolder {
  public:
   Unfolder(const Pickle& pickle, const PtArchive& archive, std::uint64_t file_bytes)
@@ -62,7 +64,7 @@ class Unfolder {
   Result<void> visit(ValueId id, const std::string& name, std::size_t depth) {
     if (++visits_ > kVisitsMax || leaves() > kLeavesMax)
       return refused_archive(
-          "the pickle unfolds into over a million values; save the tensors in several files");
+          "the pickle expands to over a million values; save the tensors in several files");
     if (depth > kDepthMax)
       return refused_archive("the containers are nested over " + std::to_string(kDepthMax) +
                              " deep, or contain themselves, at " + shown(name));
@@ -107,7 +109,7 @@ class Unfolder {
     text_bytes_ += name.size() + (text != nullptr ? text->size() : 0);
     if (text_bytes_ > kTextBytesMax)
       return refused_archive(
-          "the pickle unfolds into over 256 MiB of names and texts; save the values in several files");
+          "the pickle expands to over 256 MiB of names and texts; save the values in several files");
     if (const auto* index = std::get_if<TensorIndex>(&value))
       return add_tensor(pickle_.tensors[index->index], name);
     if (text != nullptr) return add_scalar(name, *text);

@@ -1,6 +1,6 @@
 // Reads a file of torch.save: tensors and plain values in dictionaries, lists and tuples, and nothing else.
-// No pickle is executed, every checksum is verified (torch.load verifies none), and every byte of the file is
-// accounted for. docs/train/interop.md says what is admitted and what is refused.
+// The reader executes no code of the pickle, verifies every checksum (torch.load verifies none), and refuses
+// a file with unexpected bytes. docs/train/interop.md lists the accepted and the refused contents of files.
 //
 //   const auto file = MappedFile::open(path);
 //   const auto state = read_pt(file->bytes());
@@ -31,21 +31,23 @@ struct PtScalar {
   std::variant<std::monostate, bool, std::int64_t, double, std::string> value;
 };
 
-// The tensors are in the file's order. A name is the path of keys and positions, joined by dots:
-// "model.layers.0.weight"; a file that is one tensor alone has the name "tensor". Empty containers are left
-// out.
+// The tensors have the same order as in the file. The name of a tensor or value consists of the keys and list
+// positions that lead to it, joined by dots, such as "model.layers.0.weight". If the file is a single tensor,
+// its name is "tensor". Empty dictionaries, lists and tuples are not in the result.
 struct PtFile {
   std::vector<PtTensor> tensors;
   std::vector<PtScalar> scalars;
 };
 
 struct PtReadOptions {
-  // Takes files of torch.serialization.set_crc32_options(False), whose checksums are all 0.
+  // Also reads files that PyTorch wrote after torch.serialization.set_crc32_options(False): all their
+  // checksums are 0, so that nothing is verified.
   bool checksums_may_be_missing = false;
 };
 
 // The file's bytes must stay valid while the result is used. Returns kInvalid if the file is intact but has
-// more than tensors and plain values or an old format, kCorrupted if its bytes have changed.
+// an old format or contains other objects than tensors and plain values. Returns kCorrupted if the file is
+// damaged.
 [[nodiscard]] Result<PtFile> read_pt(std::span<const std::byte> file, const PtReadOptions& options = {});
 
 }  // namespace ratoon::checkpoint

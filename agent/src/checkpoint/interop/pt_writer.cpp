@@ -20,7 +20,8 @@ Result<void> write_tensor(const TensorSource& tensor, std::size_t storage, ZipWr
   return zip.end();
 }
 
-// Gives 40 digits that depend on names and contents. PyTorch's digits depend on its compiler's hash tables.
+// Returns the archive's id: 40 digits that depend on the names and contents of the tensors. PyTorch computes
+// other digits for this id, which depend on the hash tables of the compiler's library.
 std::string serialization_id(std::string_view pickle, const ZipWriter& zip) {
   std::array<char, 41> digits{};
   std::snprintf(digits.data(), digits.size(), "%020" PRIu64 "%020" PRIu64,

@@ -2,7 +2,8 @@
 //
 //   torch.load(path, weights_only=True)
 //
-// Python gets equal tensors (tried with PyTorch 2.11). docs/train/interop.md describes the file.
+// The tensors that Python loads are equal to the written tensors (tested with PyTorch 2.11).
+// docs/train/interop.md describes the file.
 //
 //   auto source = source_of(view);
 //   auto written = write_pt(std::span(&*source, 1), sink);
@@ -22,7 +23,8 @@ struct PtWriteOptions {
   std::string archive = "archive";  // the folder in the file; torch.save takes the file's name without ending
 };
 
-// Equal tensors under equal names give the same file. After an error the bytes in `sink` are not valid.
+// Tensors with equal names and contents always give the same bytes. If the call returns an error, the bytes
+// in `sink` are no valid file.
 [[nodiscard]] Result<void> write_pt(std::span<const TensorSource> tensors, ByteSink& sink,
                                     const PtWriteOptions& options = {});
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kHeaderAlignment = 8;
 
-// Passes on as many bytes as the tensor has, and refuses further bytes.
+// A ByteSink for one tensor: it passes on as many bytes as the tensor has, and refuses further bytes.
 class BoundedSink final : public ByteSink {
  public:
   BoundedSink(ByteSink& sink, std::uint64_t size_bytes) : sink_(sink), left_bytes_(size_bytes) {}

@@ -1,6 +1,6 @@
-// Plain safetensors files, for other programs: byte for byte what Python's save_file writes for the same
-// tensors, and a strict reader of files that others wrote. Ratoon's own packs are safetensors files as well,
-// with additional fields: see agent/src/checkpoint/pack.
+// Writes safetensors files for other programs, byte for byte as Python's save_file does for the same tensors,
+// and reads files of other programs strictly. Ratoon's own packs are safetensors files as well, with
+// additional fields: see agent/src/checkpoint/pack.
 #pragma once
 
 #include <cstddef>
@@ -17,16 +17,19 @@
 
 namespace ratoon::checkpoint {
 
-// The texts in a file's header ("__metadata__"); readers of Hugging Face need {"format": "pt"}.
+// The texts under "__metadata__" in a file's header. Libraries of Hugging Face refuse a file without
+// {"format": "pt"}.
 using SafetensorsMetadata = std::map<std::string, std::string>;
 
-// Equal tensors under equal names give the same file, in any order of `tensors`. Elements of type bytes and
-// text become U8. After an error the bytes in `sink` are not valid.
+// Tensors with equal names and contents always give the same bytes, regardless of their order in `tensors`.
+// Elements of Ratoon's types bytes and text are written as U8. If the call returns an error, the bytes in
+// `sink` are no valid file.
 [[nodiscard]] Result<void> write_safetensors(std::span<const TensorSource> tensors, ByteSink& sink,
                                              const SafetensorsMetadata& metadata = {});
 
-// Returns the tensors as views of the file's bytes, in the file's order. The views cover every byte after the
-// header. The format has no checksum, so that flipped bits of data are not detected. Metadata is ignored.
+// Returns the tensors as views of the file's bytes, in the file's order. The reader has checked that the
+// tensors together cover every byte after the header. The safetensors format has no checksum, so a reader
+// does not detect flipped bits in tensors. Metadata is ignored.
 [[nodiscard]] Result<std::vector<TensorView>> read_safetensors(std::span<const std::byte> file);
 
 }  // namespace ratoon::checkpoint

@@ -12,7 +12,8 @@ namespace {
 constexpr std::size_t kDimensionsMax = 64;
 constexpr std::size_t kPieceBytes = std::size_t{256} << 10;
 
-// The storage index of the tensor's last element, or an error if it is not below `elements`.
+// Returns the index in the storage of the tensor's last element, or an error if the index is not below
+// `elements`, the size of the storage.
 Result<std::uint64_t> check_reach(const TensorShape& shape, const TensorShape& strides, std::uint64_t offset,
                                   std::uint64_t elements) {
   std::uint64_t last = offset;
@@ -27,7 +28,7 @@ Result<std::uint64_t> check_reach(const TensorShape& shape, const TensorShape& s
                                           " elements of its storage; get the file again");
 }
 
-// Gathers small pieces of bytes into large pieces.
+// Collects small pieces of bytes and passes them on as large pieces.
 class Gatherer {
  public:
   explicit Gatherer(ByteSink& sink) : sink_(sink) { gathered_.reserve(kPieceBytes); }
@@ -94,7 +95,8 @@ Result<void> StoredTensor::write(ByteSink& sink) const {
   std::uint64_t element = 0;
   for (std::size_t moved = 0; moved < outer + 1;) {
     if (auto added = gatherer.add(first_.subspan(element * size_of(type_), run_bytes_)); !added) return added;
-    // Go on to the next run of elements as in counting: the last dimension changes fastest.
+    // Continue with the next contiguous run of elements: increment the index of the last dimension, and carry
+    // into the dimension before it.
     for (moved = 1; moved <= outer; ++moved) {
       const std::size_t i = outer - moved;
       element += strides_[i];

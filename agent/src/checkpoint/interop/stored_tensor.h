@@ -1,5 +1,5 @@
-// StoredTensor: a tensor of a foreign file in its storage, with strides as in PyTorch. make() checks that
-// every element is in the storage.
+// StoredTensor: a tensor in a file of another program, as a view of its storage with PyTorch's strides.
+// make() checks that every element is in the storage.
 #pragma once
 
 #include <cstddef>
@@ -15,22 +15,24 @@ namespace ratoon::checkpoint {
 
 class StoredTensor {
  public:
-  // Strides and offset count elements. The storage's bytes must stay valid as long as the tensor.
+  // Strides and offset are numbers of elements, not of bytes. The bytes of the storage must stay valid until
+  // the StoredTensor is destroyed.
   [[nodiscard]] static Result<StoredTensor> make(ElementType type, TensorShape shape, TensorShape strides,
                                                  std::uint64_t offset, std::span<const std::byte> storage);
 
   [[nodiscard]] ElementType type() const { return type_; }
   [[nodiscard]] const TensorShape& shape() const { return shape_; }
-  // The number of bytes of all elements, without holes. size_bytes() exceeds the storage's size if a stride
-  // is 0 (an expanded tensor).
+  // The number of elements times the size of one element, in bytes. size_bytes() exceeds the storage's size
+  // if a stride is 0 (an expanded tensor).
   [[nodiscard]] std::uint64_t size_bytes() const { return size_bytes_; }
 
-  // Whether the elements are in the storage row-major and without holes, so that bytes() is the whole
-  // tensor.
+  // Returns true if the elements are in the storage in row-major order and without gaps, so that bytes()
+  // returns the whole tensor.
   [[nodiscard]] bool is_contiguous() const { return contiguous_dimensions_ == shape_.size(); }
-  // Call bytes() only if is_contiguous().
+  // Call bytes() only if is_contiguous() returns true.
   [[nodiscard]] std::span<const std::byte> bytes() const;
-  // Appends the elements row-major and without holes, in pieces of bounded size, contiguous or not.
+  // Appends all elements to `sink` in row-major order and without gaps, in pieces of bounded size, even if
+  // the tensor is not contiguous.
   [[nodiscard]] Result<void> write(ByteSink& sink) const;
 
  private:

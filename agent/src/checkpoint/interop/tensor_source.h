@@ -1,4 +1,5 @@
-// checkpoint/interop/: Files of PyTorch and safetensors. Pure.
+// checkpoint/interop/: Reads and writes tensor files of other programs: PyTorch's .pt files and safetensors.
+// Pure.
 //
 // TensorSource: a tensor to be written into a file of another format. A TensorSource provides its bytes only
 // when they are written, so that a state larger than memory can be written.
@@ -20,11 +21,13 @@ struct TensorSource {
   std::string name;
   ElementType type = ElementType::kUint8;
   TensorShape shape{};
-  // Appends the tensor's bytes to a sink, row-major and little-endian, in pieces of any size; called once.
+  // Appends the tensor's bytes to a sink in row-major order and little-endian, in pieces of any size. Called
+  // at most once.
   std::function<Result<void>(ByteSink&)> write{};
 };
 
-// The view's bytes must stay valid until the source is written. The view must be a whole tensor.
+// The view's bytes must stay valid until the source is written. The view must cover a whole tensor, not a
+// part of a tensor.
 [[nodiscard]] Result<TensorSource> source_of(const TensorView& view);
 
 // Returns the number of bytes of a tensor, or an error if that number is over 2^62.

@@ -1,4 +1,4 @@
-// PyTorch's names for the types of elements, as in its files.
+// The names of element types in PyTorch's files, such as "float32" and "FloatStorage".
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ struct TorchType {
   std::string_view storage;  // torch.<storage>; empty: a newer type, whose storages are untyped
 };
 
-// Returns nothing for the types bytes and text, which no tensor of PyTorch has.
+// Returns nothing for Ratoon's element types bytes and text, which PyTorch does not have.
 [[nodiscard]] std::optional<TorchType> torch_type_of(ElementType type);
 [[nodiscard]] std::optional<TorchType> torch_type_of_dtype(std::string_view dtype);
 [[nodiscard]] std::optional<TorchType> torch_type_of_storage(std::string_view storage);

@@ -1,17 +1,19 @@
-// checkpoint/load/: Reading checkpoints: one pack, or all packs for any number of ranks.
+// checkpoint/load/: Reads checkpoints: one pack file, or all packs of a checkpoint, by any number of ranks.
 //
-// CheckpointReader: reads the tensors of a checkpoint, or parts of them, for one rank of a world of any size.
+// CheckpointReader: reads the tensors of a checkpoint, or parts of them, for one rank. The number of ranks
+// may differ from that at the save.
 //
 //   auto reader = CheckpointReader::open(disk, packs, Rank(2));
 //   std::vector<float> rows(2 * 16);
 //   const TensorSpec wanted{"w", ElementType::kFloat32, {2, 16}, TensorBox{{4, 0}, {8, 16}}};
 //   reader->load(std::span(&wanted, 1), std::array{std::as_writable_bytes(std::span(rows))});
 //
-// A tensor that was saved with a box is shared by all ranks: the reader searches all packs for its parts. A
-// tensor without a box belongs to the rank that saved it: rank r reads it from pack r modulo the number of
-// packs. The headers of the other packs are read only when a shared tensor is requested.
+// A tensor that was saved with a box (the position of a part in the whole tensor) is shared by all ranks, and
+// the reader searches all packs for its parts. A tensor that was saved without a box belongs to the rank that
+// saved it. Rank r reads such tensors from pack number r modulo the number of packs. The headers of the other
+// packs are read only when a shared tensor is requested.
 //
-// Thread contract: one thread; load() starts threads of its own.
+// Thread contract: only one thread may use a CheckpointReader; load() starts threads of its own.
 #pragma once
 
 #include <cstddef>
@@ -40,30 +42,33 @@ struct NamedPack {
 
 class CheckpointReader {
  public:
-  // `packs` are in the order of their ranks; at least one is required. Reads the
-  // header of the rank's own pack.
+  // `packs` must be in the order of their ranks, and there must be at least one. Reads the header of the
+  // rank's own pack.
   [[nodiscard]] static Result<CheckpointReader> open(std::shared_ptr<const Disk> disk,
                                                      std::vector<NamedPack> packs, Rank rank,
                                                      const ReadOptions& options = {});
 
-  // The run record of the manifest; empty if the manifest has no record, or if the packs have no
-  // manifest.
+  // The run record (progress, counts and times) of the manifest; empty if there is no manifest or it has no
+  // run record.
   [[nodiscard]] const std::optional<RunRecord>& run() const { return run_; }
   void set_run(const std::optional<RunRecord>& run) { run_ = run; }
 
-  // Whether this rank saved one of the packs. A new rank's tensors come from another rank's pack.
+  // Returns true if the saved world had this rank, so that one of the packs is its own. If not, the rank
+  // reads the pack of another rank.
   [[nodiscard]] bool has_saved() const { return rank_.value() < packs_.size(); }
-  // The ranks of the saved world, beyond the new world's size, whose packs this rank takes over. Use
-  // as_read_by() to read the packs that are taken over.
+  // If the saved world had more ranks than the new one: the additional saved ranks whose packs this rank
+  // reads besides its own. as_read_by() returns a reader of the pack of another rank.
   [[nodiscard]] std::vector<Rank> ranks_taken_over(std::uint32_t world_size) const;
   [[nodiscard]] Result<CheckpointReader> as_read_by(Rank rank) const {
     return open(disk_, packs_, rank, options_);
   }
 
-  // The tensors in the rank's own pack, also parts of shared tensors, in the order of the pack's data.
+  // The tensors in the rank's own pack, including its parts of shared tensors, in the order in which the pack
+  // stores them.
   [[nodiscard]] std::span<const PackedTensor> own() const;
 
-  // The names of all tensors that this rank can read: its own and the shared tensors.
+  // Returns the names of all tensors that this rank can read: the tensors of its own pack and all shared
+  // tensors.
   [[nodiscard]] Result<std::vector<std::string>> names();
 
   struct Form {
@@ -77,9 +82,10 @@ class CheckpointReader {
     std::uint64_t bytes_wanted = 0;
     std::uint64_t bytes_read = 0;  // headers not counted
   };
-  // Fills `into`, which has one destination of the right size for each wanted tensor. Before the first byte
-  // is read, checks that every wanted tensor exists with this type and shape and has no holes. After a read
-  // error some destinations may be filled. Returns kCorrupted if saved bytes have changed.
+  // Reads the wanted tensors into `into`, which has one destination of the right size for each wanted tensor.
+  // Before it reads the first byte, load() checks that every wanted tensor exists with the wanted type and
+  // shape and that its saved parts cover it completely. After a read error some destinations may be filled.
+  // Returns kCorrupted if bytes of the checkpoint have changed since the save.
   [[nodiscard]] Result<Amount> load(std::span<const TensorSpec> wanted,
                                     std::span<const std::span<std::byte>> into);
 
@@ -89,7 +95,7 @@ class CheckpointReader {
   [[nodiscard]] Result<void> open_one(std::size_t pack);
   [[nodiscard]] Result<void> index_own();
   [[nodiscard]] Result<void> index_all();  // once
-  // Finds a tensor in the index, which then contains all parts of the tensor.
+  // Finds a tensor in the index of parts, after adding all parts of this tensor to the index.
   [[nodiscard]] Result<const IndexedTensor*> look_up(std::string_view name);
 
   std::shared_ptr<const Disk> disk_;

@@ -15,22 +15,25 @@ namespace {
 constexpr std::size_t kThreadsMax = 8;
 // Two additional threads keep the disk busy while one thread per processor verifies and copies.
 constexpr std::size_t kThreadsThatWait = 2;
-// How far ahead of the current read the disk gets a hint about the next reads, if the system supports it.
+// The number of bytes after the current read that the system is asked to read ahead, if it supports such
+// requests.
 constexpr std::uint64_t kExpectedBytes = 2 * kExtentBytesMax;
-// Direct reads cover whole pages: in reads of less than 128 KiB, the extra bytes would cost too much.
+// Direct reads cover whole pages. For reads of less than 128 KiB, reading the additional bytes would take too
+// much time.
 constexpr std::uint64_t kDirectBytesMin = 128 * 1024;
-// Allows 10 % more bytes, because ranks do not read exactly equal shares.
+// The comparison of bytes allows 10 % more, because ranks do not read exactly equal shares.
 constexpr double kSharesMax = 1.1;
 
-// The limit of open packs, for all threads together: there may be more packs than a process may open files.
+// The maximum number of pack files that all threads together keep open: a checkpoint may have more packs than
+// a process may open files.
 constexpr std::size_t kOpenFilesMax = 60;
 
-// The packs that one thread has open: those that it used most recently.
+// The pack files that one thread keeps open: the ones that it has used most recently.
 class OpenFiles {
  public:
   explicit OpenFiles(std::size_t files_max) : files_max_(files_max) {}
 
-  // The returned file stays open until the next call.
+  // The returned file stays open until this function is called again.
   Result<const ReadFile*> find(const Disk& disk, std::uint32_t pack, const std::string& path) {
     const auto known = std::ranges::find(files_, pack, [](const auto& one) { return one.first; });
     if (known != files_.end()) {
@@ -49,7 +52,7 @@ class OpenFiles {
   std::vector<std::pair<std::uint32_t, std::unique_ptr<ReadFile>>> files_;  // the newest is the last
 };
 
-// The state of one thread of the plan's execution.
+// The state of one of the threads that execute a read plan.
 struct ReaderThread {
   OpenFiles files;
   ReadBuffer room{};  // holds one piece at a time
@@ -102,8 +105,8 @@ class Execution {
     return hand.files.find(disk_, pack, packs_[pack].path);
   }
 
-  // Lets the disk prefetch the next pieces while this piece is verified and copied. Errors are ignored: the
-  // read itself reports them.
+  // Asks the system to read the next pieces of the file ahead, while this piece is verified and copied.
+  // Errors of this request to read ahead are ignored, because the read itself reports them.
   void expect_after(std::size_t i, ReaderThread& hand) const {
     const std::size_t first = i == 0 ? 1 : i + ahead_;
     for (std::size_t next = first; next <= i + ahead_ && next < tasks_.size(); ++next) {
@@ -130,13 +133,13 @@ class Execution {
     return {};
   }
 
-  // Reads the piece into `room` and returns its bytes.
+  // Reads one piece of a pack file into the buffer `room` and returns its bytes.
   Result<std::span<const std::byte>> read_piece(const ReadFile& file, const Task& task,
                                                 ReadBuffer& room) const {
     const std::uint64_t begin = place_of(task);
     const std::uint64_t bytes = task.piece.end - task.piece.begin;
     const bool is_direct = way_ == ReadMode::kDirect && bytes >= kDirectBytesMin;
-    // Direct reads must begin on a page of the file.
+    // A direct read (O_DIRECT) must begin at a multiple of the page size in the file.
     const std::uint64_t head = is_direct ? begin % kDirectAlignment : 0;
     if (room.bytes().size() < head + bytes) room = ReadBuffer::of(head + bytes);
     const auto wanted = room.bytes().subspan(head, bytes);

@@ -19,7 +19,8 @@ Result<PackHeader> read_header(const ReadFile& file, const std::string& shown, c
     return Error(ErrorKind::kCorrupted, shown + " has " + std::to_string(*size) + " bytes, and " +
                                             std::to_string(record.size_bytes) + " were committed");
   }
-  // The header is not verified yet, so limit the memory for it, even if the manifest states its size.
+  // Limit the memory for the header, because its size is not verified yet, even if the manifest states a
+  // size.
   if (record.header_bytes > std::min(*size, kHeaderBytesMax)) {
     return Error(ErrorKind::kCorrupted, shown + " was committed with a header of " +
                                             std::to_string(record.header_bytes) +

@@ -1,4 +1,5 @@
-// Reads a pack, a rank's file, and verifies everything in it against the pack's record in the manifest.
+// Reads a pack (the file that holds the tensors of one rank), and verifies its bytes by the digest of its
+// header in the manifest.
 #pragma once
 
 #include <cstddef>
@@ -29,20 +30,21 @@ struct LoadedTensor {
 };
 using LoadedTensors = std::map<std::string, LoadedTensor>;  // by name
 
-// The header of a pack whose file is closed again: a checkpoint may have more packs than a process may have
-// open files.
+// Reads the header of a pack and closes the file again: a checkpoint may have more packs than a process may
+// have open files.
 struct KnownPack {
   std::string shown;  // for messages
   PackHeader header;
 };
 
-// Reads the header and checks it against the record. Returns kCorrupted also for a missing pack.
+// Reads the header of the pack and compares its digest with the pack's record in the manifest. Returns
+// kCorrupted also if the pack file does not exist.
 [[nodiscard]] Result<KnownPack> read_pack_header(const Disk& disk, const std::string& path,
                                                  const PackRecord& record);
 
 class PackReader {
  public:
-  // Does the same as read_pack_header(), and leaves the file open.
+  // Reads and verifies the header as read_pack_header() does, and leaves the pack's file open.
   [[nodiscard]] static Result<PackReader> open(const Disk& disk, const std::string& path,
                                                const PackRecord& record);
 
@@ -50,12 +52,12 @@ class PackReader {
 
   [[nodiscard]] Result<LoadedTensors> read_all() const;
 
-  // Reads all data once, in pieces, and compares each block with its checksum. `on_verified` is called with
-  // the number of bytes verified since its last call.
+  // Reads all data of the pack once, in pieces, and compares each block with its checksum in the header.
+  // `on_verified` is called with the number of bytes verified since its last call.
   [[nodiscard]] Result<void> verify(const std::function<void(std::uint64_t)>& on_verified = {}) const;
 
-  // header() and file() are for callers that read parts of the pack by a plan (pack/read_plan.h). Callers of
-  // file() must verify the file's bytes against the header.
+  // Use header() and file() to read parts of the pack by a read plan (pack/read_plan.h). Callers of file()
+  // must verify the bytes that they read by the checksums in the header.
   [[nodiscard]] const PackHeader& header() const { return header_; }
   [[nodiscard]] const ReadFile& file() const { return *file_; }
   // Closes the file.
@@ -64,7 +66,8 @@ class PackReader {
  private:
   PackReader(std::unique_ptr<ReadFile> file, std::string shown, PackHeader header)
       : file_(std::move(file)), shown_(std::move(shown)), header_(std::move(header)) {}
-  // Reads tensor `index` of the layout into memory of its size and compares it with its hash.
+  // Reads tensor number `index` of the pack into `into`, which has the tensor's size, and compares the bytes
+  // with the tensor's hash.
   [[nodiscard]] Result<void> read(std::size_t index, std::span<std::byte> into) const;
   [[nodiscard]] Error damaged(const std::string& where) const;
 

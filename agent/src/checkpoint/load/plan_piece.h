@@ -1,5 +1,5 @@
-// Splits an extent of a read plan into pieces. A piece is read, then verified by its checksums and copied
-// while it is still in the processor's cache.
+// Splits an extent (a contiguous range of a pack file that is read at once) into smaller pieces. A piece is
+// read, then verified by its checksums and copied while it is still in the processor's cache.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,11 @@
 
 namespace ratoon::checkpoint {
 
-// Returns the piece of `extent` from `begin` on: from the extent's beginning or the previous piece's end.
-// Like an extent, a piece can be verified by itself. A piece is longer than `bytes_max` only if a block or a
-// hashed tensor, which must be verified as a whole, is longer.
+// Returns the piece of `extent` that begins at `begin`, which is the beginning of the extent or the end of
+// the previous piece.
+// The bytes of a piece contain whole blocks or whole hashed tensors, so that a piece can be verified by
+// itself. A piece exceeds `bytes_max` bytes only if it is one block or one hashed tensor of more than
+// `bytes_max` bytes.
 [[nodiscard]] Extent cut_piece(const PackLayout& layout, const PackReads& reads, const Extent& extent,
                                std::uint64_t begin, std::uint64_t bytes_max);
 

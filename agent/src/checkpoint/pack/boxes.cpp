@@ -78,7 +78,8 @@ std::optional<TensorBox> parse_box(std::string_view text) {
 std::string in_quotes(std::string_view name) {
   const bool is_long = name.size() > kNameBytesShown;
   std::size_t shown = is_long ? kNameBytesShown : name.size();
-  // Do not cut inside a UTF-8 character: all its bytes but the first have the bits 10xxxxxx.
+  // Do not cut a name inside a UTF-8 character: all bytes of a character except the first begin with the bits
+  // 10.
   while (is_long && shown > 0 && (static_cast<unsigned char>(name[shown]) & 0xc0) == 0x80) --shown;
   return "'" + std::string(name.substr(0, shown)) + (is_long ? "...'" : "'");
 }

@@ -1,4 +1,5 @@
-// Arithmetic of shapes and boxes (positions of parts of tensors). No product or sum wraps around.
+// Computes with shapes and boxes. A box is the position of a part in a whole tensor. Functions here detect
+// overflow: no product or sum wraps around.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +13,20 @@ namespace ratoon::checkpoint {
 
 inline constexpr std::size_t kDimensionsMax = 64;  // the limit of PyTorch and NumPy
 
-// Returns nothing if the product of all lengths other than 0 exceeds 2^63 - 1 bytes. The limit of 2^63 - 1
-// holds even if a length is 0: other programs keep lengths and strides in 63 bits, and a stride is the
-// product of the lengths after it.
+// Returns nothing if the product of all lengths other than 0 exceeds 2^63 - 1 bytes. A length of 0 does not
+// lift this limit, because other programs store strides in 63 bits, and a stride is the product of the
+// lengths after it.
 [[nodiscard]] std::optional<std::uint64_t> count_bytes(ElementType type, const TensorShape& shape);
 
-// Whether a part of this shape, placed at box.begin, lies inside box.whole_shape.
+// Returns true if a part of this shape, placed at box.begin, is inside a tensor of the shape box.whole_shape.
 [[nodiscard]] bool holds(const TensorBox& box, const TensorShape& shape);
 
 [[nodiscard]] std::string to_text(const TensorShape& shape);  // "8,16"; "" for a scalar
 [[nodiscard]] std::string to_text(const TensorBox& box);      // "4,0 of 8,16"
-// Parses only texts that to_text() returns.
+// Parses a box; accepts only texts that to_text() can return.
 [[nodiscard]] std::optional<TensorBox> parse_box(std::string_view text);
 
-// Returns the name in single quotes, for messages. Long names are shortened.
+// Returns the name in single quotes, for error messages. Names that are too long for a message are shortened.
 [[nodiscard]] std::string in_quotes(std::string_view name);
 
 }  // namespace ratoon::checkpoint

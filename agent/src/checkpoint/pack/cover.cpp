@@ -31,8 +31,8 @@ Error not_covered(const PartIndex& index, const IndexedTensor& tensor, const Til
                                           "] of tensor " + index.describe(tensor) + ", " + what);
 }
 
-// Stores the intersection of `part` with the box from `begin` to `end` in `from` and `to`. Returns false if
-// the intersection is empty.
+// Stores the corners of the intersection of `part` with the box from `begin` to `end` in `from` and `to`.
+// Returns false if the intersection has no elements.
 bool clip(const PackedTensor& part, Numbers begin, Numbers end, TensorShape& from, TensorShape& to) {
   for (std::size_t d = 0; d < begin.size(); ++d) {
     from[d] = std::max(begin_of(part, d), begin[d]);

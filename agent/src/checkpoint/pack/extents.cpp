@@ -5,14 +5,15 @@
 namespace ratoon::checkpoint {
 namespace {
 
-// A tensor of up to 4 MiB lies in one extent, so that one thread can hash it. A longer tensor is verified by
-// blocks; the blocks at its ends add at most 1.6 %. An extent has room for two tensors of 4 MiB and a block:
-// if a cut moves one tensor to the next extent, this extent's first tensor is still whole.
+// A tensor of up to 4 MiB lies in one extent, so that one thread can hash it. A tensor of more than 4 MiB is
+// verified by the checksums of its blocks; reading the whole first and last block adds at most 1.6 % to its
+// bytes. An extent can hold two tensors of 4 MiB and one block, so that it still contains its first tensor
+// whole if its end is moved before the second one.
 constexpr std::uint64_t kHashedBytesMax = 4 * 1024 * 1024;
 static_assert(2 * kHashedBytesMax + 3 * kPackBlockBytes < kExtentBytesMax);
 
-// A gap between two ranges is read instead of skipped if it is at most a page, or short
-// compared with the range before it.
+// A gap between two ranges is read, not skipped, if it is at most one page long, or short compared with the
+// range before the gap.
 constexpr std::uint64_t kGapBytesAlways = 4096;
 constexpr std::uint64_t kGapBytesMax = 64 * 1024;
 constexpr std::uint64_t kGapShare = 32;
@@ -30,7 +31,8 @@ std::uint64_t block_ceil(std::uint64_t byte, std::uint64_t data_bytes) {
   return std::min(data_bytes, block_floor(byte + kPackBlockBytes - 1));
 }
 
-// The blocks that the rows of a copy touch. A gap shorter than a block cannot skip a whole block.
+// Returns the ranges of the blocks that contain the rows of a copy. A gap that is shorter than a block is
+// read, because skipping it would not skip any whole block.
 class TouchedBlocks {
  public:
   TouchedBlocks(std::span<const CopyLoop> loops, std::uint64_t data_bytes)
@@ -87,8 +89,8 @@ std::uint64_t total(std::span<const Range> ranges) {
   return bytes;
 }
 
-// The ranges that the copies of one tensor need. A small tensor is read whole if its touched
-// blocks have at least as many bytes.
+// Returns the ranges of the pack that must be read for the copies of one tensor. A small tensor is read whole
+// if the blocks that contain the wanted rows have at least as many bytes as the tensor.
 struct TensorReads {
   std::vector<Range> ranges;
   bool can_be_hashed = false;
@@ -135,8 +137,9 @@ Range whole_blocks(const Range& range, std::uint64_t data_bytes) {
   return begin < end ? Range{begin, end} : Range{begin, begin};
 }
 
-// Returns the hashable tensors of the range that need a hash, by ascending position. A tensor inside the
-// whole blocks of the range needs no hash.
+// Returns the tensors of the range that must be verified by their hash, by ascending position. Only small
+// tensors can be. A tensor that is inside the whole blocks of the range is verified by the checksums of these
+// blocks and needs no hash.
 std::vector<std::uint32_t> hashed_in(const Range& range, std::span<const std::uint32_t> hashable,
                                      const PackLayout& layout) {
   const Range blocks = whole_blocks(range, layout.data_bytes);
@@ -148,7 +151,8 @@ std::vector<std::uint32_t> hashed_in(const Range& range, std::span<const std::ui
   return hashed;
 }
 
-// Returns the end of an extent that begins at `begin`: a block boundary that is not inside a hashed tensor.
+// Returns the end of an extent (a range that is read at once) that begins at `begin`. The end is a block
+// boundary that is not inside a hashed tensor.
 std::uint64_t cut(std::uint64_t begin, const Range& range, std::span<const std::uint32_t> hashed,
                   const PackLayout& layout) {
   if (range.end - begin <= kExtentBytesMax) return range.end;
@@ -160,7 +164,7 @@ std::uint64_t cut(std::uint64_t begin, const Range& range, std::span<const std::
   return end;
 }
 
-// Removes the leading elements that satisfy `is_before` from the list and returns them.
+// Removes from the beginning of the list all elements for which `is_before` returns true, and returns them.
 template <class T, class IsBefore>
 std::span<const T> take_while(std::span<const T>& list, IsBefore is_before) {
   const auto count = static_cast<std::size_t>(std::ranges::find_if_not(list, is_before) - list.begin());
@@ -192,7 +196,8 @@ class ExtentMaker {
   std::vector<Extent> take() && { return std::move(extents_); }
 
  private:
-  // Copies are sorted by their first byte. A long copy can span several extents.
+  // The copies are sorted by the position of their first byte in the pack. One copy can be longer than an
+  // extent, and then reads from several extents.
   void add_copies(Extent& extent) {
     std::erase_if(open_, [&](std::uint32_t i) { return copies_[i].copy.from_end <= extent.begin; });
     for (; next_ < copies_.size() && copies_[next_].copy.from < extent.end; ++next_)
@@ -200,7 +205,7 @@ class ExtentMaker {
     extent.copies = open_;
   }
 
-  // If hashes verify all tensors that are copied, blocks would only repeat the check.
+  // If every tensor that is copied is verified by its hash, the checksums of the blocks are not computed.
   void add_blocks(Extent& extent) const {
     const auto is_hashed = [&](std::uint32_t i) {
       return std::ranges::binary_search(extent.hashed, copies_[i].tensor);

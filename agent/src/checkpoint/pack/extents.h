@@ -1,4 +1,5 @@
-// Decides which bytes of a pack are read for a list of copies, and which checksums verify them.
+// Decides which bytes of a pack file are read for a list of copies into memory, and which checksums verify
+// these bytes.
 #pragma once
 
 #include <span>
@@ -9,7 +10,7 @@
 
 namespace ratoon::checkpoint {
 
-// All `copies` are from this pack. Sorts the ranges of `copies` by the position of their first byte.
+// All `copies` must read from this pack. Sorts the ranges of `copies` by the position of their first byte.
 [[nodiscard]] std::vector<Extent> make_extents(const PackLayout& layout, std::vector<WantedCopy>& copies,
                                                std::span<const CopyLoop> loops);
 

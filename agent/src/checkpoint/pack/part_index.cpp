@@ -17,7 +17,7 @@ Error mixed(const std::string& what) {
   return Error(ErrorKind::kCorrupted, "the packs do not fit together: " + what);
 }
 
-// Orders parts of one tensor by begin and length, dimension by dimension.
+// Compares two parts of one tensor by the first index and the length of each dimension in turn.
 std::strong_ordering compare_boxes(const PackedTensor& a, const PackedTensor& b) {
   for (std::size_t d = 0; d < a.shape.size(); ++d) {
     if (const auto order = begin_of(a, d) <=> begin_of(b, d); order != std::strong_ordering::equal)
@@ -38,8 +38,9 @@ const IndexedTensor* PartIndex::find(std::string_view name, const IndexedTensor*
   return entry == numbers_.end() ? nullptr : &tensors_[entry->second];
 }
 
-// Returns the number of the tensor of each part, pack after pack. Most packs list the same tensors in the
-// same order, so the successor of the last tensor is tried before the hash table.
+// Returns, for each part of all packs in order, the number of its tensor in the index. Most packs list the
+// same tensors in the same order, so the tensor after the one that was found last is compared first, and the
+// hash table is used only if it differs.
 Result<std::vector<std::uint32_t>> PartIndex::name_parts() {
   std::vector<std::uint32_t> numbers;
   for (const auto& pack : packs_) {
@@ -122,7 +123,8 @@ Result<PartIndex> PartIndex::build(std::vector<IndexedPack> packs) {
     return mixed("there are " + std::to_string(numbers->size()) +
                  " parts of tensors, more than an index can hold");
 
-  // Counting sort: first the offset of each tensor's parts, then each part to its position.
+  // This is a counting sort: it computes the position of each tensor's first part, and then moves each part
+  // to its place.
   std::vector<std::size_t> places(index.tensors_.size() + 1);
   for (const std::uint32_t number : *numbers) ++places[number + 1];
   for (std::size_t i = 1; i < places.size(); ++i) places[i] += places[i - 1];

@@ -28,7 +28,8 @@ struct TensorPart {
   std::uint32_t pack = 0;
   std::uint32_t tensor = 0;
   std::uint32_t copies = 1;  // this many parts from here on have the same box and bytes
-  // The part's range along IndexedTensor::axis. `reach` is the largest end of this and all earlier parts.
+  // The range of the part's indices along the dimension IndexedTensor::axis. `reach` is the largest end along
+  // the axis of this part and all parts before it in the list.
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
   std::uint64_t reach = 0;
@@ -44,8 +45,9 @@ struct IndexedTensor {
 
 class PartIndex {
  public:
-  // The layouts and hashes must outlive the index. Refuses parts of the same name that do not fit each other:
-  // different types, different whole shapes, or one box with different bytes.
+  // The index refers to the layouts and hashes of the packs, which must outlive it. Returns an error for
+  // parts of one tensor that contradict each other: two types, two whole shapes, or two parts at the same
+  // position with different bytes.
   [[nodiscard]] static Result<PartIndex> build(std::vector<IndexedPack> packs);
 
   PartIndex(PartIndex&&) = default;
@@ -55,20 +57,22 @@ class PartIndex {
   [[nodiscard]] std::span<const IndexedTensor> tensors() const { return tensors_; }
   [[nodiscard]] std::span<const IndexedPack> packs() const { return packs_; }
 
-  // Returns null if no pack has a part of the tensor. For lookups in the order of a pack, pass the last
-  // result as `last`: the lookup is then faster.
+  // Returns null if no pack has a part of the tensor. If you look up tensors in the order of a pack, pass the
+  // previous result as `last`, which makes the search faster.
   [[nodiscard]] const IndexedTensor* find(std::string_view name, const IndexedTensor* last = nullptr) const;
 
   [[nodiscard]] const PackedTensor& at(const TensorPart& part) const {
     return packs_[part.pack].layout->tensors[part.tensor];
   }
 
-  // Returns the parts that may hold elements from `begin` to before `end` along the axis. O(log n). The
-  // result may contain more parts than needed: the other dimensions are not checked.
+  // Returns the parts that may hold elements whose index along the axis is at least `begin` and less than
+  // `end`. O(log n). The result may contain parts that hold none of the wanted elements, because the other
+  // dimensions are not compared.
   [[nodiscard]] static std::span<const TensorPart> parts_between(const IndexedTensor& tensor,
                                                                  std::uint64_t begin, std::uint64_t end);
 
-  // Returns a text for messages: "'w' of shape 8,16, parts of which are in r0.safetensors, r1.safetensors".
+  // Returns a text for error messages, such as "'w' of shape 8,16, parts of which are in r0.safetensors,
+  // r1.safetensors".
   [[nodiscard]] std::string describe(const IndexedTensor& tensor) const;
 
  private:
@@ -84,7 +88,7 @@ class PartIndex {
   std::unordered_map<std::string_view, std::uint32_t> numbers_;
 };
 
-// Whether the index contains this tensor of the pack.
+// Returns true if the index contains tensor number `tensor` of this pack.
 [[nodiscard]] inline bool is_part(const IndexedPack& pack, const PackedTensor& tensor) {
   return tensor.box || !pack.has_only_boxes;
 }

@@ -79,7 +79,7 @@ class Planner {
     return own != copies.end() ? *own : copies[reader_ % copies.size()];
   }
 
-  // Plans the copy of the intersection of the part and the wanted box.
+  // Adds to the plan a copy of those elements of a saved part that are in the wanted box.
   void take(const TensorSpec& wanted, const TensorPart& part) {
     const PackedTensor& source = index_.at(part);
     const std::size_t dimensions = wanted.shape.size();

@@ -1,12 +1,14 @@
-// checkpoint/pack/: Arithmetic of boxes: which bytes of which packs make up a wanted tensor. Pure.
+// checkpoint/pack/: Computes, from the positions of saved parts, which bytes of which packs make up a wanted
+// tensor. Pure.
 //
 // The plan by which a rank reads its tensors from a checkpoint that any number of ranks wrote.
 //
 //   plan_reads -> for each pack: extents of the file, read in any order and on any thread; for each extent
 //   verify_extent, then copy_extent.
 //
-// Each extent is verified by itself. Tensors that are read whole are compared with their XXH3-128. Slices,
-// and whole tensors if few bytes are added, are verified by the blocks that they touch.
+// An extent is a range of a pack that is read and verified by itself. Tensors that are read whole are
+// compared with their XXH3-128. Slices are verified by the checksums of all blocks that contain them. Whole
+// tensors are also verified in this way if few additional bytes must be read for it.
 #pragma once
 
 #include <cstddef>
@@ -52,18 +54,19 @@ struct ReadPlan {
   std::uint64_t bytes_wanted = 0;
 };
 
-// `reader` is the rank that reads. If several packs have the same bytes, the plan takes the bytes from the
-// pack with the reader's own number. If the reader's own pack lacks the bytes, different readers choose
-// different packs. Refuses tensors whose name, type or whole shape is not in the checkpoint, and elements
-// that no pack has.
+// `reader` is the number of the rank that reads. If several packs have the same bytes, the plan takes the
+// bytes from the pack with the reader's own number. If the pack with the reader's number does not have these
+// bytes, the readers choose different packs, so that no pack is read by all of them. Returns an error if the
+// checkpoint has no tensor of a wanted name, type and whole shape, or if no pack has a wanted element.
 [[nodiscard]] Result<ReadPlan> plan_reads(const PartIndex& index, std::span<const TensorSpec> wanted,
                                           std::uint32_t reader);
 
-// `bytes` are the bytes of the extent. The error names the block or the tensor.
+// `bytes` holds all bytes of the extent, as read from the pack. If a checksum is wrong, the error names the
+// block or the tensor.
 [[nodiscard]] Result<void> verify_extent(const PackHeader& pack, const Extent& extent,
                                          std::span<const std::byte> bytes);
 
-// `destinations` are the bytes of the wanted tensors, by number.
+// `destinations` holds, for each wanted tensor, the memory to which its bytes are copied.
 void copy_extent(const ReadPlan& plan, const PackReads& reads, const Extent& extent,
                  std::span<const std::byte> bytes, std::span<const std::span<std::byte>> destinations);
 

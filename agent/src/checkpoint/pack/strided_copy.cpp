@@ -7,7 +7,7 @@
 namespace ratoon::checkpoint {
 namespace {
 
-// The current row in the nested loops over the rows of a copy.
+// The position in the nested loops over the rows of a copy: the index in each loop, and the row's offsets.
 class RowCursor {
  public:
   RowCursor(const StridedCopy& copy, std::span<const CopyLoop> loops)
@@ -19,8 +19,8 @@ class RowCursor {
   std::uint64_t from() const { return from_; }
   std::uint64_t to() const { return to_; }
 
-  // Moves to the first row that ends after `begin`; there must be such a row. Goes from the outermost loop
-  // inwards and takes the first iteration whose last row ends after `begin`.
+  // Moves to the first row that ends after `begin`; there must be such a row. In each loop, from the
+  // outermost to the innermost, chooses the first iteration whose last row ends after `begin`.
   void seek(std::uint64_t begin, std::uint64_t row_bytes) {
     std::uint64_t inside = row_bytes;
     for (const auto& loop : loops_) inside += (loop.count - 1) * loop.from_stride;
@@ -33,7 +33,7 @@ class RowCursor {
     }
   }
 
-  // Goes to the next row; returns false if there is none.
+  // Advances to the next row; returns false after the last row.
   bool advance() {
     for (std::size_t i = loops_.size(); i-- > 0;) {
       from_ += loops_[i].from_stride;

@@ -1,4 +1,4 @@
-// Copies rows of bytes from one box into another: from a part of a tensor to a destination of another shape.
+// Copies rows of bytes from a saved part of a tensor to memory that holds another part of the same tensor.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace ratoon::checkpoint {
 
-// One level of the nested loops over the rows.
+// One loop of the nested loops over the rows of a copy.
 struct CopyLoop {
   std::uint64_t count = 0;
   std::uint64_t from_stride = 0;  // bytes
@@ -19,7 +19,8 @@ struct CopyLoop {
   friend bool operator==(const CopyLoop&, const CopyLoop&) = default;
 };
 
-// Rows ascend on both sides and do not overlap: a stride is never less than the extent of the inner loops.
+// In the source and in the destination, rows have ascending offsets and do not overlap: a stride is at least
+// the number of bytes that the inner loops span.
 struct StridedCopy {
   std::uint64_t from = 0;  // position of the first row
   std::uint64_t to = 0;
@@ -31,21 +32,21 @@ struct StridedCopy {
   friend bool operator==(const StridedCopy&, const StridedCopy&) = default;
 };
 
-// The position of a block of `shape` elements inside a larger box.
+// Where a box of elements begins inside a larger box.
 struct BoxLayout {
   std::span<const std::uint64_t> begin;  // of the block, in the outer box
   std::span<const std::uint64_t> outer;  // shape
   std::uint64_t first_byte = 0;          // position of the outer box
 };
 
-// Returns the copy of a box of `shape` between two positions, in as few rows as possible, and appends the
-// copy's loops to `loops`. No length in `shape` is 0.
+// Returns a plan that copies a box of `shape` from one position to another, with as few rows as possible.
+// Appends the loops of the plan to `loops`. Every length in `shape` must be greater than 0.
 [[nodiscard]] StridedCopy make_copy(std::span<const std::uint64_t> shape, const BoxLayout& from,
                                     const BoxLayout& to, std::uint64_t element_bytes,
                                     std::vector<CopyLoop>& loops);
 
-// Copies the rows, or parts of rows, that `bytes` contain. `bytes` begin at position `begin`, counted like
-// StridedCopy::from.
+// Copies to the destination those rows, or parts of rows, whose source is in `bytes`. `bytes` begin at offset
+// `begin` of the source, in the unit of StridedCopy::from.
 void copy_rows(const StridedCopy& copy, std::span<const CopyLoop> loops, std::uint64_t begin,
                std::span<const std::byte> bytes, std::span<std::byte> destination);
 

@@ -18,15 +18,17 @@ bool is_empty(const BoxList& boxes, std::size_t box) {
 
 // The cover function gives, for each element, the number of boxes that cover the element. The function's
 // mixed difference over all dimensions is zero except at the corners of boxes, where it is +1 or -1. Two
-// cover functions are equal exactly if their mixed differences are equal, so the corners of the boxes must
-// cancel the corners of the region. At the first point in row-major order where the corners do not cancel, no
-// earlier point contributes to the cover function. The mixed difference at the first such point is the number
-// of boxes by which its element is covered too often or too rarely.
+// cover functions are equal exactly if their mixed differences are equal. So the boxes tile the region
+// exactly if the values at the corners of all boxes add up to the values at the corners of the region. All
+// points before the first such point (in row-major order) have the sum 0, so they add nothing to the cover
+// function at this point. The sum at the first point where it is not 0 says how many boxes too many (or, if
+// negative, too few) cover the element at this point.
 class Corners {
  public:
   explicit Corners(std::vector<std::size_t> dimensions) : dimensions_(std::move(dimensions)) {}
 
-  // `at(dimension, is_end)` returns one side of the box.
+  // `at(dimension, is_end)` returns the first index of the box in this dimension, or its end if `is_end` is
+  // true.
   template <class Side>
   void add(Side at, std::int64_t weight) {
     for (std::uint64_t ends = 0; ends < (std::uint64_t{1} << dimensions_.size()); ++ends) {
@@ -36,7 +38,7 @@ class Corners {
     }
   }
 
-  // The first point at which the corners' weights do not cancel, and the sum of these weights.
+  // The first point at which the +1 and -1 values of the corners do not add up to 0, and their sum there.
   struct Rest {
     Numbers point;
     std::int64_t weight;
@@ -82,7 +84,8 @@ std::vector<std::size_t> cut_dimensions(const BoxList& boxes, std::span<const st
   return dimensions;
 }
 
-// The fast path for most checkpoints, in which a tensor is cut along one dimension, in order.
+// A faster check for boxes that cut the region along one dimension, in ascending order, as in most
+// checkpoints.
 bool is_row(const BoxList& boxes, std::span<const std::size_t> filled, std::size_t d, std::uint64_t begin,
             std::uint64_t end) {
   for (const std::size_t box : filled) {

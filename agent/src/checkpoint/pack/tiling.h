@@ -15,7 +15,8 @@ class BoxList {
  public:
   explicit BoxList(std::size_t dimensions) : dimensions_(dimensions) {}
 
-  // Adds the box from `begin` to before `end`. Both `begin` and `end` have one number per dimension.
+  // Adds the box that contains the elements whose index is at least `begin` and less than `end` in each
+  // dimension. Both `begin` and `end` have one number per dimension.
   void add(std::span<const std::uint64_t> begin, std::span<const std::uint64_t> end);
 
   [[nodiscard]] std::size_t size() const { return size_; }
@@ -38,9 +39,9 @@ struct TilingFault {
   std::uint64_t times = 0;  // in how many boxes it is
 };
 
-// Returns nothing if the boxes tile the region. Every box must lie in the region; empty boxes are
-// ignored. The result is exact and takes O(n log n). Each dimension along which boxes are cut doubles the
-// work.
+// Returns nothing if the boxes tile the region. Every box must be inside the region. Boxes without elements
+// are ignored. The check is exact, and takes time in O(n log n) for n boxes. The time doubles with each
+// dimension along which the region is cut into boxes.
 [[nodiscard]] std::optional<TilingFault> find_fault(const BoxList& boxes,
                                                     std::span<const std::uint64_t> region_begin,
                                                     std::span<const std::uint64_t> region_end);

@@ -72,7 +72,8 @@ void unpin_beaten(Disk& disk, const Manifest& manifest) {
       --left;
     }
   }
-  // Read each reason after listing the pins: another process may have replaced a pin in between.
+  // The reason may be newer than the list of pins, because another process may have replaced the pin in
+  // between.
   for (const CheckpointId& id : *pinned)
     if (id <= manifest.id && !kept.contains(id) && is_marked_as_best(why_pinned(disk, id)))
       static_cast<void>(unpin(disk, id));
@@ -104,7 +105,8 @@ Result<std::vector<Pin>> read_pins(const Disk& disk) {
 }
 
 std::string why_pinned(const Disk& disk, const CheckpointId& id) {
-  // Read one byte more than is shown: the newline, or a byte that shows if a character ends at the limit.
+  // Read one byte beyond the limit: it is the newline at the end, or shows whether a UTF-8 character ends at
+  // the limit.
   auto text = read_beginning(disk, pin_path(id), kPinReasonBytesMax + 1);
   while (text && text->ends_with('\n')) text->pop_back();
   if (!text || text->empty()) return "no reason is noted";

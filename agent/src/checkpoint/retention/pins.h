@@ -1,6 +1,7 @@
-// Pinned checkpoints, which retention never removes. A person or a program pins checkpoints. A pin is a small
-// file, pins/s0000001200.a0003.json, whose text is the reason. A pin may be created before the checkpoint is
-// committed. A pin counts only in its own folder or store: it protects no copy in another place.
+// Pins: small files that say which checkpoints must never be removed as old. Users pin checkpoints with a
+// command, and programs through the session. A pin is a small file, pins/s0000001200.a0003.json, whose text
+// is the reason. A pin may be created before the checkpoint is committed. A pin keeps the checkpoint only in
+// the folder or store that contains the pin: it protects no copy elsewhere.
 #pragma once
 
 #include <set>
@@ -16,7 +17,7 @@
 
 namespace ratoon::checkpoint {
 
-// The maximum length of a reason that is shown, however long the file is.
+// The maximum number of bytes of a reason that is read from a pin, even if the file is longer.
 inline constexpr std::size_t kPinReasonBytesMax = 256;
 
 struct Pin {
@@ -24,18 +25,20 @@ struct Pin {
   std::string why{};  // one line, safe to print on a terminal
 };
 
-// Returns whether the pin is new. If the checkpoint is already pinned, the first reason stays; but a
-// pin of save_best(), which is removed with time, is replaced by any other pin. If the manifest
-// still exists after pin() returns, the checkpoint is kept: retire_checkpoint() checks for pins
-// last.
+// Returns true if the call has created the pin, and false if it existed. If the checkpoint is already pinned,
+// the existing reason stays. A pin of save_best() is an exception: another pin replaces it, because
+// save_best() removes its own pins later. If the manifest still exists after pin() returns, the checkpoint is
+// kept, because retire_checkpoint() looks for a pin after it has removed the manifest and then restores the
+// manifest.
 [[nodiscard]] Result<bool> pin(Disk& disk, const CheckpointId& id, std::string_view why,
                                std::string_view mark);
-// Pins the checkpoint if its program asked to keep it.
+// Pins the checkpoint if the training program asked to keep it, which its manifest says.
 [[nodiscard]] Result<void> pin_as_requested(Disk& disk, const Manifest& manifest, std::string_view mark);
 [[nodiscard]] Result<void> unpin(Disk& disk, const CheckpointId& id);
-// Removes the pins of save_best() from checkpoints that, by the lists in this committed manifest, are not
-// among the best checkpoints that exist in this place. Pins of newer checkpoints stay. A pin that cannot be
-// removed now is removed with the next manifest, if there is one.
+// Removes pins that save_best() made for checkpoints that are no longer among the best. The lists of the best
+// checkpoints are in this committed manifest; checkpoints that do not exist on this disk do not count. Pins
+// of checkpoints that are newer than this manifest stay. If a pin cannot be removed now, the call after the
+// next commit tries again.
 void unpin_beaten(Disk& disk, const Manifest& manifest);
 
 [[nodiscard]] std::string pin_path(const CheckpointId& id);

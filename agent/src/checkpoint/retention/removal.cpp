@@ -9,10 +9,11 @@
 namespace ratoon::checkpoint {
 namespace {
 
-// Returns whether the checkpoint was removed. Calls `is_kept` after the manifest was removed.
+// Removes a checkpoint, and returns true if it was removed. Calls `is_kept` after the manifest was removed,
+// and restores the manifest if it returns true.
 Result<bool> remove_unless(Disk& disk, const CheckpointId& id, const std::function<Result<bool>()>& is_kept) {
-  // List the folders first, which may fail, for example at a link: if the packs
-  // stay, the manifest must stay, too.
+  // List the folders before removing any file, because listing may fail, for example at a link: if the packs
+  // cannot be removed, the manifest must stay, too.
   const auto receipts = find_rank_files(disk, receipts_folder(id));
   if (!receipts) return receipts.error();
   const auto packs = find_rank_files(disk, packs_folder(id));
@@ -45,8 +46,8 @@ Result<void> remove_rank_files(Disk& disk, const std::string& folder, const std:
     const auto removed = disk.remove(path);
     if (!removed && !says(removed, ErrorKind::kNotFound)) return removed;
   }
-  // A late writer of an older attempt may have just created another file in the folder, which the next
-  // cleanup finds.
+  // A slow process of an older attempt may have just created another file in the folder. The next cleanup
+  // finds and removes it.
   static_cast<void>(disk.remove_folder(folder));
   return {};
 }
@@ -56,9 +57,10 @@ Result<void> remove_checkpoint(Disk& disk, const CheckpointId& id) {
   return removed ? Result<void>() : removed.error();
 }
 
-// Without its manifest the checkpoint does not exist. The check for pins after the removal of the manifest
-// finds a pin that was made before the removal. A process that pins the checkpoint later sees that the
-// manifest is missing. Either the removing process or the pinning process therefore always notices the other.
+// Without its manifest the checkpoint does not exist any longer, even if its packs do. The check for pins
+// after the removal of the manifest finds a pin that was made before the removal. A process that pins the
+// checkpoint after the removal of the manifest sees that the manifest is missing. Therefore, if one process
+// removes a checkpoint while another process pins it, at least one of the two notices the other.
 Result<bool> retire_checkpoint(Disk& disk, const CheckpointId& id, std::string_view mark) {
   const auto is_kept = is_pinned(disk, id);
   if (!is_kept) return is_kept.error();

@@ -40,7 +40,7 @@ Result<void> sweep_attempt(Disk& disk, const std::string& kind, const DiskEntry&
   return {};
 }
 
-// Removes temporary files of older attempts: an older attempt must no longer commit.
+// Removes temporary manifests of older attempts, so that a process of an older attempt can no longer commit.
 Result<void> sweep_temporary_files(Disk& disk, const std::string& folder, Attempt own) {
   const auto entries = list_if_there(disk, folder);
   if (!entries) return entries.error();
@@ -106,19 +106,20 @@ std::vector<CheckpointId> choose_retired(std::span<const KeptCheckpoint> newest_
 
 Result<void> set_aside(Disk& disk, const CheckpointId& id, std::string_view reason, std::string_view mark) {
   if (auto made = make_folders(disk, kQuarantine, Durability::kPowerCuts); !made) return made;
-  // The move must survive a power cut: if all manifests were lost, the run would look new.
+  // The move of the manifest must survive a power cut: if all manifests were lost, the next start would begin
+  // at step 0.
   const auto moved =
       move_durably(disk, manifest_path(id), manifest_path(id, kQuarantine), kManifestBytesMax, mark);
   if (says(moved, ErrorKind::kNotFound)) return {};  // retired, or set aside before
   if (!moved) return moved;
-  // Only people read the reason, so a reason that cannot be written, or that another rank has written, is no
-  // error.
+  // Only users read the reason file, so it is no error if the file cannot be written or if another rank has
+  // written it.
   static_cast<void>(save_for_now(disk, reason_path(id), std::string(reason) + '\n', mark));
   return {};
 }
 
 Result<void> remove_unvoted(Disk& disk, const CheckpointId& id) {
-  // Remove votes (receipts) first: a pack without its vote is never committed.
+  // Remove receipts before packs: a pack without its receipt is never committed.
   for (const std::string& folder : {receipts_folder(id), packs_folder(id)}) {
     const auto ours = find_rank_files(disk, folder);
     if (!ours) return ours.error();
@@ -131,8 +132,8 @@ Result<void> sweep_uncommitted(Disk& disk, const CheckpointId& before) {
   const Attempt own = before.attempt;
   const auto named = checkpoints_named_in(disk, {kManifests, kQuarantine, kAside});
   if (!named) return named.error();
-  // A checkpoint that is being retired has no manifest for a moment. The manifest is restored if the
-  // checkpoint was pinned while the manifest was missing.
+  // A process that removes an old checkpoint removes the manifest first, and restores it if the checkpoint
+  // was pinned meanwhile. So a missing manifest may come back.
   const auto pinned = pinned_in(disk);
   if (!pinned) return pinned.error();
   std::set<CheckpointId> kept = *named;
@@ -140,7 +141,7 @@ Result<void> sweep_uncommitted(Disk& disk, const CheckpointId& before) {
   for (const char* folder : {kManifests, kQuarantine, kAside, kRollbacks}) {
     if (auto swept = sweep_temporary_files(disk, folder, own); !swept) return swept;
   }
-  // Remove votes (receipts) first: a pack without its vote is never committed.
+  // Remove receipts before packs: a pack without its receipt is never committed.
   for (const char* kind : {kReceipts, kPacks}) {
     const auto attempts = list_if_there(disk, kind);
     if (!attempts) return attempts.error();
@@ -151,8 +152,8 @@ Result<void> sweep_uncommitted(Disk& disk, const CheckpointId& before) {
     }
   }
   if (auto removed = remove_old_notes_of_commits(disk); !removed) return removed;
-  // A late writer may have committed a checkpoint whose packs were removed by this cleanup or an earlier one.
-  // Remove such manifests.
+  // A slow process of an older attempt may have committed a checkpoint whose packs this cleanup, or one
+  // before it, has removed. Remove such manifests.
   const auto named_now = checkpoints_named_in(disk, {kManifests, kQuarantine, kAside});
   if (!named_now) return named_now.error();
   for (const CheckpointId& id : *named_now) {

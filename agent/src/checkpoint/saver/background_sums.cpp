@@ -29,7 +29,7 @@ void BackgroundSums::begin() {
   try {
     has_ended_ = std::async(std::launch::async, [this] { add_all(); });
   } catch (const std::system_error&) {
-    // If the system starts no further thread, finish() computes the sums.
+    // If the system refuses to start another thread, finish() computes the checksums.
   }
 }
 

@@ -19,16 +19,17 @@ class BackgroundSums {
   // Adds the bytes of `data`, one span after the other, to `sums`. Do not use `sums` before
   // finish() returns or this object ends.
   BackgroundSums(PackSums& sums, std::vector<std::span<const std::byte>> data);
-  // Adds bytes that are still being copied. `wait_for` blocks until `bytes` bytes are copied, and returns
-  // false if they never will be. `wait_for` may be called from any thread.
+  // Computes the checksums of bytes that are still being copied into `image`. `wait_for(bytes)` blocks until
+  // the first `bytes` bytes are copied, and returns false if the copy was cancelled. `wait_for` may be called
+  // from any thread.
   using WaitFor = std::function<bool(std::uint64_t bytes)>;
   BackgroundSums(PackSums& sums, std::span<const std::byte> data, WaitFor wait_for);
   BackgroundSums(const BackgroundSums&) = delete;
   BackgroundSums& operator=(const BackgroundSums&) = delete;
-  // If finish() is not called, the sums are no longer needed, and the computation stops early.
+  // If this object is destroyed before finish() was called, the computation stops early.
   ~BackgroundSums();
 
-  // Returns when all bytes are in the sums.
+  // Waits until the checksums of all bytes are computed.
   void finish();
 
  private:

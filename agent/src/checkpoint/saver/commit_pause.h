@@ -1,6 +1,6 @@
 // CommitPause: the pause of a writer between two checks whether a checkpoint is committed. Each check of each
-// rank costs file system calls, so the pause grows with the time that was waited. A commit is therefore
-// noticed with a delay of at most an eighth of the waited time.
+// rank costs file system calls, so the pause grows with the time that was waited. The pause is at most an
+// eighth of the time that was waited, so a commit is noticed with at most that delay.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace ratoon::checkpoint {
 
 class CommitPause {
  public:
-  // Call reset() after progress: the next checks then follow quickly.
+  // Call reset() when something has changed, so that the pause is short again.
   void reset() { waited_ = Duration(0); }
   [[nodiscard]] Duration next() {
     const Duration pause = std::clamp<Duration>(waited_ / kPart, kMin, kMax);

@@ -16,14 +16,15 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-// Smaller writes are gathered, so that a thousand small tensors do not cost a thousand calls.
+// Smaller pieces are gathered into one write, so that a thousand small tensors do not need a thousand system
+// calls.
 constexpr std::size_t kGatherBytes = 4 << 20;
-// The number of bytes of an image that one call writes. The disk is idle between two calls, and each call
-// must end within SaverOptions::patience.
+// The maximum number of bytes that one call writes. Larger writes keep the disk busier, but each write must
+// end within SaverOptions::patience.
 constexpr std::size_t kImagePieceBytes = 32 << 20;
 
-// Appends pieces to a file. Gathers small pieces into few writes. Lends pieces, without copying them, if the
-// file's lends_without_copy() is true.
+// Appends pieces to a file. Appends pieces to a file, and gathers small pieces so that the file is written in
+// few calls. If the file's lends_without_copy() is true, passes pieces to the file without copying them.
 class Appender {
  public:
   Appender(WriteFile& file, std::uint64_t at) : file_(file), at_(at) {}

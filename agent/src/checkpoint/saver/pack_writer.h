@@ -1,6 +1,7 @@
 // Writes tensors from memory into a pack: one file with the checksums of its own bytes.
 //
-// The source is the memory of the tensors, or an image: one copy of them in the layout of the file.
+// The source is the memory of the tensors themselves, or an image, which is a copy of all tensors in the
+// layout of the pack file.
 #pragma once
 
 #include <span>
@@ -19,13 +20,15 @@
 
 namespace ratoon::checkpoint {
 
-// When the call returns, the file is durable under `path`, which must be a new name. The bytes of the views
-// must not change during the call. After a failure the temporary file that `mark` names is removed.
+// When the call returns, the file is durable under `path`, which must be a new name. The bytes of the tensors
+// must not change during the call. After a failure the temporary file, whose name contains `mark`, is
+// removed.
 [[nodiscard]] Result<PackRecord> write_pack_file(Disk& disk, const std::string& path, Rank rank,
                                                  std::span<const TensorView> tensors, std::string_view mark,
                                                  std::string_view owner = {});
 
-// The layout of a pack for some tensors. Each tensor has as many bytes as its type and shape require.
+// Returns the layout of a pack file that contains these tensors. Each tensor has as many bytes as its type
+// and shape require.
 struct PackImage {
   PackLayout layout;
   std::vector<std::size_t> order;  // layout.tensors[i] is tensors[order[i]]
@@ -37,8 +40,9 @@ struct WrittenPack {
   PackRecord record;
   std::vector<Hash128> hashes;  // one per tensor, in the order of the layout
 };
-// Writes `image`, of layout.file_bytes() bytes, as write_pack_file() writes tensors. Waits for bytes that
-// `filling` lacks. Returns kCancelled if the copy was cancelled.
+// Writes the same file as write_pack_file(), from `image`, which has layout.file_bytes() bytes. Waits for
+// bytes that are not copied into `image` yet; `filling` says how many are. Returns kCancelled if the copy
+// into `image` was cancelled.
 [[nodiscard]] Result<WrittenPack> write_pack_image(Disk& disk, const std::string& path, Rank rank,
                                                    const PackLayout& layout, std::span<const std::byte> image,
                                                    std::string_view mark, const CopyProgress& filling);

@@ -10,7 +10,8 @@ namespace ratoon::checkpoint {
 Result<std::shared_ptr<SavePipeline>> SavePipeline::open(std::shared_ptr<Disk> disk, const std::string& mark,
                                                          std::shared_ptr<const Clock> clock,
                                                          const SaverOptions& options) {
-  // Create the folders now, with a timeout, because this is the thread of the trainer.
+  // Create the folders here with a timeout, because the training thread runs this code and must not hang with
+  // the disk.
   if (options.calls) {
     const auto made = RunStore::open(add_timeout(disk, options.calls), mark);
     if (!made) return made.error();

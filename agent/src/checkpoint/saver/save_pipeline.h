@@ -1,10 +1,11 @@
 // SavePipeline: the state of all saves of a process, shared by the training thread and the writer thread. The
-// trainer fills slots with copies. The writer does one unit of work at a time: it writes a pack, checks a
-// commit, or allocates memory for the next slot. SavePipeline itself starts no thread: Saver calls
-// work_once() in a thread; without a thread the trainer's calls call it, so that a test can try any order.
+// training thread copies tensors into slots (memory for one pack file each). The writer thread does one unit
+// of work at a time: it writes a pack, checks a commit, or allocates memory for the next slot. SavePipeline
+// starts no thread: Saver calls work_once() in its thread, and tests call it in any order.
 //
-// Thread contract: one thread makes the trainer's calls, one thread calls work_once(), and any thread calls
-// progress(). The state of a slot says which side owns its memory; a mutex guards each handover.
+// Thread contract: one thread makes the calls of the trainer's side, one thread calls work_once(), and any
+// thread may call progress(). The state of a slot says which of the two threads owns its memory; a mutex
+// guards each change of the owner.
 #pragma once
 
 #include <condition_variable>
@@ -39,38 +40,39 @@ struct SaverOptions {
   std::uint64_t budget_bytes = ~0ULL;    // of all slots together
   std::filesystem::path slots_folder{};  // in a memory file system; empty: own memory
   std::string slots_name{};              // prefix of its file names there; unique to the process
-  // The folder_mark() of the run's folder, to which slots are written; 0 if it is unknown, or if the run is
-  // in a store, whose address is in slots_name.
+  // The folder_mark() (a number) of the run's folder, to which the packs in slots are written. 0 if the mark
+  // is unknown, or if the run is in an object store: then slots_name contains the address of the store.
   std::uint64_t home_mark = 0;
   std::string owner{};                          // identity of the job, for packs and receipts
   Duration patience = std::chrono::minutes(5);  // limit of a disk call and of the wait for a slot
   Duration pause = std::chrono::seconds(1);     // before a write is tried again
   std::uint64_t early_bytes_min = 64ULL << 20;  // larger packs are written while they are copied
   bool has_thread = true;                       // false: poll() and save() do the work
-  // Opens the run's place and makes all calls to the folder of slots with a timeout. Null: no timeout.
+  // Adds a timeout to opening the run's folder or store and to all file operations in slots_folder. Null: no
+  // timeout.
   std::shared_ptr<CallsWithTimeout> calls{};
-  // Receives a function that must be called while a long disk call, such as an upload, makes progress: such a
-  // call does not count as hung.
+  // connect_progress is called once with a function `go_on`. Code that makes a long call, such as an upload,
+  // calls go_on() when the call makes progress, so that the call does not count as hung.
   std::function<void(std::function<void()>)> connect_progress{};
 };
 
-// The world in which a process saves checkpoints.
+// The attempt and the rank for which a process saves checkpoints, and the functions that the writer calls.
 struct SavingWorld {
   Attempt attempt{0};
   Rank rank{0};
   std::uint32_t world_size = 1;
   KeepRules rules{};
-  // The writer's side calls all functions below. The writer calls before_commit before each attempt to
-  // commit, for files other than packs to which the manifest refers.
+  // The writer thread calls all of the following functions. It calls before_commit before each attempt to
+  // commit, so that files other than packs to which the manifest refers are written first.
   std::function<void()> before_commit{};
   // confirm_place is called before a commit, and after each commit on every rank. If it returns an error, the
-  // run's place belongs to another job: the checkpoint is not committed, or not reported, because the other
-  // job may have chosen its resume point before this commit.
+  // run's folder or store belongs to another job. The checkpoint is then not committed or not reported,
+  // because the other job may have chosen the checkpoint from which it resumes before this commit.
   std::function<Result<void>()> confirm_place{};
   // on_commit is called for each commit, before older checkpoints are removed.
   std::function<void(const InventoryEntry&)> on_commit{};
-  // may_clean_up is called before older checkpoints are removed, and returns whether this job still owns the
-  // place; if not, nothing is removed. may_clean_up is null if no other job can reach the place.
+  // may_clean_up is called before older checkpoints are removed. If it returns false, this job no longer owns
+  // the run's folder or store, and nothing is removed. may_clean_up is null if no other job can use it.
   std::function<bool()> may_clean_up{};
   // on_retired is called after older checkpoints were removed, or could not be removed.
   std::function<void()> on_retired{};
@@ -78,19 +80,18 @@ struct SavingWorld {
   // intact checkpoint before it.
   std::function<void(const std::optional<InventoryEntry>&)> on_damage{};
   std::function<Copies()> copies{};
-  // await_stores is called with the ticket of each commit, and with a lock held,
-  // to report when stores have a copy. If await_stores is null, no store gets a
-  // copy.
+  // await_stores is called with the ticket of each committed save, while the pipeline's lock is held, to
+  // report when stores have a copy. If await_stores is null, no store gets a copy.
   std::function<void(const CheckpointId&, const SavePromise&)> await_stores{};
-  // Finds a copy of a checkpoint that may have been removed from the run's place before this rank saw it
-  // there. find_copy is null if no checkpoint is removed before all ranks saw it.
+  // Finds a copy of a committed checkpoint in other stores, if it was removed from the run's folder before
+  // this rank saw it there. find_copy is null if no checkpoint is removed before all ranks saw it.
   std::function<Result<std::optional<InventoryEntry>>(const CheckpointId&)> find_copy{};
   ReadBack read_back = ReadBack::kAllBytes;  // of the newest, before older ones are removed
 };
 
 struct SaveProgress {
-  // The newest commit of this attempt, or, if that commit cannot be read back, the commit of any attempt
-  // before it.
+  // The newest checkpoint that this attempt committed. If it cannot be read back, the newest intact
+  // checkpoint before it, of any attempt.
   std::optional<InventoryEntry> committed{};
   std::vector<InventoryEntry> damaged{};  // of this attempt, did not read back; at most kDamagedMax
   Duration since_commit{0};               // time since `committed` was known
@@ -111,26 +112,28 @@ struct SaveProgress {
 
 class SavePipeline {
  public:
-  // `mark` names this process in temporary files.
+  // `mark` is a text, unique to this process, in the names of its temporary files.
   [[nodiscard]] static Result<std::shared_ptr<SavePipeline>> open(std::shared_ptr<Disk> disk,
                                                                   const std::string& mark,
                                                                   std::shared_ptr<const Clock> clock,
                                                                   const SaverOptions& options);
 
-  // Frees the slots, except those with a pack that the next process must still write.
+  // Frees the memory of all slots, except slots with a pack that is not written yet: the next process writes
+  // these packs.
   ~SavePipeline();
 
   // The trainer's side.
   void begin_attempt(const SavingWorld& world);
-  // Blocks until the tensors are copied. If all slots are busy, save() also waits for the disk. If there is
-  // no memory for a slot, waits until the pack is written.
+  // Blocks until the tensors are copied into a slot. If all slots are in use, save() also waits until the
+  // writer frees one. If there is no memory for a slot, save() waits until the pack is written to the disk.
   [[nodiscard]] Result<SavePromise> save(Step step, std::span<const TensorView> tensors,
                                          const std::optional<RunRecord>& run = {},
                                          const SavePromise& ticket = SavePromise());
   // Allocates slots for a pack of this size before the first save.
   void prepare(std::uint64_t image_bytes);
   [[nodiscard]] SaveProgress progress();  // moves the events out
-  // Makes the writer check once which ranks have written their packs of the newest pending commit.
+  // Asks the writer to check once which ranks have written their packs of the newest checkpoint that is not
+  // committed yet.
   void ask_for_votes();
   void wait_for_change(Duration at_most);  // of the progress; may return early
   [[nodiscard]] bool is_written() const;   // as in SaveProgress
@@ -138,10 +141,10 @@ class SavePipeline {
   void stop();                     // from now on no retries and no new slots
   void give_up(const Error& why);  // the writer has failed: the process must end
 
-  // The writer's side. Does one unit of work of the writer. Returns false if there is no work that can be
-  // done now.
+  // The writer's side. Writes one pack, checks one commit or prepares one slot. Returns false if there is no
+  // work that can be done now.
   bool work_once();
-  // Waits until work_once() may have work. Returns false after stop().
+  // Waits until there may be work for work_once(). Returns false after stop().
   [[nodiscard]] bool wait_for_work(Duration at_most);
 
  private:
@@ -157,19 +160,19 @@ class SavePipeline {
     bool is_leftover = false;            // left by an earlier process
     std::uint64_t room_bytes = 0;        // size of the slab, valid also while it grows
   };
-  // A pack that this rank has written and whose commit is not known yet.
+  // A pack that this rank has written and whose checkpoint, as far as this rank knows, is not committed yet.
   struct Watched {
     StagedPack pack;
     SavePromise ticket;
     bool commits = false;  // this rank commits it: as rank 0, or for a process that died
     bool is_tried = false;
     std::uint32_t tries = 0;
-    // The receipts that were read for this pack. Only the writer uses the receipts; they are shared, because
-    // the writer uses them without the lock.
+    // The receipts of all ranks for this checkpoint that were read so far. Only the writer thread uses them.
+    // They are in a shared_ptr, because the writer uses them without the lock.
     std::shared_ptr<std::vector<PackRecord>> receipts = std::make_shared<std::vector<PackRecord>>();
   };
-  // A save that is written directly, without a slot. The bytes are shared, since the writer may use them
-  // after the trainer has stopped waiting.
+  // A save that is written directly from the memory of the tensors, without a slot. The object is shared,
+  // since the writer may still use it after the training thread has stopped waiting.
   struct Direct {
     StagedPack pack;
     std::vector<TensorView> tensors;
@@ -186,20 +189,22 @@ class SavePipeline {
 
   SavePipeline(Resources places, const SaverOptions& options);
   [[nodiscard]] bool has_written_all() const;
-  // Returns kTimeout if the disk or the folder of slots hangs. Other errors are only reported as events.
+  // Takes over the slots of an earlier process. Returns kTimeout if the disk or the folder of slots hangs.
+  // Other errors are reported as events, and the call succeeds.
   [[nodiscard]] Result<void> adopt_slots();
   [[nodiscard]] Result<Slab> open_left(std::size_t number) const;
   void adopt(std::size_t number, Slab slab, const std::optional<CheckpointId>& newest,
              const std::function<bool(const CheckpointId&)>& is_wanted);
   [[nodiscard]] std::filesystem::path slot_path(std::size_t number) const;
-  // Runs `call`, which uses the folder of slots, with a timeout. After a timeout `call` may still run, so it
-  // must own everything that it uses.
+  // Runs `call`, which uses the folder of slots, with a timeout. After a timeout the function `call` may
+  // still run, so it must own all objects that it uses.
   template <class Call>
   auto call_slot_folder(const char* doing, std::size_t number, Call call) const;
   [[nodiscard]] Result<std::size_t> add_slot(Lock& lock);
   [[nodiscard]] Result<Slab> open_new_slab(const std::set<std::size_t>& held, std::size_t& number) const;
   void give_back(Slot& slot) const;
-  // Whether the error is a timeout: the folder of slots hangs, and the process must end.
+  // Returns true if the error is a timeout, which means that the folder of slots hangs and that the process
+  // must end.
   [[nodiscard]] bool must_end_after(const Error& why);
 
   [[nodiscard]] Result<SavePromise> save_or_report(Step step, std::span<const TensorView> tensors,
@@ -208,24 +213,27 @@ class SavePipeline {
   [[nodiscard]] Result<void> stage(Lock& lock, std::size_t number, const StagedPack& pack,
                                    const PackImage& plan, std::span<const TensorView> tensors,
                                    const SavePromise& ticket);
-  // Returns a large enough slot in the state kFilling, or nothing if there is no memory for a slot.
+  // Returns the number of a slot that is large enough and is now in the state kFilling, or nothing if there
+  // is no memory for a slot.
   [[nodiscard]] Result<std::optional<std::size_t>> take_slot(Lock& lock, std::uint64_t image_bytes);
   [[nodiscard]] SlotFacts slot_facts(std::uint64_t image_bytes) const;
-  // Reports, only once, that saves wait for the disk although slots were requested.
+  // Reports once that there is no memory for slots, so that every save waits for the disk.
   void report_budget_once(std::uint64_t image_bytes);
-  // If there is not enough memory, the slot becomes free again.
+  // Enlarges the slot for an image of this size. If there is not enough memory, the slot becomes free again.
   [[nodiscard]] Result<void> grow(Lock& lock, std::size_t slot, std::uint64_t image_bytes);
   [[nodiscard]] Result<void> wait_for_writer(Lock& lock, Timestamp since);
   [[nodiscard]] Result<void> fill(Slot& slot, const PackImage& plan, std::span<const TensorView> tensors);
-  // Waits until the writer no longer reads the slot. Allocates nothing.
+  // Waits until the writer thread no longer reads the slot. Allocates no memory, so that it works when there
+  // is none.
   [[nodiscard]] Result<void> stop_reading(Slot& slot);
-  // Does the same as stop_reading(), and then lets the slot be filled again.
+  // Does the same as stop_reading(), and then marks the slot as one that may be filled again.
   [[nodiscard]] Result<void> take_back(Slot& slot);
   [[nodiscard]] Error disk_timeout_error() const;
   [[nodiscard]] Result<void> save_directly(Lock& lock, const StagedPack& pack,
                                            std::span<const TensorView> tensors);
 
-  // Releases the lock while this object exists, also if an exception is thrown.
+  // Releases the lock in the constructor and takes it again in the destructor, also if an exception is
+  // thrown.
   struct Unlocked {
     Unlocked(SavePipeline& of, Lock& held) : self(of), lock(held) {
       self.is_writing_ = true;
@@ -249,22 +257,24 @@ class SavePipeline {
   void note_outcome(Lock& lock, std::size_t number, const StagedPack& pack,
                     const Result<WrittenPack>& written);
   // Frees disk space after a write of this pack failed with kNoSpace: removes files that no rank will commit.
-  // After the second refusal, rank 0 also gives up older saves that wait for packs of other ranks. If the
-  // save is missed and has no vote, removes the files of all ranks for this checkpoint.
+  // After the second write that failed in this way, rank 0 also gives up older saves that wait for packs of
+  // other ranks. If this save is given up and this rank wrote no receipt, removes the files of all ranks for
+  // this checkpoint.
   void make_room(Lock& lock, const StagedPack& pack, std::uint32_t refusals, bool is_missed);
   void give_up_waiting(const StagedPack& for_pack);
   bool write_directly(Lock& lock);
   bool advance_commits(Lock& lock);
-  // Whether all ranks have written their packs of this checkpoint. Reads the receipts that are not read yet.
+  // Returns true if all ranks have written their packs of this checkpoint. Reads those receipts that earlier
+  // calls have not read.
   [[nodiscard]] bool has_all_votes(Lock& lock, const StagedPack& pack, std::vector<PackRecord>& receipts);
   bool prepare_one(Lock& lock);
   bool look_for_votes(Lock& lock);
   void release(std::size_t slot);
   void note_written(const StagedPack& pack, const SavePromise& ticket, bool is_leftover);
-  // Returns whether the failed write is tried again.
+  // Records a failed write. Returns true if the write will be tried again.
   bool note_failed_write(std::size_t slot, const Error& why);
   void note_failed_commit(const CheckpointId& id, const Error& why);
-  // Returns the watched checkpoints that are older than `id` and are committed as well.
+  // Returns those checkpoints in watched_ that are older than `id` and are committed, too.
   [[nodiscard]] std::set<CheckpointId> committed_before(Lock& lock, const CheckpointId& id);
   void reach_commit(const CheckpointId& id, const SavePromise& ticket) const;
   void note_committed(const CheckpointId& id, const InventoryEntry& entry,
@@ -281,7 +291,8 @@ class SavePipeline {
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  // All members below are guarded by mutex_, except the parts of a slot that its state gives to one side.
+  // mutex_ guards all of the following members, except the parts of a slot that, by its state, only one
+  // thread uses.
   SlotTable table_;
   std::deque<Slot> slots_;
   std::vector<Watched> watched_;  // oldest first

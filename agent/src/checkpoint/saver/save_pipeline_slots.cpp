@@ -1,4 +1,4 @@
-// The slots of SavePipeline: slots that an earlier process left, and memory for new slots.
+// The functions of SavePipeline that take over the slots of an earlier process and allocate new slots.
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -34,7 +34,7 @@ std::filesystem::path SavePipeline::slot_path(std::size_t number) const {
   return options_.slots_folder / (options_.slots_name + "-" + std::to_string(number) + ".slot");
 }
 
-// Takes over the slots that the previous process with the same slot files left in memory.
+// Takes over the slots that an earlier process with the same names of slot files has left in memory.
 Result<void> SavePipeline::adopt_slots() {
   const auto disk = options_.calls ? add_timeout(resources_.disk, options_.calls) : resources_.disk;
   const auto inventory = take_inventory(*disk);
@@ -70,7 +70,7 @@ auto SavePipeline::call_slot_folder(const char* doing, std::size_t number, Call 
   return (*options_.calls)(doing + (" staged memory at " + slot_path(number).string()), std::move(call));
 }
 
-// Returns kNotFound if there is no slot of this number.
+// Returns kNotFound if there is no slot file with this number.
 Result<Slab> SavePipeline::open_left(std::size_t number) const {
   return call_slot_folder("opening", number,
                           [path = slot_path(number), home = options_.home_mark]() -> Result<Slab> {
@@ -81,8 +81,8 @@ Result<Slab> SavePipeline::open_left(std::size_t number) const {
                           });
 }
 
-// A pack is not taken over if its checkpoint was found damaged, or if the run gave it up in a rollback or
-// when it began anew.
+// A pack of an earlier process is not written if its checkpoint is in quarantine, or if the run gave the
+// checkpoint up in a rollback or by starting over.
 void SavePipeline::adopt(std::size_t number, Slab slab, const std::optional<CheckpointId>& newest,
                          const std::function<bool(const CheckpointId&)>& is_wanted) {
   SlotInfo info = slab.read_info().value_or(SlotInfo());
@@ -156,7 +156,7 @@ void SavePipeline::report_budget_once(std::uint64_t image_bytes) {
       "each save; raise the limit");
 }
 
-// The slot file of a number may be locked by another process, or by a slot of this process.
+// Skip a number whose slot file is locked: another process, or another slot of this process, uses the file.
 Result<Slab> SavePipeline::open_new_slab(const std::set<std::size_t>& held, std::size_t& number) const {
   Result<Slab> slab = Slab();
   for (number = 0; number < options_.slots_max && !options_.slots_folder.empty(); ++number) {
@@ -196,7 +196,7 @@ Result<std::size_t> SavePipeline::add_slot(Lock& lock) {
   return slots_.size() - 1;
 }
 
-// After a timeout the call that hangs keeps the slab (the slot's memory).
+// The call owns the slab (the slot's memory), because a call that hangs may use it after the timeout.
 Result<void> SavePipeline::grow(Lock& lock, std::size_t slot, std::uint64_t image_bytes) {
   Slot& own = slots_[slot];
   if (image_bytes <= own.slab.image().size()) return {};
@@ -222,7 +222,7 @@ Result<void> SavePipeline::grow(Lock& lock, std::size_t slot, std::uint64_t imag
 
 void SavePipeline::give_back(Slot& slot) const {
   const auto slab = std::make_shared<Slab>(std::move(slot.slab));
-  // If call_slot_folder() times out, the next process takes the slot over.
+  // If call_slot_folder() times out, the slot file stays, and the next process takes it over.
   static_cast<void>(call_slot_folder("giving back", slot.number, [slab]() -> Result<void> {
     slab->discard();
     return {};
@@ -257,7 +257,7 @@ Result<void> SavePipeline::wait_for_writer(Lock& lock, Timestamp since) {
                "every staging slot waits for a disk that refused a write: " + progress_.last_error);
 }
 
-// The writer calls prepare_one(), which makes a slot ready for the first save.
+// The writer thread calls prepare_one(), which allocates a slot before the first save needs it.
 bool SavePipeline::prepare_one(Lock& lock) {
   if (is_stopping_ || must_end_ || is_adding_ || prepared_bytes_ == 0) return false;
   std::optional<std::size_t> number;

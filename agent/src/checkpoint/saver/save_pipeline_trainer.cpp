@@ -1,4 +1,5 @@
-// The trainer's side of SavePipeline: one save, through a slot or directly from the memory of the tensors.
+// The functions of SavePipeline that the training thread calls: a save through a slot, or directly from the
+// memory of the tensors.
 #include <chrono>
 #include <exception>
 #include <stdexcept>
@@ -13,7 +14,7 @@ namespace {
 constexpr auto kLookForWriter = std::chrono::milliseconds(10);  // while we wait for the writer
 constexpr int kCopiesMax = 3;
 
-// When this object is destroyed, ends every wait for the copy, also if an exception was thrown.
+// The destructor of this object ends every wait for the copy, also if an exception was thrown.
 struct CancelAtEnd {
   const std::shared_ptr<CopyProgress>& filling;
   ~CancelAtEnd() { filling->cancel(); }
@@ -93,7 +94,7 @@ Result<void> SavePipeline::stage(Lock& lock, std::size_t number, const StagedPac
     if (thrown) std::rethrow_exception(thrown);
     return filled;
   }
-  // The writer began to read this slot because no other slot was staged.
+  // The writer may have begun to read this slot during the copy, because no other slot was complete.
   if (slot.is_read && table_.begin_writing() != number)
     throw std::logic_error("the writer reads a slot during its copy, but another staged slot comes first");
   slot.slab.write_info(table_[number]);
@@ -145,7 +146,8 @@ Result<void> SavePipeline::save_directly(Lock& lock, const StagedPack& pack,
   changed_.notify_all();
   while (!direct->outcome) {
     if (is_stuck() || must_end_) {
-      // The writer still reads the tensors, which may change from now on: it must not vote for this pack.
+      // The writer thread still reads the tensors, which may change when this function returns: it must not
+      // write a receipt for this pack.
       direct_.reset();
       must_end_ = true;
       return disk_timeout_error();

@@ -1,4 +1,4 @@
-// The writer's side of SavePipeline.
+// The functions of SavePipeline that the writer thread calls.
 #include <algorithm>
 #include <utility>
 
@@ -17,9 +17,10 @@ bool is_gone(const Disk& disk, const std::string& path) {
   return !file && file.error().kind() == ErrorKind::kNotFound;
 }
 
-// A process that was suspended for longer than a lease still believes that it owns the location. The claim is
-// read once all votes are there, so that such a process leaves no manifest beside those of the new owner. The
-// caller reads the claim again after the commit, because the process may be suspended between these calls.
+// A process that was suspended for longer than a lease may commit although another job has taken over the
+// folder or store. Check right before the commit that this job still owns it, so that it writes no manifest
+// beside those of a new owner. The caller checks again after the commit, because the process may be suspended
+// between the first check and the commit.
 Result<std::optional<InventoryEntry>> commit_if_owned(const Disk& disk, const RunStore& store,
                                                       const StagedPack& pack,
                                                       std::vector<PackRecord>& receipts,
@@ -35,7 +36,7 @@ Result<std::optional<InventoryEntry>> commit_if_owned(const Disk& disk, const Ru
 
 bool SavePipeline::work_once() {
   Lock lock(mutex_);
-  // Commit written packs before writing more: a restart resumes from a committed checkpoint.
+  // Commit written packs before writing another: a restart can resume only from a committed checkpoint.
   return advance_commits(lock) || write_one(lock) || write_directly(lock) || look_for_votes(lock) ||
          prepare_one(lock);
 }
@@ -68,13 +69,13 @@ bool SavePipeline::write_one(Lock& lock) {
   return true;
 }
 
-// If no other slot is staged, the pack that is being copied is the next to be written. The first bytes of a
-// pack can go to the disk while its last bytes are copied. The writer has already begun to write the pack
-// when the trainer stages it.
+// If no slot holds a complete copy, the next pack to write is the one that the training thread is copying
+// now. The first bytes of a pack can go to the disk while its last bytes are copied. This pack is written
+// while it is copied: the writer has begun before the training thread marks the slot as complete.
 bool SavePipeline::write_while_filling(Lock& lock) {
   const auto at = std::ranges::find_if(slots_, [](const Slot& slot) { return slot.coming.has_value(); });
   if (at == slots_.end()) return false;
-  // The trainer may add slots while the writer works: references to slots stay valid, iterators do not.
+  // The training thread may add slots now: references to slots stay valid, iterators do not.
   const auto number = static_cast<std::size_t>(at - slots_.begin());
   Slot& slot = *at;
   const StagedPack pack = *slot.coming;
@@ -127,15 +128,16 @@ bool SavePipeline::write_directly(Lock& lock) {
   auto outcome = !written ? Result<void>(written.error()) : without_lock(lock, [&] {
     return vote(*resources_.disk, pack.id, *written, resources_.mark);
   });
-  // A direct save is not tried again: free as much space as possible for the next save.
+  // A save without a slot is not tried again. Free as much disk space as possible for the next save.
   if (!outcome && outcome.error().kind() == ErrorKind::kNoSpace) make_room(lock, pack, kTriesMax, true);
   direct->outcome = std::move(outcome);
   return true;
 }
 
-// A commit ends the wait for all older checkpoints. A rank that commits goes in order and skips checkpoints
-// that can never be complete. A rank that only watches checks the newest checkpoint first, because older
-// checkpoints may have been retired since its last check.
+// When a checkpoint is committed, the process stops waiting for the commits of all older checkpoints. A rank
+// that commits goes through the checkpoints from the oldest to the newest and skips checkpoints that can
+// never be complete. A rank that does not commit looks for the newest checkpoint first, because older
+// checkpoints may have been removed since its last check.
 bool SavePipeline::advance_commits(Lock& lock) {
   if (watched_.empty() || (!is_stopping_ && resources_.clock->now() < commit_not_before_)) return false;
   const bool is_in_order = watched_.front().commits;
@@ -145,9 +147,9 @@ bool SavePipeline::advance_commits(Lock& lock) {
     const StagedPack pack = watched_[i].pack;
     const bool commits = watched_[i].commits;
     const auto receipts = watched_[i].receipts;
-    // Ranks write their packs in order. Once all ranks have written this checkpoint, no further receipt of an
-    // older checkpoint is written. A receipt may have come since a commit of the older checkpoint was tried,
-    // so that commit is tried again first.
+    // Every rank writes its packs in the order of their checkpoints. When all ranks have written their packs
+    // of this checkpoint, no rank writes a receipt of an older checkpoint any longer. A receipt for an older
+    // checkpoint may have been written since its commit was tried, so that commit is tried again first.
     if (commits && i > 0 && !are_older_settled && has_all_votes(lock, pack, *receipts)) {
       are_older_settled = true;
       k = 0;
@@ -162,8 +164,8 @@ bool SavePipeline::advance_commits(Lock& lock) {
       if (before_commit) before_commit();
       if (commits) return commit_if_owned(*resources_.disk, resources_.store, pack, *receipts, confirm);
       auto found = resources_.store.find(pack.id);
-      // If this rank's receipt is missing, the checkpoint was committed and has been removed already, or a
-      // later attempt removed it.
+      // If this rank's own receipt no longer exists, the checkpoint was committed and has been removed since
+      // then, or a later attempt removed its files.
       const bool is_elsewhere =
           find_copy && found && !*found && is_gone(*resources_.disk, receipt_path(pack.id, pack.rank));
       return is_elsewhere ? find_copy(pack.id) : found;
@@ -190,14 +192,15 @@ bool SavePipeline::advance_commits(Lock& lock) {
   return false;
 }
 
-// Ignores errors: an error shows again when the checkpoint is committed.
+// Ignores errors, because the commit of the checkpoint would return the same error again.
 bool SavePipeline::has_all_votes(Lock& lock, const StagedPack& pack, std::vector<PackRecord>& receipts) {
   const auto found =
       without_lock(lock, [&] { return read_receipts(*resources_.disk, pack.id, pack.world_size, receipts); });
   return found && *found;
 }
 
-// Runs after `id`'s commit was seen, because a rank that only watches checks the newest checkpoint first.
+// Older checkpoints are checked after the commit of `id` was seen, because a rank that does not commit looks
+// for the newest checkpoint first.
 std::set<CheckpointId> SavePipeline::committed_before(Lock& lock, const CheckpointId& id) {
   std::vector<CheckpointId> older;
   for (const Watched& one : watched_)
@@ -247,7 +250,7 @@ bool SavePipeline::note_failed_write(std::size_t number, const Error& why) {
     return true;
   }
   note_missed(pack, slot.ticket, why);
-  // While the writer stops, the slot keeps the pack for the next process.
+  // If the writer is stopping, the slot keeps the pack, and the next process writes it.
   if (!is_stopping_) release(number);
   return false;
 }
@@ -268,7 +271,7 @@ void SavePipeline::give_up_waiting(const StagedPack& for_pack) {
 }
 
 void SavePipeline::make_room(Lock& lock, const StagedPack& pack, std::uint32_t refusals, bool is_missed) {
-  // While the writer stops, all files stay for the next process.
+  // If the writer is stopping, remove no files: the next process may use them.
   if (is_stopping_ || !world_ || world_->attempt != pack.id.attempt) return;
   const auto may_clean_up = world_->may_clean_up;
   const bool gives_up = pack.rank.value() == 0 && refusals > 1;
@@ -298,8 +301,8 @@ void SavePipeline::note_failed_commit(const CheckpointId& id, const Error& why) 
   watched_.erase(at);
   note_missed(lost.pack, lost.ticket, why);
   if (lost.commits || has_newer) return;
-  // This rank only watches and cannot see the newest commit. Fail the older saves, too: the committing rank
-  // may have retired their checkpoints, so that they would never appear.
+  // This rank does not commit, and it cannot see the newest commit. Report the older saves as failed, too:
+  // rank 0 may have removed their checkpoints as old, so that this rank would wait for them forever.
   for (const Watched& one : watched_) one.ticket.fail(why);
   watched_.clear();
 }
@@ -329,7 +332,7 @@ void SavePipeline::note_committed(const CheckpointId& id, const InventoryEntry& 
 
 void SavePipeline::tell_commit(Lock& lock, const InventoryEntry& entry) {
   if (!world_ || world_->attempt != entry.attempt || !world_->on_commit) return;
-  // The callback may update a link in the run's folder, so it counts as a disk call.
+  // The callback may update a link in the run's folder, so its time is measured like that of a disk call.
   without_lock(lock, [&watch = *resources_.watch, told = world_->on_commit, &entry] {
     return watch([&] {
       told(entry);
@@ -371,7 +374,7 @@ void SavePipeline::retire(Lock& lock) {
   if (retired) return;
   progress_.events.push_back("old checkpoints are kept for now: " + retired.error().message());
   if (!is_bad || !progress_.committed) return;  // an attempt may have begun meanwhile
-  // The newest checkpoint cannot be read back and was set aside: it must no longer be reported as durable.
+  // The newest checkpoint could not be read back: it must no longer be reported as durable.
   ++progress_.missed;
   ++progress_.missed_in_a_row;
   progress_.is_newest_lost = newest_saved_ == id_of(*progress_.committed);

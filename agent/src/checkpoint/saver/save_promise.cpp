@@ -17,7 +17,7 @@ struct SaveTicket::State {
   std::optional<Error> failure;
   std::vector<std::shared_ptr<State>> carried;  // by carry(), before another thread has a copy
 
-  // Changes the state of this promise and of all promises that it carries.
+  // Changes the state of this promise and of all promises that were attached to it by carry().
   template <class Change>
   void change(const Change& act) {
     {

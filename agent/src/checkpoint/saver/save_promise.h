@@ -4,7 +4,7 @@
 //   const SaveTicket given_out = ticket;
 //   ticket.reach(SaveLevel::kStaged);
 //
-// Thread contract: any thread. All copies refer to the same save.
+// Thread contract: any thread may call any function. All copies of a SavePromise refer to the same save.
 #pragma once
 
 #include <ratoon/save_ticket.h>
@@ -15,13 +15,14 @@ class SavePromise : public SaveTicket {
  public:
   SavePromise();
 
-  // A level never decreases, and a failure is final.
+  // The level that a save has reached never decreases, and a save that has failed never succeeds later.
   void reach(SaveLevel level) const;
   void fail(const Error& why) const;
-  // Passes all progress on to `other`, a ticket of the same save. Call carry() before this promise or `other`
-  // has any progress.
+  // Reports all further progress of this save to `other`, too, which is a second promise for the same save.
+  // Call carry() before the first progress of this promise or of `other` is reported.
   void carry(const SavePromise& other) const;
-  // Whether no other copy exists of this promise or of the promises that it carries.
+  // Returns true if no other copy exists of this promise or of the promises that were attached to it by
+  // carry().
   [[nodiscard]] bool is_the_last() const;
 };
 

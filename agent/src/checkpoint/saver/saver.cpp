@@ -21,8 +21,9 @@ constexpr auto kLookForCommit = std::chrono::milliseconds(5);
 
 constexpr int kNiceness = 10;
 
-// Lowers the priority of this thread and of the threads that it starts. If training uses every processor, the
-// checksums wait, but the disk idles only briefly. If the system refuses, the thread keeps its priority.
+// Lowers the priority of this thread and of the threads that it starts. With a low priority, the checksums
+// wait if training uses every processor, but the disk is idle only briefly. If the system refuses to lower
+// the priority, the thread keeps its old priority.
 void lower_thread_priority() {
   const sched_param any{};
   static_cast<void>(::sched_setscheduler(0, SCHED_BATCH, &any));  // and preempts no thread when it wakes
@@ -40,7 +41,7 @@ void work(const std::shared_ptr<SavePipeline>& work) {
   }
 }
 
-// If the writer throws, tells the threads that wait for it that it has failed.
+// If the writer thread throws, records the error, so that threads that wait for the writer get this error.
 void work_or_give_up(const std::shared_ptr<SavePipeline>& shared) {
   try {
     lower_thread_priority();

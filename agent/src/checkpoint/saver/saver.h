@@ -1,15 +1,16 @@
-// checkpoint/saver/: Saves in the background: the saver, its queue of work, and the writer of packs.
+// checkpoint/saver/: Saves checkpoints in the background while training continues: the saver, its queue of
+// work, and the writer of pack files.
 //
-// Saver: saves in the background. A save is copied into a slot. A separate thread writes the copy to the
-// disk, commits it and removes old checkpoints. See save_pipeline.h for the saver's decisions and slab.h for
-// the memory that outlives the process.
+// Saver: saves checkpoints in the background. A save copies the tensors into a slot, which is memory for one
+// pack file. A separate thread writes the copy to the disk, commits it and removes old checkpoints.
+// save_pipeline.h contains the decisions of the saver, and slab.h the memory that outlives the process.
 //
 //   auto saver = Saver::open(disk, draw_name(), std::make_shared<SystemClock>(), {});
 //   saver->begin_attempt({.attempt = Attempt(3), .rank = Rank(0), .world_size = 1, .rules = {.last = 3}});
 //   const auto ticket = saver->save(Step(1200), views);  // the tensors may change again
 //   if (ticket) ticket->wait(SaveLevel::kCommitted, std::chrono::minutes(5));
 //
-// Thread contract: one thread at a time.
+// Thread contract: only one thread at a time may use an object of this file.
 #pragma once
 
 #include <future>
@@ -25,15 +26,16 @@ namespace ratoon::checkpoint {
 
 class Saver {
  public:
-  // Takes over the packs that an earlier process left in slots_folder, and writes them at once.
+  // Starts a saver. It first writes the packs that an earlier process left in slots_folder.
   [[nodiscard]] static Result<Saver> open(std::shared_ptr<Disk> disk, const std::string& mark,
                                           std::shared_ptr<const Clock> clock, const SaverOptions& options);
   Saver(Saver&&) = default;
   Saver& operator=(Saver&&) = delete;
-  // ~Saver() writes staged packs. If the disk hangs, leaves the thread running and sets was_abandoned().
+  // ~Saver() first writes all packs that are copied to memory. If the disk hangs, the destructor leaves the
+  // thread running and sets was_abandoned().
   ~Saver();
 
-  // Drops staged packs of older attempts that are not being written yet.
+  // Drops packs of older attempts that are copied to memory but are not being written yet.
   void begin_attempt(const SavingWorld& world) { work_->begin_attempt(world); }
   [[nodiscard]] Result<SavePromise> save(Step step, std::span<const TensorView> tensors,
                                          const std::optional<RunRecord>& run = {},
@@ -41,15 +43,17 @@ class Saver {
     return work_->save(step, tensors, run, ticket);
   }
   void prepare(std::uint64_t image_bytes) { work_->prepare(image_bytes); }
-  // Returns the progress of the saves. Without a thread, poll() does all pending work first.
+  // Returns the progress of the saves. If SaverOptions::has_thread is false, poll() first does all pending
+  // work itself.
   [[nodiscard]] SaveProgress poll();
   // See SaveProgress::votes.
   void ask_for_votes() { work_->ask_for_votes(); }
-  // Waits until all staged packs are written or given up. Returns false after `at_most` or if the disk hangs.
+  // Waits until all packs in memory are written to the disk or given up. Returns false if packs still remain
+  // after `at_most`, or if the disk hangs.
   bool settle(Duration at_most);
 
-  // Becomes true in the destructor if the thread still runs: the process must not destroy objects that the
-  // thread uses.
+  // The destructor sets this flag to true if its thread still runs. The process must then not destroy objects
+  // that the thread uses.
   [[nodiscard]] std::shared_ptr<const std::atomic<bool>> was_abandoned() const { return was_abandoned_; }
 
  private:

@@ -1,9 +1,10 @@
 // CopyProgress: how many bytes of a slot are copied, so that a writer can write these bytes while the rest is
 // copied.
 //
-// Nothing becomes a checkpoint before complete(): the copy may turn out to be inconsistent.
+// A pack must not become part of a checkpoint before complete() is called, because the copy may turn out to
+// be inconsistent.
 //
-// Thread contract: one thread copies; any thread may wait.
+// Thread contract: one thread copies and reports progress; any thread may wait for the progress.
 #pragma once
 
 #include <atomic>
@@ -20,15 +21,18 @@ class CopyProgress {
     return filling;
   }
 
-  // The first `bytes` bytes are copied and do not change, unless the copy is cancelled.
+  // Reports that the first `bytes` bytes are copied and do not change any longer, unless the copy is
+  // cancelled.
   void advance_to(std::uint64_t bytes) { set(bytes); }
   void complete() { set(kWhole); }
-  // Declares that the bytes copied so far must not be used, and will change; has no effect after complete().
+  // Cancels the copy: the bytes copied so far must not be used and may change. Has no effect after
+  // complete().
   void cancel() {
     if (there_.load(std::memory_order_relaxed) != kWhole) set(kCancelled);
   }
 
-  // Both functions below block until `bytes` bytes are copied, and return false if the copy is cancelled.
+  // The next two functions block until the first `bytes` bytes are copied, and return false if the copy is
+  // cancelled.
   [[nodiscard]] bool wait_for(std::uint64_t bytes) const {
     std::uint64_t there = there_.load(std::memory_order_acquire);
     while (there < bytes) {

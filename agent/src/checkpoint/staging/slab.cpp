@@ -17,7 +17,8 @@ namespace {
 constexpr std::uint64_t kHeadBytes = 4096;            // of SlotInfo; the image begins on a page
 constexpr std::uint64_t kHugePageBytes = 2ULL << 20;  // the preferred size of pages
 
-// Rounds small sizes up to whole pages, and large sizes to huge pages.
+// Rounds a small size up to a multiple of the page size, and a large size up to a multiple of the size of a
+// huge page.
 std::uint64_t rounded_up(std::uint64_t bytes) {
   const std::uint64_t to = bytes < kHugePageBytes ? kHeadBytes : kHugePageBytes;
   return (bytes + to - 1) / to * to;
@@ -73,7 +74,8 @@ Result<void> Slab::grow(std::uint64_t image_bytes) {
   unmap();
   const std::uint64_t bytes = rounded_up(kHeadBytes + image_bytes);
   if (fd_.is_open()) {
-    // Empty the file first, so that its old contents are never taken for the new image.
+    // Truncate the file to 0 bytes before enlarging it, so that a later process never mistakes old contents
+    // for the new image.
     if (::ftruncate(fd_.get(), 0) != 0 || ::ftruncate(fd_.get(), static_cast<off_t>(bytes)) != 0 ||
         ::fallocate(fd_.get(), 0, 0, static_cast<off_t>(bytes)) != 0) {
       const int error = errno;
@@ -94,7 +96,7 @@ Result<void> Slab::map(std::uint64_t bytes) {
   bytes_ = bytes;
   static_cast<void>(::madvise(at, bytes, MADV_DONTFORK));  // a forked child that maps it would keep the lock
   static_cast<void>(::madvise(at, bytes, MADV_HUGEPAGE));
-  // A kernel without MADV_POPULATE_WRITE touches the pages when data is copied to them.
+  // A kernel that does not support MADV_POPULATE_WRITE allocates each page later, when data is copied to it.
   if (::madvise(at, bytes, MADV_POPULATE_WRITE) != 0 && errno != EINVAL) {
     const int error = errno;
     unmap();
@@ -120,7 +122,8 @@ std::optional<SlotInfo> Slab::read_info() const {
 
 void Slab::write_info(const SlotInfo& info) {
   if (at_ == nullptr || !fd_.is_open()) return;
-  // Keep the order of the writes to memory: if the process is killed, the file has all earlier writes.
+  // Do not reorder these writes: if the process is killed, the file has all writes that the process has made
+  // so far, in their order.
   std::atomic_signal_fence(std::memory_order_seq_cst);
   const SlotInfoBytes bytes = encode_slot_info(info, home_);
   std::memcpy(at_, bytes.data(), bytes.size());

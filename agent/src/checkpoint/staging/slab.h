@@ -1,10 +1,11 @@
-// checkpoint/staging/: The memory to which saves are copied before they are written.
+// checkpoint/staging/: The memory to which tensors are copied before a thread writes them to the disk.
 //
-// Slab: the memory of one slot: a page for its SlotInfo, then the image of a pack. The memory is a file in a
-// memory file system, which outlives the process, or the process's own memory.
+// Slab: the memory of one slot. It consists of one page for the slot's SlotInfo and the image of a pack file.
+// The memory of a slab is either a file in a memory file system (tmpfs), which outlives the process, or the
+// process's own memory.
 //
-// grow() allocates and touches all of the memory: a full file system is reported at once as an error, and not
-// later as a signal, and copies cause no page faults.
+// grow() allocates all pages of the memory. Thus a full file system causes an error here and not a signal
+// (SIGBUS) later, and copies cause no page faults.
 #pragma once
 
 #include <cstddef>
@@ -24,23 +25,25 @@ class Slab {
  public:
   // Creates a slab in the process's own memory, empty at first.
   Slab() = default;
-  // Opens or creates a file of this user at `path`, and locks it while the slab lives. Returns kConflict if
-  // another process holds the lock. `home` is the mark of the folder to which images are written: an image
-  // for another folder is ignored.
+  // Opens or creates a slab file of this user at `path`, and holds a lock on it until the slab is destroyed.
+  // Returns kConflict if another process holds the lock of this file. `home` is the mark (a number) of the
+  // folder to which packs are written: a pack for another folder is ignored.
   [[nodiscard]] static Result<Slab> open(const std::filesystem::path& path, std::uint64_t home = 0);
   Slab(Slab&& other) noexcept;
   Slab& operator=(Slab&& other) noexcept;
   ~Slab();
 
-  // Makes room for an image of this size. If the slab has to grow, its contents are lost.
+  // Enlarges the slab if necessary, so that it holds an image of this size. If the slab must be enlarged, its
+  // old contents are lost.
   [[nodiscard]] Result<void> grow(std::uint64_t image_bytes);
 
   [[nodiscard]] std::span<std::byte> image() const;  // the whole room
   // Returns the SlotInfo that an earlier process left, or nothing if there is no valid SlotInfo.
   [[nodiscard]] std::optional<SlotInfo> read_info() const;
-  // Writes nothing into the process's own memory, which no later process can read.
+  // Stores the SlotInfo at the beginning of a slab file. Does nothing if the slab is the process's own
+  // memory, which no later process can read.
   void write_info(const SlotInfo& info);
-  // Frees the memory and removes the file.
+  // Frees the memory of the slab and removes its file.
   void discard();
 
  private:

@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint64_t kMark = 0x37746f6c736e7472;  // "rtnslot7": a new layout needs a new number
 constexpr std::size_t kSummedBytes = kSlotInfoBytes - 4;
 
-// Writes numbers in little-endian order, and texts after their lengths.
+// Encodes numbers in little-endian order, and each text as its length followed by its bytes.
 class Putter {
  public:
   explicit Putter(SlotInfoBytes& bytes) : bytes_(bytes) {}
@@ -31,8 +31,9 @@ class Putter {
   std::size_t at_ = 0;
 };
 
-// Reads the bytes that Putter wrote. A matching checksum is no proof of valid contents, because other
-// programs can write to the folder. The limits of the texts keep every read inside the bytes.
+// Reads numbers and texts in the form in which Putter writes them. Check every value even if the checksum is
+// right, because other programs can write to the folder. Every length of a text is checked against its limit,
+// so that no read goes beyond the bytes.
 class Getter {
  public:
   explicit Getter(std::span<const std::byte> bytes) : bytes_(bytes) {}

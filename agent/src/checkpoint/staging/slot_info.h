@@ -1,5 +1,6 @@
-// SlotInfo: the state of a slot, as a value and as the bytes at its beginning. A process that dies leaves its
-// slots as files in memory, and the next process reads the state of each slot there.
+// SlotInfo: the state of a slot (memory for one pack file), and its encoding as the first bytes of the slot.
+// A process that dies leaves its slots as files in memory, and the next process reads the state of each slot
+// there.
 #pragma once
 
 #include <array>
@@ -13,7 +14,8 @@
 
 namespace ratoon::checkpoint {
 
-// kFree -> kFilling -> kStaged -> kWriting -> kFree; a slot goes back to kStaged if its write is retried.
+// The states of a slot follow in this order: kFree, kFilling, kStaged, kWriting, kFree. If a write fails and
+// is tried again, the slot goes from kWriting back to kStaged.
 enum class SlotState : std::uint8_t { kFree, kFilling, kStaged, kWriting };
 
 struct StagedPack {
@@ -31,7 +33,7 @@ struct SlotInfo {
   std::uint64_t generation = 0;  // of its copy; later copies into any slot have greater ones
   StagedPack pack{};
 
-  // Whether the slot's image is complete.
+  // Returns true if the image of the pack in the slot is complete.
   [[nodiscard]] bool is_complete() const {
     return state == SlotState::kStaged || state == SlotState::kWriting;
   }
@@ -42,10 +44,10 @@ struct SlotInfo {
 inline constexpr std::size_t kSlotInfoBytes = 2048;
 using SlotInfoBytes = std::array<std::byte, kSlotInfoBytes>;
 
-// `home` is the mark of the folder that the pack is written to.
+// `home` is the mark (a number) of the folder to which the pack is written.
 [[nodiscard]] SlotInfoBytes encode_slot_info(const SlotInfo& info, std::uint64_t home = 0);
-// Returns nothing if the bytes are damaged, not from Ratoon, of another version or for another folder, or if
-// they have impossible values.
+// Returns nothing if the bytes are damaged, or were written by another program, by another version of Ratoon
+// or for another folder.
 [[nodiscard]] std::optional<SlotInfo> decode_slot_info(std::span<const std::byte> bytes,
                                                        std::uint64_t home = 0);
 

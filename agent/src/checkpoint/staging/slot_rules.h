@@ -1,5 +1,5 @@
-// Rules for staging memory, as pure functions: when to add a slot, how to treat the slots that a dead process
-// left, and how often to try a write.
+// Pure functions that decide when to add a slot (memory for one pack file), what to do with the slots of a
+// process that died, and how often to try a write.
 #pragma once
 
 #include <cstddef>
@@ -32,12 +32,13 @@ enum class Leftover {
   kCommit,   // it was written, but its process may have died before the commit
   kDiscard,  // it is incomplete, or no longer needed
 };
-// `newest` is the newest committed checkpoint. No run resumes from a pack that is not newer than `newest`.
+// `newest` is the newest committed checkpoint of the run. A pack whose checkpoint is not newer than `newest`
+// is not needed, because the run never resumes from it.
 [[nodiscard]] Leftover judge_leftover(const SlotInfo& info, std::uint64_t slab_bytes,
                                       const std::optional<CheckpointId>& newest);
 
-// A disk may accept a pack that it refused before, so the slot keeps the pack for another try. If a newer
-// pack waits for the writer, writing the newer pack is more useful than a third try.
+// A disk that refused a pack may accept it later, so the slot keeps the pack for another try. If a newer pack
+// waits for the writer, the old pack is given up after two tries, because a run resumes from the newer one.
 inline constexpr std::uint32_t kTriesMax = 3;
 [[nodiscard]] bool is_tried_again(std::uint32_t tries, bool has_newer_waiting);
 

@@ -7,7 +7,7 @@
 namespace ratoon::checkpoint {
 namespace {
 
-// Returns the number of the best slot in this state; `is_better` compares slots.
+// Returns the number of the slot in this state that `is_better` prefers to all others.
 template <class IsBetter>
 std::optional<std::size_t> find_slot(const std::vector<SlotInfo>& slots, SlotState state,
                                      const IsBetter& is_better) {
@@ -71,7 +71,7 @@ std::size_t SlotTable::count(SlotState state) const {
 SlotInfo& SlotTable::in(std::size_t slot, SlotState state) {
   SlotInfo& info = slots_.at(slot);
   if (info.state != state)
-    throw std::logic_error("slot " + std::to_string(slot) + " is in another state than its owner thinks");
+    throw std::logic_error("slot " + std::to_string(slot) + " is in another state than its caller expects");
   return info;
 }
 

@@ -1,7 +1,8 @@
-// SlotTable: the state of each slot, and the choice of the next slot. All decisions about slots are here and
-// in slot_rules.h, without memory, threads or time.
+// SlotTable: the state of each slot (memory for one pack file), and the choice of the next slot to fill or to
+// write. SlotTable and slot_rules.h contain all decisions about slots, as code without memory, threads or
+// clocks.
 //
-// A call that the state of a slot does not allow throws std::logic_error: two owners of one
+// A call that the state of a slot does not allow throws std::logic_error, because two threads that use one
 // slot would mix two checkpoints.
 #pragma once
 
@@ -19,16 +20,17 @@ class SlotTable {
   SlotTable() = default;
   explicit SlotTable(std::size_t count) : slots_(count) {}
 
-  // Adds a slot that an earlier process left, in any state. A slot whose pack is not complete becomes free.
+  // Adds a slot that an earlier process left; the slot may be in any state. A slot whose copy is not complete
+  // becomes free.
   void adopt(const SlotInfo& info);
 
-  // Returns the free slot that was used last, because its memory may still be cached. Returns nothing if all
-  // slots are busy.
+  // Returns the free slot that was used last, because its memory may still be cached. Returns nothing if no
+  // slot is free.
   [[nodiscard]] std::optional<std::size_t> next_free() const;
   void begin_filling(std::size_t slot);
   void stage(std::size_t slot, const StagedPack& pack);
 
-  // Gives the writer the staged slot that was filled first.
+  // Returns, for the writer, the slot whose copy was completed first.
   [[nodiscard]] std::optional<std::size_t> begin_writing();
   void put_back(std::size_t slot);  // to be written once more
   void release(std::size_t slot);   // filling or writing -> free

@@ -1,6 +1,6 @@
-// Detects saves that no longer change. A program that hands out a stale copy of its weights saves the
-// same bytes again and again while it trains. A checkpoint with stale weights is complete but wrong, and no
-// error appears until a run resumes from it.
+// Detects that the saved bytes no longer change although training continues. A program that by mistake saves
+// a copy of its weights and not the weights themselves saves the same bytes again and again while it trains.
+// A checkpoint with stale weights is complete but wrong, and no error appears until a run resumes from it.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@
 
 namespace ratoon::checkpoint {
 
-// Compares the saves of one attempt.
+// The check compares only saves of one attempt with each other.
 class StaleSaveCheck {
  public:
-  // Whether steps were made since the previous save but no tensor has changed, although some tensors changed
-  // in earlier saves.
+  // Returns true if training has made steps since the previous save and no tensor has changed, although some
+  // tensors changed between earlier saves.
   [[nodiscard]] bool is_stale(Step step, const PackLayout& layout, std::span<const Hash128> hashes);
 
-  // Call forget() when another attempt begins: the count of steps starts anew.
+  // Call forget() when another attempt begins, because its step numbers may begin at an earlier step.
   void forget() { seen_.clear(); }
 
  private:

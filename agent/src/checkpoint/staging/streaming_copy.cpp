@@ -36,7 +36,8 @@ void copy_streaming(std::span<const std::byte> from, std::byte* to) {
     std::memcpy(to, from.data(), from.size());
     return;
   }
-  // Write whole cache lines: the processor would first read a line that is written in part.
+  // Write whole cache lines, because the processor reads a line from memory first if only a part of it is
+  // written.
   const std::size_t head = (kLineBytes - reinterpret_cast<std::uintptr_t>(to) % kLineBytes) % kLineBytes;
   std::memcpy(to, from.data(), head);
   std::size_t at = head;

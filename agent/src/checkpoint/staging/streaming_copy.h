@@ -1,7 +1,8 @@
 // A copy that bypasses the processor's cache, for bytes that are read next by a disk and not by the program.
 //
 // memcpy() bypasses the cache only for blocks that are larger than most of the cache, such as 1 GiB. For
-// tensors of some MiB, memcpy() first reads every cache line that it then overwrites.
+// smaller tensors, such as 4 MiB, memcpy() first reads every cache line that it then overwrites, which takes
+// time.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +10,8 @@
 
 namespace ratoon::checkpoint {
 
-// `to` has room for `from` and does not overlap it. Other threads see the bytes after normal synchronization.
+// `to` must be at least as long as `from` and must not overlap it. After the call, ordinary synchronization
+// (such as a mutex) makes the bytes visible to other threads.
 void copy_streaming(std::span<const std::byte> from, std::byte* to);
 
 }  // namespace ratoon::checkpoint

@@ -26,7 +26,7 @@ std::string claim_path(std::uint64_t number) {
   return std::string(kClaims) + "/" + claim_name(number);
 }
 
-// A number above the maximum is not from Ratoon: no claim could follow it.
+// Ignore a number above the maximum: Ratoon never creates it, and no claim could follow it.
 std::optional<std::uint64_t> parse_claim_name(std::string_view name) {
   std::uint64_t number = 0;
   if (name.size() > 1) std::from_chars(name.data() + 1, name.data() + name.size(), number);
@@ -56,15 +56,16 @@ Result<bool> create_claim(Disk& disk, std::uint64_t number, const Owner& owner, 
   return saved.error();
 }
 
-// A slow process may create a claim whose number another process used and removed long before. Checks that
-// the number is the newest.
+// A slow process may create a claim with an old number, after another process has used that number and
+// removed its claim. Checks that no claim with a higher number exists.
 Result<bool> is_newest(const Disk& disk, std::uint64_t number) {
   const auto numbers = list_numbers(disk);
   if (!numbers) return numbers.error();
   return !numbers->empty() && numbers->back() == number;
 }
 
-// The number in a temporary name such as ".c0000000012.txt.0123.tmp", which its writer wanted to create.
+// Returns the number of the claim that the writer of a temporary file, such as ".c0000000012.txt.0123.tmp",
+// wanted to create.
 std::optional<std::uint64_t> parse_temporary_claim_name(std::string_view name) {
   constexpr std::string_view kEnding = ".tmp";
   const std::size_t bytes = claim_name(0).size();
@@ -72,7 +73,7 @@ std::optional<std::uint64_t> parse_temporary_claim_name(std::string_view name) {
   return parse_claim_name(name.substr(1, bytes));
 }
 
-// Removes older claims, and temporary files of writers that were killed.
+// Removes all claims that are older than this one, and temporary files that killed processes left.
 void tidy_before(Disk& disk, std::uint64_t number) {
   const auto entries = list_if_there(disk, kClaims);
   if (!entries) return;  // old claims have no effect
@@ -105,13 +106,14 @@ Error occupied(const Disk& disk, const ClaimNote& by, const Owner& newcomer) {
               "or give this run another name; nothing was changed"};
 }
 
-// A retry may succeed: this process has lost no claim and has not requested anything wrong.
+// Return an error that the caller may retry: this process has lost no claim, and the request was valid.
 Error change_all_the_time(const Disk& disk) {
   return {ErrorKind::kUnavailable,
           "the claims in " + disk.shown(kClaims) + " change all the time: start this run again"};
 }
 
-// Creates the claim `number`. Returns false if another process created it first.
+// Creates the claim file with this number. Returns false if another process created a claim with this number
+// first.
 Result<bool> take_number(Disk& disk, std::uint64_t number, const Owner& owner, std::string_view writer) {
   if (auto made = make_folders(disk, kClaims, Durability::kPowerCuts); !made) return made.error();
   const auto created = create_claim(disk, number, owner, false, writer);
@@ -136,8 +138,8 @@ Error lost_to(const Disk& disk, const std::optional<ClaimNote>& now) {
                                     " now, and no longer to this process: it stops writing here"};
 }
 
-// `may_be_refused` decides about a claim that the disk fails to read: true counts it as
-// unreadable, false returns the error.
+// If the disk fails to read a claim and `may_be_refused` is true, the claim counts as unreadable. If
+// `may_be_refused` is false, the call returns the error.
 Result<std::optional<ClaimNote>> read_newest_claim(const Disk& disk,
                                                    const std::function<bool(std::uint64_t)>& may_be_refused) {
   for (int i = 0; i < kRacesMax; ++i) {
@@ -201,9 +203,8 @@ Result<std::optional<Claim>> Claim::contend(std::shared_ptr<Disk> disk, Owner ow
   ClaimWatch watch;
   std::uint64_t raced_after = kNumberMax;
   for (int races = 0; races < kRacesMax;) {
-    // Count a claim that the disk cannot read as unreadable, and do not return an error: a
-    // bad sector stays unreadable, and with an error the place could never be claimed
-    // again.
+    // If the disk fails to read a claim, treat the claim as unreadable and do not return the error: a bad
+    // sector stays unreadable, and no job could ever claim the folder again.
     auto now = read_newest_claim(*disk, [](std::uint64_t) { return true; });
     if (!now) return now.error();
     const bool is_of_the_job = *now && is_held_by_job(**now, owner);
@@ -226,7 +227,7 @@ Result<std::optional<Claim>> Claim::contend(std::shared_ptr<Disk> disk, Owner ow
       const bool follows_another_job = *now && !is_of_job(**now, owner);
       return std::optional(Claim(std::move(disk), std::move(owner), newest + 1, follows_another_job));
     }
-    // Claims that processes of one job create one after the other never count as lost races.
+    // A claim that another process of the same job has created does not count as a lost race.
     if (!is_of_the_job || newest == std::exchange(raced_after, newest)) ++races;
   }
   return change_all_the_time(*disk);
@@ -236,12 +237,13 @@ Result<void> Claim::write_next(bool is_released) {
   for (int races = 0; races < kRacesMax; ++races) {
     const auto now = read_newest_claim(*disk_, [this](std::uint64_t number) { return number == number_; });
     if (!now) return now.error();
-    // A damaged claim with the number that this process created is its own.
+    // If the newest claim is damaged and has the number of the claim that this process created, it is this
+    // process's own claim.
     const bool is_ours =
         *now && ((*now)->owner == owner_ || ((*now)->is_unreadable && (*now)->number == number_));
     if (!is_ours) return lost_to(*disk_, *now);
-    // The newest claim is this process's own, but may have a higher number than number_: the reply to its
-    // creation was lost, or a process that waits kept it alive.
+    // The newest claim may belong to this process although its number is higher than number_: the reply to
+    // its creation was lost, or another process of the job renewed it for this process.
     const std::uint64_t next = std::max((*now)->number, number_) + 1;
     const auto created = create_claim(*disk_, next, owner_, is_released, owner_.start);
     if (!created) return created.error();

@@ -1,14 +1,15 @@
-// Claims: a run's place (a folder or a prefix in a store) belongs to one job at a time, also where file locks
-// do not work: on a network volume or in a store.
+// Claims make sure that a run's folder, or its prefix in an object store, belongs to one job at a time, also
+// where file locks do not work, such as on a network volume.
 //
-// Claims are numbered files, claims/c0000000012.txt, each created once. The claim with the highest number
-// names the owner of the place. To renew or to take over, a process creates the claim with the next number,
-// and the file system or the store lets only one process create it. A process that finds the claim of another
-// job watches it by its own clock. The process takes over only if the claim was not renewed for a whole
-// lease: clocks of different processes are never compared. An unreadable claim, for example after a power
-// cut, has an unknown owner and is watched like any other.
+// Claims are files with a number, such as claims/c0000000012.txt. Each of them is created once and never
+// changed. The claim with the highest number names the job that owns the folder or store. To renew a claim or
+// to take it over, a process creates the claim file with the next number. The file system or store lets only
+// one process create this file. A process that finds the claim of another job measures with its own clock how
+// long that claim is not renewed. The process takes over only if the claim was not renewed for a whole lease:
+// clocks of different processes are never compared. A claim that cannot be read, for example after a power
+// cut, has an unknown owner; a process waits for its lease to end like for any other claim.
 //
-// Thread contract: one thread at a time.
+// Thread contract: only one thread at a time may use an object of this file.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +26,9 @@
 
 namespace ratoon::checkpoint {
 
-// The newest claim, and the time at which it was first seen. Keep this value between calls of take(), so that
-// the time without a renewal adds up over interrupted calls.
+// The newest claim that this process has seen, and the time at which it saw the claim first. Keep this value
+// between calls of take(), so that the time for which another job's claim was not renewed adds up over
+// interrupted calls.
 struct SeenClaim {
   std::uint64_t number = 0;
   Timestamp since{};
@@ -36,26 +38,29 @@ class Claim {
  public:
   using Pause = std::function<bool(Duration)>;  // false: stop waiting, and give up
 
-  // Returns kAlreadyExists if another job, which the message names, uses this place; kCancelled if `pause`
-  // returned false; kUnavailable if other jobs' claims change faster than this process can read them.
+  // Returns kAlreadyExists if another job, which the message names, uses this folder or store. Returns
+  // kCancelled if `pause` returned false. Returns kUnavailable if claims change faster than this process can
+  // read them.
   [[nodiscard]] static Result<Claim> take(std::shared_ptr<Disk> disk, Owner owner, const ClaimTimes& times,
                                           const Clock& clock, const Pause& pause, SeenClaim& seen);
-  // Takes a place for one of many processes of a job, none of which writes yet. Returns nothing if another
-  // process of the job holds the newest claim; the other process then keeps it.
+  // Claims a folder or store on behalf of a job, for one of the job's processes, before any of them writes
+  // there. Returns nothing if another process of the same job already holds the newest claim.
   [[nodiscard]] static Result<std::optional<Claim>> enter(std::shared_ptr<Disk> disk, Owner owner,
                                                           const ClaimTimes& times, const Clock& clock,
                                                           const Pause& pause, SeenClaim& seen);
 
-  // Returns kConflict if the place has another owner, because this process did not renew the claim in time,
-  // or because a later start of the job replaced it. After a kConflict this process must no longer write.
-  // After any other error, renew() may be tried again within the lease.
+  // Returns kConflict if another process owns the folder or store now, because this process did not renew its
+  // claim in time, or because a later start of the same job took the claim over. After kConflict this process
+  // must not write to the folder or store any longer. After an error other than kConflict, the process may
+  // call renew() again until the lease ends.
   [[nodiscard]] Result<void> renew();
-  // Gives the run's place back, so that the next owner need not wait.
+  // Releases the claim on the run's folder or store, so that the next owner need not wait until the lease
+  // ends.
   [[nodiscard]] Result<void> release();
 
   [[nodiscard]] std::uint64_t number() const { return number_; }
-  // Whether the claim that this one followed was of another job, or unreadable. The other job may have saved
-  // checkpoints since this process listed them last.
+  // Returns true if the claim before this one belonged to another job or could not be read. If true, list the
+  // checkpoints again: the other job may have saved checkpoints since this process listed them.
   [[nodiscard]] bool follows_another_job() const { return follows_another_job_; }
 
  private:
@@ -77,20 +82,21 @@ class Claim {
   bool follows_another_job_;
 };
 
-// Returns kConflict if another job owns the place. An unreadable claim is no conflict: its owner renews it
-// soon, or another job contests it.
+// Returns kConflict if another job owns the folder or store. If the newest claim cannot be read, the call
+// succeeds: its owner soon renews it, or another job replaces it by a claim that can be read.
 [[nodiscard]] Result<void> confirm_claim(const Disk& disk, const Owner& owner);
 
-// Returns the newest claim, or nothing if the place was never claimed.
+// Returns the newest claim, or nothing if this folder or store was never claimed.
 [[nodiscard]] Result<std::optional<ClaimNote>> newest_claim(const Disk& disk);
 
-// Renews this claim for its owner, another process of the job that may be lost. The owner stays the same; a
-// living owner notices nothing. `writer` names this process in temporary files. Returns false if the claim is
-// no longer the newest.
+// Renews the claim on behalf of its owner, another process of the same job that may have died. The owner of
+// the claim stays the same, and may renew the claim as usual if it is alive. `writer` is a text, unique to
+// this process, in the names of its temporary files. Returns false if the claim is no longer the newest.
 [[nodiscard]] Result<bool> keep_alive(Disk& disk, const ClaimNote& claim, std::string_view writer);
 
-// Whether a process that took the place may still remove old checkpoints there: the newest claim is its own,
-// or there is no claim, or claims cannot be listed. If claims cannot be listed, the removal fails as well.
+// Returns true if this process may still remove old checkpoints in the folder or store: the newest claim is
+// its own, or there is no claim, or the claims cannot be listed. Returning true is safe if claims cannot be
+// listed, because the removal of checkpoints then fails as well.
 [[nodiscard]] bool may_clean_up(const Disk& disk, const Owner& owner);
 
 }  // namespace ratoon::checkpoint

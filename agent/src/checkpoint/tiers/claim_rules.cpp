@@ -11,8 +11,8 @@ struct JobName {
   std::string_view uid;  // empty: it has none
 };
 
-// Outside of pods a job's name has a path, which may contain " of ". If a space follows after the last " of
-// ", the rest is no UID.
+// Search for the last " of ", because outside of pods a job's name contains a path, which may contain " of "
+// itself. The text after the last " of " is the UID, unless it contains a space.
 JobName parse_job(std::string_view job) {
   const std::size_t at = job.rfind(kOf);
   if (at == std::string_view::npos) return {.name = job, .uid = {}};
@@ -21,13 +21,13 @@ JobName parse_job(std::string_view job) {
   return {.name = job.substr(0, at), .uid = uid};
 }
 
-// Returns true for "/data/runs/digits on here" and "s3://bucket/runs/digits on here", false for
-// "team-a/digits".
+// Returns true for the name of a job outside of a cluster, such as "/data/runs/digits on here", where `here`
+// is a host, and false for the name of a job in a cluster, such as "team-a/digits".
 bool is_place(std::string_view name) {
   return name.starts_with('/') || name.find("://") != std::string_view::npos;
 }
 
-// Returns "/data/runs/digits" for "/data/runs/digits on here".
+// Returns the job's name without its host: "/data/runs/digits" for "/data/runs/digits on here".
 std::string_view folder_named_in(std::string_view place) {
   return place.substr(0, place.rfind(" on "));
 }

@@ -1,13 +1,16 @@
-// The rules for claims: which job owns a claim, and whether a newcomer may take the place. Only claim.h reads
-// a clock and files.
+// The rules for claims on a run's folder or store: which job owns a claim, and whether another process may
+// take it over. These rules are pure functions: only claim.h reads a clock and files.
 //
-// A job has a name and a random UID: "team-a/digits of 6f1c...". Only the UID distinguishes two jobs. The
-// name is for people, and for claims of older agents, which wrote no UID. In a cluster, a namesake is a job
-// with the same name and another UID. The namesake was created again after the owner was deleted, or it
-// belongs to another cluster. A newcomer cannot distinguish these two namesakes, but the processes of a
-// deleted job end soon. Outside of clusters a name is a place and a host, which two jobs may share: there
-// another UID means another job. Outside of clusters the UID lies in a file and is copied with it: one UID in
-// two places means two jobs, and on two hosts it may mean one job that moves.
+// A job has a name and a random UID, as in "team-a/digits of 6f1c...". Two jobs of one name are distinguished
+// only by their UIDs. The name is shown in messages, and is compared with claims of older agents, which
+// contain no UID. In a cluster, a job's namesake is a job with the same name and another UID. Either a job
+// was deleted and another one of the same name was created, or the two jobs are in different clusters. A
+// process that finds the claim of a namesake cannot decide whether that job was deleted or runs in another
+// cluster, but the processes of a deleted job end soon. Outside of clusters a job's name consists of a path
+// and a host. Two jobs may have the same path and host, so jobs with different UIDs are different jobs.
+// Outside of clusters the UID is in a file of the run's folder, and a copy of the folder has the same UID.
+// Therefore equal UIDs with different paths mean two jobs, and equal UIDs on different hosts may mean one job
+// that has moved.
 #pragma once
 
 #include <cstdint>
@@ -28,40 +31,43 @@ struct Owner {
   friend bool operator==(const Owner&, const Owner&) = default;
 };
 
-// Returns "team-a/digits of 6f1c..."; without a UID, only the name. A UID has no spaces. Name and UID are one
-// text, not two lines of the claim: older agents, which do not know UIDs, then see another owner and stop.
+// Returns the name and the UID of a job as one text, such as "team-a/digits of 6f1c...". If `uid` is empty,
+// returns only the name. `uid` must not contain spaces. A claim contains name and UID as one text and not as
+// two lines, so that an older agent that does not know UIDs sees another owner and stops.
 [[nodiscard]] std::string job_text(const std::string& name, const std::string& uid);
 
-// Pure. One job has one name and one UID. A missing UID matches any UID, since older agents write no UID.
+// Pure. One job has one name and one UID. A job text without a UID matches any UID, since older agents write
+// no UID.
 enum class JobRelation { kSame, kNamesake, kOther };
 [[nodiscard]] JobRelation relation_of(std::string_view job, std::string_view other);
-// Whether both jobs have the same UID, which only processes of one job should have.
+// Returns true if both owners have the same UID, which should mean that they are processes of one job.
 [[nodiscard]] bool have_one_uid(std::string_view job, std::string_view other);
 
 struct ClaimNote {
   std::uint64_t number = 0;
   Owner owner{};
   bool is_released = false;
-  // The owner of this claim is unknown, for example after a power cut. An owner that is alive creates the
-  // next claim.
+  // The claim cannot be read, for example after a power cut, so its owner is unknown. If the owner of a claim
+  // is alive, it renews its claim by creating the next one.
   bool is_unreadable = false;
 
   friend bool operator==(const ClaimNote&, const ClaimNote&) = default;
 };
 
-// Whether a process of the owner's job made the claim, held or released.
+// Returns true if a process of the same job as `owner` made the claim, even if it has released the claim.
 [[nodiscard]] bool is_of_job(const ClaimNote& note, const Owner& owner);
-// Whether any process of the owner's job holds the claim.
+// Returns true if any process of the same job as `owner` holds the claim.
 [[nodiscard]] bool is_held_by_job(const ClaimNote& note, const Owner& owner);
 
 struct ClaimTimes {
   Duration lease{std::chrono::seconds(30)};  // renewed at least three times per lease
   Duration look{std::chrono::seconds(1)};    // between two reads while watching
-  // How long a deleted namesake may still renew its claim: its processes end within their grace period.
+  // How long the processes of a deleted job of the same name may still renew its claim: they end within their
+  // grace period.
   Duration namesake_wait{std::chrono::minutes(5)};
 };
 
-// A newcomer's observations of the newest claim.
+// The observations of a process that wants to claim a folder or store in which a claim already exists.
 struct ClaimWatch {
   std::optional<ClaimNote> first{};
   std::optional<ClaimNote> now{};
@@ -70,8 +76,8 @@ struct ClaimWatch {
 };
 
 enum class ClaimVerdict { kTake, kWatch, kRefuse };
-// Pure. Another job that is alive keeps the place. A namesake that is still alive after its namesake_wait
-// keeps its place, too. An earlier start of the same job never blocks the next start.
+// Pure. Another job that is alive keeps the claim. A namesake that still renews its claim after the time
+// namesake_wait keeps its claim, too. An earlier start of the same job never blocks the next start.
 [[nodiscard]] ClaimVerdict judge_claim(const Owner& newcomer, const ClaimWatch& seen,
                                        const ClaimTimes& times);
 

@@ -16,7 +16,8 @@ using nlohmann::json;
 constexpr int kPointerDepthMax = 2;
 constexpr std::string_view kUp = "../";
 
-// Returns the checkpoint in a pack's path, such as "../packs/a0003/s0000001200/r0002.safetensors".
+// Returns the checkpoint (attempt and step) that the path of a pack contains, such as
+// "../packs/a0003/s0000001200/r0002.safetensors".
 std::optional<CheckpointId> id_in_target(const fs::path& target) {
   if (!target.has_parent_path()) return std::nullopt;
   const fs::path step_folder = target.parent_path();
@@ -45,8 +46,9 @@ std::optional<Pointer> read_pointer(std::string_view text) {
   return pointer;
 }
 
-// Returns nothing if the object is not a pointer, or cannot be read. An unreadable object is replaced,
-// because the pointer is only a hint.
+// Returns nothing if the object does not contain the location of a checkpoint, or cannot be read. If the
+// object cannot be read, it is replaced: losing its old contents does no harm, because the pointer is only a
+// hint.
 std::optional<CheckpointId> id_in_pointer(const ObjectStoreDisk& store, const std::string& name) {
   const auto text = read_whole(store, name, kPointerBytesMax);
   const auto pointer = text ? read_pointer(*text) : std::nullopt;

@@ -1,10 +1,12 @@
-// `latest`: a hint for people and scripts: the location of the newest checkpoint. Ratoon does not read the
-// link to resume: the link may be missing, old, or point to a retired checkpoint.
+// Writes and reads `latest`, a link or object that shows users and scripts where the newest checkpoint is.
+// Ratoon does not read the link to resume, because the link may be missing, old, or point to a checkpoint
+// that was removed.
 //
-// In a folder `latest` is a relative link to the rank's pack, which any reader of safetensors opens. In a
-// store `latest` is a small object, replaced as a whole:
+// In a folder `latest` is a relative link to the rank's pack, which any reader of safetensors opens. In an
+// object store `latest` is a small object with these contents:
 //   {"attempt": 3, "step": 1200, "manifest": "manifests/...", "digest": "...", "pack": "packs/..."}
-// Replacing the link or object is atomic. A late writer of an older checkpoint does not replace a newer link.
+// The link or object is replaced atomically. A link to a newer checkpoint stays, if a slow process wants to
+// replace it by a link to an older one.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +29,12 @@ struct Latest {
   Rank rank{0};
 };
 
-// `name` comes from expand_name() and is relative to the run's place.
+// `name` is a result of expand_name(), relative to the run's folder or store.
 [[nodiscard]] Result<void> point_latest(ObjectStoreDisk& store, const std::string& name,
                                         const Latest& latest);
 
-// `mark` names this process in the temporary link. Anything that is not a link belongs to the user and stays.
+// `mark` is a text, unique to this process, in the name of the temporary link. If a file of this name is not
+// a link, it belongs to the user and stays.
 [[nodiscard]] Result<void> point_latest(const std::filesystem::path& run_folder, const std::string& name,
                                         const Latest& latest, std::string_view mark);
 

@@ -12,7 +12,7 @@
 namespace ratoon::checkpoint {
 namespace {
 
-// Moves the manifests for which `goes` returns true, from manifests/ and quarantine/, oldest first.
+// Moves the manifests for which `goes` returns true from manifests/ and quarantine/ to aside/, oldest first.
 template <class Predicate>
 Result<std::uint64_t> move_manifests(Disk& disk, std::string_view mark, const Predicate& goes) {
   using Found = std::pair<CheckpointId, std::string>;

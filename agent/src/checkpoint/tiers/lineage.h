@@ -1,5 +1,5 @@
-// Sets aside checkpoints that a run gives up, because it begins anew under its old name or is
-// rolled back. The checkpoints are never deleted.
+// Moves the manifests of checkpoints to aside/ if a run gives them up: it starts over under its old name, or
+// goes back to an older checkpoint. The call deletes no checkpoint.
 #pragma once
 
 #include <optional>
@@ -14,17 +14,18 @@
 
 namespace ratoon::checkpoint {
 
-// Moves every manifest of the run to aside/, so that none of its checkpoints exists any longer. Packs stay
-// where they are and are not removed: if a manifest is moved back by hand, its checkpoint exists again. The
-// oldest manifest is moved first, so that a start that is interrupted and not repeated still resumes from the
-// newest checkpoint. Rollback records are moved last, so that checkpoints that they gave up never return. If
-// `before` is given, moves only files of attempts before it. Returns the number of moved manifests.
+// Moves every manifest of the run to aside/, so that none of its checkpoints exists any longer. The packs of
+// these checkpoints stay in packs/: if a user moves a manifest back, its checkpoint exists again. The oldest
+// manifest is moved first: if the move is interrupted and not repeated, the next start still resumes from the
+// newest checkpoint. Rollback records are moved after all manifests, so that a checkpoint that a rollback
+// gave up never counts again. If `before` is given, moves only files of attempts before this attempt. Returns
+// the number of moved manifests.
 [[nodiscard]] Result<std::uint64_t> set_lineage_aside(Disk& disk, std::string_view mark,
                                                       std::optional<Attempt> before = {});
 
-// Sets aside the checkpoints that rollbacks gave up. Given-up checkpoints are ignored from the moment at
-// which the rollback was recorded. The manifests are moved for people, and for readers that do not know
-// rollback records.
+// Moves the manifests of the checkpoints that rollbacks gave up to aside/. A checkpoint that a rollback gave
+// up is ignored as soon as the rollback is recorded, even if its manifest is not moved yet. Moving the
+// manifests helps users, and programs that do not read rollback records.
 [[nodiscard]] Result<std::uint64_t> set_rolled_back_aside(Disk& disk, std::span<const Rollback> in_force,
                                                           std::string_view mark);
 

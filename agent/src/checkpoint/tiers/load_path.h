@@ -1,10 +1,10 @@
-// load_path: the checkpoint from which a run without a checkpoint of its own begins. This initial checkpoint
-// belongs to another run, in a folder, in a store or on a web server, and is only read.
+// load_path: the checkpoint from which a run without a checkpoint of its own begins. The checkpoint at the
+// load path belongs to another run, in a folder, in a store or on a web server, and is never changed.
 //
 //   "/data/runs/pretrained", "s3://bucket/runs/pretrained"                   that run's newest checkpoint
 //   "https://host/runs/pretrained/manifests/s0000001200.a0003.json"          that checkpoint
 //
-// A path of a folder or a store may also name a manifest.
+// The load path may be a folder, a store, or one manifest in a folder or store.
 #pragma once
 
 #include <memory>
@@ -26,19 +26,21 @@ struct LoadSource {
   Manifest manifest;
 };
 
-// The place that a path names, and the checkpoint in it. Without `id`, the newest checkpoint is meant.
+// The folder or store that a load path names, and the checkpoint in it. If the path names no checkpoint, `id`
+// is empty, and the newest checkpoint is loaded.
 struct LoadLocation {
   std::string uri;
   std::optional<CheckpointId> id{};
 };
 [[nodiscard]] LoadLocation parse_load_path(std::string_view path);
 
-// Returns kNotFound if there is no checkpoint, and kCorrupted if the named one or all are damaged: a run that
-// is started with weights must not begin without them.
+// Returns kNotFound if the load path has no checkpoint, and kCorrupted if the named checkpoint, or every
+// checkpoint, is damaged: a run with a load path must not begin without its weights.
 [[nodiscard]] Result<LoadSource> open_load_path(std::string_view path, const StoreOptions& options,
                                                 const FolderWrapper& folders = {});
 
-// Returns the tensors of one rank of the other run, namely of `rank` modulo the size of that run's world.
+// Returns the tensors that one rank of the other run saved: rank number `rank` modulo the number of ranks of
+// that run.
 [[nodiscard]] Result<LoadedTensors> load_rank(const LoadSource& source, Rank rank);
 
 }  // namespace ratoon::checkpoint

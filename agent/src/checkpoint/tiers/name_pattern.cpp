@@ -50,7 +50,7 @@ Result<std::string> expand_name(std::string_view pattern, const NameFacts& facts
     if (brace == pattern.size()) break;
     const std::size_t end = pattern.find_first_of("{}", brace + 1);
     if (pattern[brace] == '}' || end == std::string_view::npos || pattern[end] == '{')
-      return refusal(pattern, "a brace stands alone, but placeholders are written as {rank}");
+      return refusal(pattern, "it has a single brace, but placeholders are written as {rank}");
     const std::string_view placeholder = pattern.substr(brace + 1, end - brace - 1);
     const auto value = value_of(placeholder, facts);
     if (!value) {
@@ -103,7 +103,8 @@ bool may_give(std::string_view pattern, std::string_view name, const std::string
   const auto gives_rest = [&](std::size_t taken) { return may_give(rest, name.substr(taken), run_name); };
   if (placeholder == kRunName) return name.starts_with(run_name) && gives_rest(run_name.size());
   if (placeholder == kTimestamp) return begins_with_time(name) && gives_rest(kTimeBytes);
-  // If a digit follows in the pattern, the end of the number is ambiguous: try each length.
+  // If a digit follows the placeholder of a number in the pattern, the end of the number is ambiguous: try
+  // each length of the number.
   for (std::size_t digits = 1; digits <= name.size() && is_digit(name[digits - 1]); ++digits)
     if (gives_rest(digits)) return true;
   return false;

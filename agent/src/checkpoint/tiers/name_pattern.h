@@ -22,21 +22,23 @@ struct NameFacts {
   WallTime timestamp{};  // as 2026-11-21T11-38-21.250Z: safe in file names and URLs
 };
 
-// Replaces {run_name}, {epoch}, {batch}, {rank} and {timestamp} by their values. Returns kInvalid for any
-// other placeholder, a single brace, or a name that leads out of its folder.
+// Replaces {run_name}, {epoch}, {batch}, {rank} and {timestamp} by their values. Returns kInvalid for an
+// unknown placeholder, a single brace, or a name outside the run's folder, such as "../x".
 [[nodiscard]] Result<std::string> expand_name(std::string_view pattern, const NameFacts& facts);
 
-// Checks, at the start of a run, that the pattern can be expanded and gives each of
-// `ranks_that_write` processes its own name.
+// Checks a pattern at the start of a run: it can be expanded, and it gives each of the `ranks_that_write`
+// processes that write a file its own name.
 [[nodiscard]] Result<void> check_pattern(std::string_view pattern, std::uint32_t ranks_that_write);
 
-// Whether two checkpoints may get different names, so that old names remain beside new names.
+// Returns true if the name may differ between two checkpoints, so that names of old checkpoints remain beside
+// new names.
 [[nodiscard]] bool changes_with_checkpoints(std::string_view pattern);
 
-// The common beginning of all names in a run.
+// Returns the text with which all names that this pattern gives in one run begin.
 [[nodiscard]] std::string fixed_beginning(std::string_view pattern, const std::string& run_name);
 
-// Whether a checked pattern may give `name` in this run, for some checkpoint and rank.
+// Returns true if a pattern that check_pattern() accepted gives `name` for some checkpoint and rank of this
+// run.
 [[nodiscard]] bool may_give(std::string_view pattern, std::string_view name, const std::string& run_name);
 
 }  // namespace ratoon::checkpoint

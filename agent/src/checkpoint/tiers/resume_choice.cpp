@@ -43,7 +43,8 @@ std::string start_options_text(const TieredInventory& inventory, bool can_overwr
 
 namespace {
 
-// A rollback that is recorded in only some of the run's tiers (places) is valid for all tiers.
+// A rollback is in force for all tiers (the run's folder and its stores), even if only some of them have its
+// record.
 Result<std::vector<Rollback>> rollbacks_of(std::span<const TierInventory> tiers) {
   std::map<Attempt, Rollback> all;
   for (const TierInventory& tier : tiers) {
@@ -117,7 +118,8 @@ std::vector<InventoryEntry> entries_of(const TieredInventory& inventory,
   std::vector<InventoryEntry> entries;
   for (const TieredCheckpoint& one : inventory.complete) {
     entries.push_back(entry_of(one.id, one.digest, true));
-    // Report a shared tier if there is one: its copy counts for other processes, too.
+    // If several tiers hold the checkpoint, report a shared tier, because other processes can read its copy,
+    // too.
     const auto shared = std::find_if(one.tiers.begin(), one.tiers.end(), [&](std::size_t i) {
       return tiers[i].tier == "volume" || tiers[i].tier == "store";
     });

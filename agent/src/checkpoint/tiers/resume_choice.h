@@ -1,8 +1,9 @@
 // Chooses the checkpoint from which a run resumes, among those of all its tiers (folder and stores). The
-// functions read no files: the inventories are arguments.
+// functions are pure: they read no files, and get the lists of checkpoints as arguments.
 //
-// The newest committed checkpoint wins, in any tier: a node that returns with an old local copy does not set
-// the run back. The order of the tiers matters only among copies of one checkpoint.
+// The newest committed checkpoint of all tiers is chosen, so that a node that returns with an old local copy
+// does not make the run repeat steps. The order of the tiers decides only which copy of one checkpoint is
+// read first.
 #pragma once
 
 #include <cstddef>
@@ -18,15 +19,16 @@
 
 namespace ratoon::checkpoint {
 
-// The inventory of one tier. Tiers are in the order in which they are asked:
-// local first, then stores as listed.
+// The checkpoints in one tier, which is the run's folder or one of its stores. The tiers are in the order in
+// which they are read: the local folder first, then the stores as the user listed them.
 struct TierInventory {
   std::string tier;   // "staged", "local", "volume" or "store", as in InventoryEntry
   std::string shown;  // "/data/runs/digits", "s3://bucket/runs/digits": for messages
   Inventory found;
 };
 
-// One checkpoint, and the positions of the tiers that hold it, in the order of the tiers.
+// One checkpoint, and the indices of the tiers (the run's folder and stores) that hold it, in ascending
+// order.
 struct TieredCheckpoint {
   CheckpointId id;
   std::string digest;
@@ -47,8 +49,8 @@ struct TieredInventory {
   }
 };
 
-// Returns kConflict if two tiers hold different checkpoints, or rollbacks, under one name: one of them
-// belongs to another run.
+// Returns kConflict if two tiers have different checkpoints or rollbacks of the same attempt and step,
+// because one of these belongs to another run.
 [[nodiscard]] Result<TieredInventory> merge(std::span<const TierInventory> tiers);
 
 struct StartRequest {
@@ -72,13 +74,13 @@ struct StartChoice {
   friend bool operator==(const StartChoice&, const StartChoice&) = default;
 };
 
-// `is_usable`: whether the new world can read all of a checkpoint and has not failed to load it before.
-// Returns kAlreadyExists if the run is to begin anew, but has checkpoints and may not set them aside; the
-// message names the options.
+// `is_usable` returns true if all ranks of the new attempt can read all packs of a checkpoint and none has
+// failed to load it before. Returns kAlreadyExists if the options say that the run must not resume, but it
+// has checkpoints, and the options do not allow giving them up; the message names the options.
 [[nodiscard]] Result<StartChoice> choose_start(const TieredInventory& inventory, const StartRequest& requests,
                                                const std::function<bool(const TieredCheckpoint&)>& is_usable);
 
-// The checkpoints that a process reports as reachable when it joins a world.
+// Returns the checkpoints that a process reports as readable when it joins the next attempt.
 [[nodiscard]] std::vector<InventoryEntry> entries_of(const TieredInventory& inventory,
                                                      std::span<const TierInventory> tiers);
 

@@ -52,7 +52,8 @@ std::optional<Attempt> newest_attempt_with_packs(const fs::path& run_folder) {
   return newest;
 }
 
-// A temporary link to a pack of an older attempt is left over: the process that made the link has ended.
+// A temporary link to a pack of an older attempt can be removed, because the process that made the link has
+// ended.
 bool is_left_over(const Names& names, const std::string& path, const std::string& name) {
   std::error_code code;
   const auto pack = pack_in_link(name, fs::read_symlink(names.run_folder / path, code));
@@ -62,8 +63,9 @@ bool is_left_over(const Names& names, const std::string& path, const std::string
   return attempt && names.newest && *attempt < *names.newest;
 }
 
-// Removes stale names in `folder`, which is "" or ends with '/'. The pattern's part for names in this folder
-// starts at `begin`. Names that cannot be examined stay. Returns the number of removed names.
+// Removes names in `folder` whose checkpoint no longer exists. `folder` is "" or ends with '/'. The part of
+// the pattern that applies to names in this folder starts at index `begin`. A name stays if the file or link
+// of this name cannot be read. Returns the number of removed links and objects.
 Result<std::uint64_t> remove_in(const Names& names, const std::string& folder, std::size_t begin) {
   const std::size_t slash = names.pattern.find('/', begin);
   std::vector<fs::directory_entry> there;
@@ -119,7 +121,7 @@ Result<void> remove_stale_pointers(ObjectStoreDisk& store, std::string_view patt
     if (pack) pointers.emplace_back(object.key, *pack);
   }
   if (pointers.empty()) return {};
-  // List the packs after the pointers were read: each pack existed before its pointer.
+  // List the packs after reading the pointers, because each pack is created before the pointer to it.
   const auto packs = store.list_objects(std::string(kPacks) + "/");
   if (!packs) return packs.error();
   std::set<std::string> there;

@@ -1,5 +1,6 @@
-// Names that change from one checkpoint to the next ("ep{epoch}-rank{rank}") remain when their checkpoint is
-// retired. The functions below remove old names that the run made and whose target is gone.
+// If the pattern gives every checkpoint another name ("ep{epoch}-rank{rank}"), the link of that name remains
+// when its checkpoint is removed. The functions in this file remove links and pointers that the run made and
+// whose checkpoint no longer exists.
 #pragma once
 
 #include <filesystem>
@@ -12,12 +13,13 @@
 
 namespace ratoon::checkpoint {
 
-// Removes the names of all ranks. Temporary links that killed processes left are removed for any pattern. If
-// names change with checkpoints, a name is removed under three conditions: the pattern may have given it, it
-// is exactly as point_latest() makes it for a pack of this run, and that pack no longer exists. If the folder
-// of the name is then empty, it is removed. All other files belong to the user. A name that another rank sets
-// to a newer checkpoint at this moment may be removed, too: a name is a hint, and the next commit creates it
-// again.
+// Removes such names of all ranks, not only of this one. Temporary links that killed processes left are
+// removed as well, regardless of the pattern. If the pattern gives every checkpoint another name, a link is
+// removed only if its name fits the pattern, its contents are those that point_latest() writes for a pack of
+// this run, and that pack no longer exists. If the folder that contained a removed name is then empty, the
+// folder is removed, too. All other files belong to the user and stay. If another rank sets a name to a newer
+// checkpoint during the call, the new name may be removed, too. This does no harm, because names are hints,
+// and the next commit creates them again.
 [[nodiscard]] Result<void> remove_stale_links(const std::filesystem::path& run_folder,
                                               std::string_view pattern, const std::string& run_name);
 [[nodiscard]] Result<void> remove_stale_pointers(ObjectStoreDisk& store, std::string_view pattern,

@@ -25,7 +25,8 @@ Result<Tiers> Tiers::open(const TierLocations& places, const std::stop_token& st
     tiers.push_back({.word = "store", .disk = wrap_store(disk, places.folder_wrapper), .store = disk});
   }
   if (tiers.empty())
-    return Error(ErrorKind::kInvalid, "the run has no place for its checkpoints: name a folder or a store");
+    return Error(ErrorKind::kInvalid,
+                 "the run has neither a folder nor a store for its checkpoints: name one");
   return Tiers(std::move(tiers));
 }
 
@@ -77,8 +78,8 @@ Result<FromTier> Tiers::load(const TieredCheckpoint& checkpoint, Rank rank) cons
     loaded.bad.emplace_back(tier, tensors.error());
   }
   if (loaded.bad.empty()) return Error(ErrorKind::kNotFound, "no tier holds the checkpoint");
-  // The last tier is the farthest from this machine, so its error tells more than the error of a broken local
-  // disk.
+  // Return the error of the last tier: it is the store farthest from this machine, and its error is more
+  // useful than that of a broken local disk.
   return loaded.bad.back().second;
 }
 

@@ -1,9 +1,9 @@
-// checkpoint/tiers/: All locations of one run's checkpoints: claims, the choice of a checkpoint, and the
-// names that point to the newest.
+// checkpoint/tiers/: The folder and the stores that hold one run's checkpoints: claims on them, the choice of
+// a checkpoint, and `latest`.
 //
-// Tiers: all the places that hold checkpoints of one run, as one object. The first place is the home of the
-// run, where checkpoints are saved: a folder, or a store if there is no folder. The other places are stores
-// that get copies.
+// Tiers: one object for the folder and all stores that hold checkpoints of one run. The first tier is the
+// folder in which the run saves its checkpoints, or a store if the run has no folder. The other tiers are
+// stores to which checkpoints are copied.
 //
 //   TierLocations places{.folder = "/data/runs/digits", .stores = {"s3://bucket/runs/digits"}};
 //   Result<Tiers> tiers = Tiers::open(places);
@@ -44,7 +44,8 @@ struct Tier {
   std::shared_ptr<ObjectStoreDisk> store;  // the same tier if it is a store; else null
 };
 
-// The loaded tensors and their tier, and the damaged copies that were tried before.
+// The loaded tensors, the tier from which they were loaded, and the damaged copies in other tiers that were
+// tried before.
 struct FromTier {
   LoadedTensors tensors;
   std::size_t tier = 0;
@@ -54,19 +55,19 @@ struct FromTier {
 class Tiers {
  public:
   [[nodiscard]] static Result<Tiers> open(const TierLocations& places, const std::stop_token& stop = {});
-  // Joins tiers that are already open.
+  // Makes a Tiers of tiers that are already open.
   explicit Tiers(std::vector<Tier> tiers) : tiers_(std::move(tiers)) {}
 
   [[nodiscard]] const std::vector<Tier>& all() const { return tiers_; }
   [[nodiscard]] const Tier& home() const { return tiers_.front(); }
 
-  // The inventories of all tiers. Fails if a tier cannot be read: that tier may hold the newest checkpoint,
-  // and a run that resumes from an older checkpoint would lose the newest forever.
+  // Returns the lists of checkpoints in all tiers. Fails if a tier cannot be read: that tier may hold the
+  // newest checkpoint, and a run that resumes from an older checkpoint would lose the newest forever.
   [[nodiscard]] Result<std::vector<TierInventory>> ask_all() const;
   [[nodiscard]] Result<TieredInventory> inventory() const;
 
-  // Pins the checkpoint in every tier. Returns the error of the run's first tier; `tell` gets the errors of
-  // other tiers.
+  // Pins the checkpoint in every tier, so that no copy of it is removed. Returns the error of the first tier.
+  // An error of another tier is passed to `tell`.
   [[nodiscard]] Result<void> pin(const CheckpointId& id, const std::string& why,
                                  const std::function<void(const std::string&)>& tell) const;
 

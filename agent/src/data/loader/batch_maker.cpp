@@ -56,7 +56,7 @@ void BatchMaker::find_slots() {
   pieces_ = model_ ? 1 : (slots_.size() + piece_rows - 1) / piece_rows;
 }
 
-// Hints are optional: reading works without them, so a batch does not fail because of them.
+// Ignore errors of hints about the next samples: reading works without hints.
 void BatchMaker::expect_samples() noexcept {
   const std::lock_guard lock(expecting_);
   if (is_given_up_ || !expected_ids_.empty()) return;

@@ -20,7 +20,8 @@
 
 namespace ratoon::data {
 
-// Holds the row shape of each column in the last finished batch. Thread contract: any thread.
+// The row shape of each column in the last finished batch, which the rows of the next batch are expected to
+// have. Thread contract: any thread may call.
 class ExpectedRows {
  public:
   explicit ExpectedRows(const std::vector<Column>& columns);
@@ -42,20 +43,20 @@ class BatchMaker {
   [[nodiscard]] const std::shared_ptr<LoaderPlan>& loader_plan() const { return loader_plan_; }
   [[nodiscard]] std::uint64_t index() const { return index_; }
 
-  // Finds the batch's samples and sends hints about them to the data sets, or keeps the hints of a failed
-  // batch that it replaces. finish() reports errors.
+  // Finds the samples of the batch and sends hints about them to the data sets. If the batch replaces a
+  // failed batch, the hints of that batch stay valid instead. finish() reports errors.
   void plan() noexcept;
-  // Call replace() before plan() if the batch replaces a failed batch. The hints of the failed batch stay
-  // valid for the new batch.
+  // Call replace() before plan() if this batch replaces a failed batch: the hints that were sent for the
+  // failed batch then stay valid.
   void replace(BatchMaker& failed);
-  // Withdraws the hints about samples, because the batch is made or discarded.
+  // Withdraws the hints about the samples of this batch, because the batch was made or discarded.
   void expect_no_more() noexcept;
   // Valid after plan().
   [[nodiscard]] std::size_t pieces() const { return pieces_; }
-  // Reads the rows of one piece of the batch, or stops early if the loader plan is stopped.
+  // Reads the rows of one piece of the batch; stops early if loader_plan() was stopped.
   void make(std::size_t piece, Sample& sample) noexcept;
-  // Call finish() after all pieces. Returns the exception of the first row that failed, or null if the batch
-  // is complete.
+  // Call finish() after all pieces were made. Returns the exception of the first row that failed, or null if
+  // the batch is complete.
   [[nodiscard]] std::exception_ptr finish() noexcept;
 
   // Call take() only after finish() has returned null.
@@ -80,16 +81,19 @@ class BatchMaker {
   const std::uint64_t index_;
   std::vector<Slot> slots_;
   std::size_t pieces_ = 0;
-  // The slot whose sample determines the shapes, if this rank has no rows and no shapes are declared.
+  // If this rank has no rows in the batch, and the data set declares no shapes: the slot whose sample is read
+  // to learn the shapes of the columns.
   std::optional<Slot> model_;
   std::vector<std::optional<RowShape>> model_rows_;
 
   std::mutex expecting_;
-  // expecting_ guards the sample ids in the hints, by source, and whether the batch is no longer needed.
+  // The mutex expecting_ guards two members: the sample ids for which hints were sent, by source, and whether
+  // the batch is no longer needed.
   std::vector<std::vector<std::uint64_t>> expected_ids_;
   bool is_given_up_ = false;
 
-  // The body is created with the first row, so a batch that is planned but not read holds no memory.
+  // The body (the batch's data) is created when the first row is read, so a batch that is planned but not
+  // read takes no memory.
   std::unique_ptr<BatchBody> body_;
   std::vector<ColumnMaker> columns_;
   std::shared_ptr<const BatchBody> made_;

@@ -7,8 +7,8 @@
 namespace ratoon::data {
 namespace {
 
-// Releases the sample's files before the thread waits for work: during a long wait, a small cache could not
-// evict files in use to make room for other files.
+// Releases the files that the sample uses before the thread waits for work: a cache cannot evict files in
+// use, so a small cache would have no space for other files during a long wait.
 void forget(Sample& sample) noexcept {
   try {
     sample.begin(sample.id());
@@ -60,8 +60,8 @@ void BatchPrefetcher::set_loader_plan(std::shared_ptr<LoaderPlan> loader_plan, s
   ring_.clear();
   lock.unlock();
   if (left != nullptr) left->stop.request_stop();
-  // Withdraws the hints of the dropped batches before batches of the new loader plan send hints, so that data
-  // sets do not serve the old hints first.
+  // Withdraws the hints of dropped batches before batches of the new loader plan send hints, so that data
+  // sets do not fetch samples of dropped batches first.
   for (const auto& cell : dropped) cell->maker->expect_no_more();
   lock.lock();
   loader_plan_ = std::move(loader_plan);
@@ -75,8 +75,8 @@ void BatchPrefetcher::set_loader_plan(std::shared_ptr<LoaderPlan> loader_plan, s
   work_.notify_all();
 }
 
-// A worker thread must not throw: nothing could catch the exception. Callers of the prefetcher allocate the
-// cells, and a cell's BatchMaker keeps an exception until a caller takes the batch.
+// This function must not throw, because an exception in a worker thread would end the process. No worker
+// thread allocates a cell of the ring, and a cell's BatchMaker keeps an exception until the batch is taken.
 void BatchPrefetcher::work() {
   Sample sample;
   std::unique_lock lock(mutex_);
@@ -160,7 +160,7 @@ void BatchPrefetcher::finish_batch(Cell& cell, std::unique_lock<std::mutex>& loc
   if (ring_.front().get() == &cell) made_.notify_all();
 }
 
-// Makes the first batch of the ring in the calling thread, if the loader has no threads.
+// Makes the first batch of the ring in the calling thread. Used if the loader has no threads.
 void BatchPrefetcher::make_first_batch(std::unique_lock<std::mutex>& lock) {
   while (!is_stopped_ && (ring_.empty() || ring_.front()->state != State::kMade)) {
     auto task = claim();
@@ -179,7 +179,7 @@ Batch BatchPrefetcher::take() {
   if (is_stopped_) throw Interrupted("the data loader was stopped");
   const std::shared_ptr<Cell> head = ring_.front();
   if (head->failure != nullptr) {
-    // A new cell makes the failed batch again, before any later batch.
+    // Put a new cell at the front of the ring, so that the failed batch is made again before any later batch.
     ring_.front() = new_cell(loader_plan_, head->maker->index());
     ring_.front()->maker->replace(*head->maker);
     --planned_;

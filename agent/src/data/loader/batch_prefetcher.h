@@ -1,10 +1,12 @@
-// data/loader/: DataLoader: threads that prefetch batches.
+// data/loader/: DataLoader: reads batches ahead on threads and returns them in order.
 //
-// BatchPrefetcher: a ring buffer of batches. Threads make batches oldest first; take() returns them in order.
+// BatchPrefetcher: a ring buffer of batches. Threads make the batches in order, the oldest first, and take()
+// returns them in order.
 //
 // Data sets receive hints about all batches in the ring; threads read the samples of only the first few
-// batches. An idle thread claims the next task: find the slots of a batch, or read a piece of a batch. A new
-// LoaderPlan empties the ring; results of threads that still work for the old plan are ignored.
+// batches. An idle thread takes the next task, which is to find the slots (stream positions) of a batch or to
+// read a piece of a batch. set_loader_plan() empties the ring; results of threads that still work for the old
+// plan are ignored.
 #pragma once
 
 #include <condition_variable>
@@ -34,11 +36,12 @@ class BatchPrefetcher {
   BatchPrefetcher(LoaderInput reading, Depth depth);
   ~BatchPrefetcher();
 
-  // After set_loader_plan(), take() returns batch number `first` of `loader_plan`, then the batches after it.
+  // After this call, take() returns batch number `first` of `loader_plan`, and then the batches that follow
+  // it.
   void set_loader_plan(std::shared_ptr<LoaderPlan> loader_plan, std::uint64_t first);
 
-  // Waits for the next batch. If the next batch failed, take() rethrows the failure, and the batch is made
-  // again. Throws Interrupted after stop().
+  // Waits until the next batch is made and returns it. If making the next batch failed, take() rethrows the
+  // exception, and the threads make this batch again. Throws Interrupted if stop() was called.
   [[nodiscard]] Batch take();
 
   void stop() noexcept;
@@ -80,7 +83,7 @@ class BatchPrefetcher {
   std::mutex mutex_;
   std::condition_variable work_;  // signals that there may be a task to claim
   std::condition_variable made_;  // signals that the first batch may be made
-  // All members below, up to threads_, are guarded by mutex_.
+  // mutex_ guards all of the following members except threads_.
   bool is_stopped_ = false;
   std::shared_ptr<LoaderPlan> loader_plan_;
   std::deque<std::shared_ptr<Cell>> ring_;

@@ -16,11 +16,12 @@ class BodyPool : public std::enable_shared_from_this<BodyPool> {
  public:
   explicit BodyPool(std::size_t spares_max);
 
-  // Returns a body to fill. A reused body still has the columns of its last batch.
+  // Returns a body (the data of a batch) to be filled. A reused body still has the columns of the batch that
+  // it held last.
   [[nodiscard]] std::unique_ptr<BatchBody> get();
   void put(std::unique_ptr<BatchBody> body);
-  // The body returns to the pool when its last handle is destroyed. If the pool no longer exists, the body is
-  // freed.
+  // Returns a handle of a filled body. The body returns to the pool when the last copy of the handle is
+  // destroyed; if the pool no longer exists, the body is freed.
   [[nodiscard]] std::shared_ptr<const BatchBody> lend(std::unique_ptr<BatchBody> body);
 
   // Returns the ColumnMakers for the columns of one batch.
@@ -30,7 +31,7 @@ class BodyPool : public std::enable_shared_from_this<BodyPool> {
  private:
   const std::size_t spares_max_;
   std::mutex mutex_;
-  // mutex_ guards the members below. The vectors never grow beyond their reserved capacity.
+  // mutex_ guards the following vectors, which never grow beyond their reserved capacity.
   std::vector<std::unique_ptr<BatchBody>> spares_;
   std::vector<std::vector<ColumnMaker>> makers_;
 };

@@ -87,14 +87,15 @@ void ColumnMaker::finish(const Allocate& allocate) {
   if (expected_) column_->capacity_ = 0;  // do not overwrite the rows in it
   std::size_t bytes = 0;
   for (const Field& row : rows) bytes += row.bytes.size();
-  // If rows differ in shape, batches differ in size. A quarter more memory is reserved, so that later batches
-  // fit too.
+  // If the shapes of rows differ, so do the sizes of batches. Therefore a quarter more memory than needed is
+  // allocated, so that later batches fit, too.
   if (bytes > column_->capacity_) make_room(bytes + bytes / 4, allocate);
   describe(rows);
   lay_out(rows);
 }
 
-// Returns all rows. The bytes of a row are at their place in the column, or in the row's own memory.
+// Returns all rows. The bytes of a row are either in the column already, or in memory of their own if the row
+// has an unexpected shape.
 std::vector<Field> ColumnMaker::all_rows() const {
   std::vector<Field> rows(column_->rows_);
   if (expected_) {

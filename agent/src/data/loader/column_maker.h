@@ -1,6 +1,6 @@
 // ColumnMaker: combines rows, which threads read in any order, into one column. A row of the expected shape
-// is copied directly to its place. Rows of other shapes are kept separately. A column with rows of other
-// shapes is assembled after all rows were read.
+// is copied directly to its place. Rows with an unexpected shape are kept separately. A column that has rows
+// with an unexpected shape is assembled after all rows were read.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,8 @@ using Allocate = std::function<std::shared_ptr<std::byte>(std::size_t bytes)>;
 
 class ColumnMaker {
  public:
-  // Begins a column of `rows` rows, which arrive in `pieces` pieces. The column's memory is reused if it is
-  // large enough.
+  // Begins a column of `rows` rows, which place() gets in `pieces` groups, called pieces. The column's memory
+  // is reused if it is large enough.
   void begin(BatchColumn& column, const Column& declared, std::optional<RowShape> expected, std::size_t rows,
              std::size_t pieces, const Allocate& allocate);
 
@@ -36,7 +36,8 @@ class ColumnMaker {
   // Call finish() after all rows were placed. Throws std::invalid_argument if rows have different types.
   void finish(const Allocate& allocate);
 
-  // Returns the common shape of this batch's rows, which the next batch's rows should have too.
+  // Returns the shape that all rows of this batch have, if they have one. The rows of the next batch are
+  // expected to have it, too.
   [[nodiscard]] const std::optional<RowShape>& expected() const { return expected_; }
 
  private:

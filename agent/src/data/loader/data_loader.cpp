@@ -15,8 +15,8 @@ namespace {
 constexpr std::uint32_t kThreadsMax = 1024;
 
 // Detects that a program passed two data sets of equal size in the wrong order: the name of a source is then
-// the digest of another data set. A digest may need a read of all bytes, so only data sets of equal size
-// compute their digests.
+// the digest of another data set. Computing the digest of a data set may read all its bytes, so digests are
+// computed only for data sets of equal size.
 void check_order(const std::vector<std::shared_ptr<const Dataset>>& sources, const StreamReader& plan) {
   for (std::uint32_t i = 0; i < sources.size(); ++i) {
     const std::string name = plan.source_name(i);

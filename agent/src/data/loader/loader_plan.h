@@ -1,5 +1,5 @@
-// LoaderInput, the input of a data loader, never changes. A LoaderPlan is replaced after each change of the
-// stream or of this rank's share of the batches.
+// LoaderInput contains the parts of a data loader's input that never change. A LoaderPlan says which rows of
+// which batches are read. It is replaced when the stream or this rank's share of the batches changes.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,8 @@ namespace ratoon::data {
 struct LoaderInput {
   std::vector<std::shared_ptr<const Dataset>> sources;
   std::vector<Column> columns;
-  // True if all columns declare type and shape, and no augmentation changes types or shapes.
+  // True if every column of the data sets declares its type and shape, and no augmentation changes types or
+  // shapes.
   bool are_rows_declared = false;
   std::function<void(Sample&, SampleRandom&)> augment;
   std::string purpose;

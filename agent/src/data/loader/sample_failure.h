@@ -1,4 +1,4 @@
-// Adds the name of the sample that was read to an exception.
+// Adds the name of the sample that was being read to the message of an exception.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 namespace ratoon::data {
 
 // Call throw_with_sample() in a catch block. Throws an exception that also names the operation and the
-// sample, with the original exception nested in it. A Failure stays a Failure with its exit code; every other
-// exception becomes a std::runtime_error.
+// sample, with the original exception nested in it. If the original exception is a ratoon::Failure, so is the
+// new one, with the same exit code; otherwise the new one is a std::runtime_error.
 [[noreturn]] void throw_with_sample(std::string_view doing, const Slot& slot, std::string_view source);
 
 }  // namespace ratoon::data

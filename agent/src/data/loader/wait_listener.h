@@ -1,5 +1,5 @@
-// Notifies a thread's listener when the thread waits for a batch. The waiting time is thus measured without
-// code in the program's loop over a DataLoader.
+// Notifies a thread's listener when the thread waits for a batch. The session uses it to measure the time for
+// which training waits for data; the program's own loop over a DataLoader needs no code for that.
 #pragma once
 
 #include <exception>
@@ -12,18 +12,19 @@ class WaitListener {
   virtual ~WaitListener() = default;
   virtual void begin_wait() = 0;
   virtual void end_wait() = 0;
-  // note_failure() is called if the wait ends with a ratoon::Failure, such as the failure of a disk, which
-  // the program may catch before it ends.
+  // note_failure() is called if the wait ends with a ratoon::Failure, such as a disk error. The program may
+  // catch this exception, so the listener would otherwise not learn of it.
   virtual void note_failure(std::exception_ptr failure) = 0;
 };
 
-// Returns the calling thread's listener, by reference, to read or set it; null means no listener.
+// Returns a reference to the listener of the calling thread, through which it can be read or set. Null means
+// that there is no listener.
 [[nodiscard]] inline WaitListener*& wait_listener() {
   thread_local WaitListener* listener = nullptr;
   return listener;
 }
 
-// While a WaitScope exists, the listener of the calling thread counts that thread as waiting.
+// While a WaitScope exists, the listener counts the thread that created the scope as waiting.
 class WaitScope {
  public:
   WaitScope() : listener_(wait_listener()) {

@@ -1,5 +1,5 @@
-// Computes the slots at which batches begin and end. A batch can begin only at a `settled` slot. With
-// EpochEnd::kDrop, the last slots of an epoch are not settled if they do not fill a batch.
+// Computes the slots at which batches begin and end. A slot at which a batch can begin is called settled.
+// With EpochEnd::kDrop, the last slots of an epoch are not settled if they do not fill a batch.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,12 @@ struct BatchRule {
   // Returns the slots of the batch that begins at `slot`, a settled slot.
   [[nodiscard]] SlotRange batch_at(std::uint64_t slot) const;
   // Returns the first slot of the batch that comes `batches` batches after the batch at `slot`, a settled
-  // slot. Throws std::out_of_range if the result is above kSlotsMax.
+  // slot. Throws std::out_of_range if the resulting slot is above kSlotsMax.
   [[nodiscard]] std::uint64_t begin_after(std::uint64_t slot, std::uint64_t batches) const;
-  // Returns how many batches from `slot` (settled) are needed until the cursor is at `goal` or after it.
+  // Returns the number of batches, beginning with the batch at the settled slot `slot`, after which the next
+  // batch begins at `goal` or later.
   [[nodiscard]] std::uint64_t batches_to(std::uint64_t slot, std::uint64_t goal) const;
-  // Returns the number of batches in an epoch whose first slot begins a batch.
+  // Returns the number of batches in an epoch, if a batch begins at the first slot of the epoch.
   [[nodiscard]] std::uint64_t batches_per_epoch() const { return batches_in(epoch_slots); }
 
  private:

@@ -16,8 +16,8 @@ std::uint64_t size_of_shard(const RecipeSource& source, std::uint64_t shard) {
   return end - source.shard_starts[shard];
 }
 
-// Returns the last shard that begins at or before `place`. An empty shard is never returned, because the next
-// shard begins at the same place.
+// Returns the last shard that begins at or before the position `place` of the epoch. An empty shard is never
+// returned, because the shard after it begins at the same position.
 std::uint64_t last_start(const std::vector<std::uint64_t>& starts, std::uint64_t from, std::uint64_t to,
                          std::uint64_t place) {
   const auto begin = starts.begin();

@@ -1,9 +1,9 @@
-// The order "blocks-1": shards are shuffled and grouped into windows of `window_shards` shards, and the
-// samples of each window are shuffled together. A reader in this order has only the shards of one window
-// open.
+// BlockOrder: the order "blocks-1" of samples. Shards are shuffled and divided into windows of
+// `window_shards` shards, and the samples of all shards in a window are shuffled together. A process that
+// reads samples in this order needs only the shards of one window at a time.
 //
-// BlockOrder needs 8 bytes per shard for the shards' places in this epoch, in addition to 8 bytes per shard
-// in the recipe.
+// A BlockOrder takes 8 bytes of memory per shard, for the first position of each shard in this epoch, in
+// addition to 8 bytes per shard in the stream's recipe.
 #pragma once
 
 #include <vector>
@@ -34,8 +34,8 @@ class BlockOrder : public EpochOrder {
   [[nodiscard]] Window window(std::uint64_t number) const;
   [[nodiscard]] Window window_at(std::uint64_t place) const;
   [[nodiscard]] Permutation order_in(const Window& window) const;
-  // Returns the shard that holds a place of the window before the window's samples are shuffled. The result
-  // is the shard's index in this epoch's order.
+  // Returns the shard that would contain position `place` of the epoch if the samples of the window were not
+  // shuffled. The result is the shard's index in this epoch's order of shards.
   [[nodiscard]] std::uint64_t shard_at(const Window& window, std::uint64_t place) const;
 
   std::shared_ptr<const RecipeSource> source_;

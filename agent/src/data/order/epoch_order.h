@@ -1,7 +1,8 @@
-// data/order/: The order of samples: permutations, mixtures, batches. No I/O.
+// data/order/: Computes the order of samples in a training run: permutations, mixtures of sources, and
+// batches. No I/O.
 //
-// EpochOrder: the order in which one epoch of one source visits its samples. An order is immutable, so that
-// readers on several threads can share it.
+// EpochOrder: the order in which one epoch of one source visits its samples. An EpochOrder is immutable, so
+// that several threads can use it at the same time.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@
 
 namespace ratoon::data {
 
-// Callers only pass places from 0 to epoch_slots(source) - 1.
+// `place` is a position in the epoch, from 0 to epoch_slots(source) - 1.
 class EpochOrder {
  public:
   EpochOrder() = default;
@@ -22,7 +23,8 @@ class EpochOrder {
   virtual ~EpochOrder() = default;
 
   [[nodiscard]] virtual std::uint64_t at(std::uint64_t place) const = 0;
-  // Returns the first place that holds the sample, or nothing if the epoch leaves the sample out.
+  // Returns the first position in the epoch at which the sample is visited, or nothing if the epoch leaves
+  // the sample out.
   [[nodiscard]] virtual std::optional<std::uint64_t> place_of(std::uint64_t sample) const = 0;
   // Fills `samples` with at(place), at(place + 1), at(place + 2) and so on.
   virtual void fill(std::uint64_t place, std::span<std::uint64_t> samples) const = 0;

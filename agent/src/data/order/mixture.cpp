@@ -14,7 +14,8 @@ namespace {
 
 __extension__ using Wide = unsigned __int128;
 
-// Weights become multiples of 2^-40 of the largest weight, so that later steps use whole numbers.
+// Weights are rounded to multiples of 2^-40 of the largest weight, so that the following computations use
+// whole numbers.
 constexpr double kParts = 0x1p40;
 
 std::vector<std::uint64_t> parts_of(std::span<const double> weights) {
@@ -33,7 +34,8 @@ std::vector<std::uint64_t> parts_of(std::span<const double> weights) {
   return parts;
 }
 
-// Derives a block's key from the seed and the block's first slot: no two blocks of a run share a key.
+// Derives the random key of a block from the seed and the block's first slot, so that no two blocks of a run
+// have the same key.
 std::uint64_t block_key(std::uint64_t seed, std::uint64_t start) {
   return mix_into(hash64(seed, "ratoon mixture 1"), start);
 }
@@ -71,7 +73,8 @@ MixtureBlock::MixtureBlock(std::shared_ptr<const Mixture> mixture, std::uint64_t
   sources_.reserve(kMixtureBlock);
   for (std::size_t i = 0; i < weights.size(); ++i)
     sources_.insert(sources_.end(), weights[i], static_cast<std::uint16_t>(i));
-  // This is Fisher and Yates' shuffle. Checkpoints rely on which random number each place gets.
+  // This loop is the Fisher-Yates shuffle. Do not change which random number is used for which position: a
+  // run that resumes from a checkpoint must get the same order.
   const std::uint64_t key = block_key(seed, start_);
   for (std::uint64_t last = kMixtureBlock - 1; last > 0; --last) {
     const auto other = static_cast<std::uint64_t>((Wide{mix_into(key, last)} * (last + 1)) >> 64);

@@ -9,13 +9,13 @@ namespace {
 
 __extension__ using Wide = unsigned __int128;
 
-// With few samples each round mixes few bits, so a small permutation needs more rounds.
+// In a small permutation each round mixes few bits, so it needs more rounds.
 constexpr std::uint64_t kFewSamples = std::uint64_t{1} << 16;
 constexpr int kRoundsOfFew = 24;
 constexpr int kRoundsOfMany = 12;
 
-// Eight lanes are enough to hide the latency of each multiplication, and few enough that the lanes' values
-// nearly fit into the registers.
+// Eight numbers in parallel are enough to hide the latency of each multiplication, and their values nearly
+// fit into the registers.
 constexpr std::size_t kLanes = 8;
 
 // Computes the smallest r with r * r >= n, digit by digit: a floating-point root is off by one for large n.
@@ -28,7 +28,8 @@ std::uint64_t ceiling_root(std::uint64_t n) {
   return root + 1;  // `root` is now the largest with root * root < n
 }
 
-// The result is uniform below `radix`: it is the high word of a product, not a remainder.
+// The result is the high word of a product and not a remainder, so that all numbers below `radix` are equally
+// likely.
 std::uint64_t round_value(std::uint64_t half, std::uint64_t key, std::uint64_t radix) {
   return static_cast<std::uint64_t>((Wide{splitmix64(half ^ key)} * radix) >> 64);
 }
@@ -81,9 +82,10 @@ void Permutation::check(std::uint64_t x) const {
                           ", the size of the Permutation");
 }
 
-// The rounds permute a rectangle of numbers, with up to low_radix_ - 1 numbers that are not below the size.
-// A number that is not below the size is permuted again, until the result is below the size. The loop ends,
-// because the cycle that it follows began below the size.
+// The rounds permute high_radix_ * low_radix_ numbers. Up to low_radix_ - 1 of these numbers are not below
+// the size of the Permutation. If the rounds give a number that is not below the size of the Permutation,
+// that number is permuted again, until the result is below the size. The loop ends, because it follows a
+// cycle of the permutation that contains the first number, which is below the size.
 std::uint64_t Permutation::operator()(std::uint64_t place) const {
   check(place);
   do place = forward(place);
@@ -99,7 +101,7 @@ std::uint64_t Permutation::inverse(std::uint64_t value) const {
 }
 
 // Each round needs the result of the round before it, so permuting one number at a time leaves the CPU core
-// half idle. Permuting several numbers in parallel uses the idle time.
+// half idle. Permuting several numbers in parallel uses the time for which the CPU core would be idle.
 template <class Place>
 void Permutation::fill_from(std::span<std::uint64_t> values, Place place_of) const {
   const std::uint64_t low_radix = low_radix_;

@@ -17,9 +17,9 @@ __extension__ using Wide = unsigned __int128;
 
 constexpr std::uint64_t kSubsetSamplesMax = std::uint64_t{1}
                                             << 53;  // above this, a fraction of the samples is not exact
-// If samples * fraction is above a whole number by no more than this relative tolerance, it counts as that
-// number, since a fraction may be written with only nine digits. The tolerance must stay below one sample
-// divided by the number of ranks, or a sample would be in no subset.
+// If samples * fraction exceeds a whole number by no more than this relative tolerance, it is rounded down to
+// that number, because users may write a fraction with only nine digits. With a tolerance of one sample
+// divided by the number of ranks, a sample could be in no subset.
 constexpr double kToleranceOfProduct = 1e-9;
 constexpr double kToleranceMax = 1e-6;
 
@@ -31,7 +31,8 @@ std::uint64_t size_of(const ReplicaSubsetOptions& options) {
   const auto samples = static_cast<double>(options.samples);
   const double product = options.fraction * samples;
   const double nearest = std::round(product);
-  // fma() computes the rounding error of the product, so `above` is exact except for this sum's rounding.
+  // fma() computes the rounding error of the product, so the only rounding error of `above` is that of this
+  // sum.
   const double above = (product - nearest) + std::fma(options.fraction, samples, -product);
   const double tolerance = nearest >= 1 ? std::min(kToleranceOfProduct * product, kToleranceMax) : 0;
   const auto size = static_cast<std::uint64_t>(nearest) + (above > tolerance ? 1U : 0U);

@@ -1,6 +1,6 @@
-// agent/src/data/sets/: data sets that need no other library.
+// agent/src/data/sets/: data sets that need no library besides the standard library.
 //
-// This header has the checks that every data set makes on its columns and on requested ids.
+// Checks that every data set makes on its columns and on the sample ids that callers request.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ namespace ratoon::data {
 // Throws std::invalid_argument if there is no column, a column has no name, or two columns have one name.
 void check_columns(std::span<const Column> columns);
 
-// Returns the common columns of all data sets, whose columns must have the same names, types and order. If a
-// column's shapes differ, the common column has no shape. Throws std::invalid_argument if the columns differ,
-// or if there is no data set.
+// Returns the common columns of all data sets, whose columns must have the same names, types and order. If
+// the data sets declare different shapes for a column, the common column has no shape. Throws
+// std::invalid_argument if the columns differ, or if there is no data set.
 [[nodiscard]] std::vector<Column> common_columns(std::span<const std::shared_ptr<const Dataset>> sets);
 
-// Throws std::out_of_range unless `id` is below `size`.
+// Throws std::out_of_range if the sample number `id` is not below `size`.
 inline void check_id(std::uint64_t id, std::uint64_t size) {
   if (id >= size) {
     throw std::out_of_range("there is no sample " + std::to_string(id) + " in a data set of " +

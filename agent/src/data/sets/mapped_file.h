@@ -1,6 +1,6 @@
-// MappedFile: the bytes of an immutable file, read in place. If a file is truncated while it is mapped, the
-// process ends with SIGBUS, as with every mapping. Data files must therefore be replaced under a new name,
-// never rewritten.
+// MappedFile: the bytes of an immutable file, which is mapped into memory. If a file is truncated while it is
+// mapped, the process ends with SIGBUS, as with every mapping. Therefore never rewrite or truncate a data
+// file that programs use: write a new file and rename it.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,8 @@ namespace ratoon::data {
 
 class MappedFile {
  public:
-  // Opens regular files only: a file that may block, such as a pipe, is refused. An empty file has no bytes.
+  // Opens regular files only: a file that may block, such as a pipe, is refused. The result is empty if the
+  // file is empty.
   [[nodiscard]] static Result<MappedFile> open(const std::filesystem::path& path);
 
   MappedFile(MappedFile&& other) noexcept;

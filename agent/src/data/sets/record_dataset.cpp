@@ -13,7 +13,7 @@
 namespace ratoon {
 namespace {
 
-// For a record below 16 KiB, which has few pages, a read-ahead hint costs more time than it saves.
+// For records below 16 KiB, asking the kernel to read ahead takes more time than it saves.
 constexpr std::size_t kHintWorthBytes = 16 * 1024;
 
 data::MappedFile open_or_refuse(const std::filesystem::path& path) {

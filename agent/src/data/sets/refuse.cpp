@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
   throw Failure(static_cast<int>(code), sentence);
 }
 
-// Returns whether the folder has entries. An unreadable folder counts as empty.
+// Returns true if the folder contains any file or folder. A folder that cannot be read counts as empty.
 bool has_files(const fs::path& folder) {
   std::error_code code;
   const fs::directory_iterator first(folder, code);
@@ -41,7 +41,8 @@ bool is_wrong_name(const fs::path& path) {
   fs::path at = fs::absolute(path, code).lexically_normal();
   if (code) return false;
   if (!at.has_filename()) at = at.parent_path();  // "folder/"
-  // Each step checks an entry itself, not the target of a link, so a dangling link counts as existing.
+  // The loop checks whether each entry itself exists, not the target of a link, so a link whose target is
+  // missing counts as existing.
   for (bool is_first = true;; is_first = false) {
     const fs::file_type type = fs::symlink_status(at, code).type();
     if (type == fs::file_type::not_found && at != at.root_path()) {

@@ -1,4 +1,4 @@
-// Throws a Failure, with its exit code, for a data set that refuses a file.
+// Throws a Failure, with the right exit code, if a data set cannot use a file.
 #pragma once
 
 #include <filesystem>
@@ -8,21 +8,21 @@
 
 namespace ratoon::data {
 
-// Throws a Failure for an error that a repeated start would have again.
+// Throws a Failure for an error that every further start of the program would have, too.
 [[noreturn]] void refuse(const std::string& sentence);
 
-// Throws a Failure for an error of a file. Wrong contents of a file stay wrong (exit code 82). A file that
-// cannot be read now may be readable later or on another node (exit code 84), even if its path is not found,
-// because this start has seen the path before.
+// Throws a Failure for an error on reading a file. If the contents of the file are wrong, a retry fails in
+// the same way (exit code 82). A file that cannot be read now may be readable later or on another node (exit
+// code 84). This includes a file that is not found, because this process has seen the file before.
 [[noreturn]] void refuse(const Error& error);
 
-// Throws a Failure for an error of a path that the program names. If the path does not exist, either its name
-// is wrong (exit code 82) or its volume is not mounted yet (exit code 84).
+// Throws a Failure for an error on opening a path that the program names. If the path does not exist, either
+// its name is wrong (exit code 82) or its volume is not mounted yet (exit code 84).
 [[noreturn]] void refuse_to_open(const std::filesystem::path& path, const Error& error);
 
-// Returns whether a missing path has a wrong name: true if its folder, or the nearest existing parent folder,
-// has other files. An empty folder may be the mount point of a volume that is not mounted yet, and a dangling
-// link may point into a volume that is not mounted yet.
+// Returns true if the name of a path that does not exist is probably wrong, because the nearest existing
+// parent folder has other files. False if that folder is empty or the path is a link without a target,
+// because then a volume may not be mounted yet.
 [[nodiscard]] bool is_wrong_name(const std::filesystem::path& path);
 
 }  // namespace ratoon::data

@@ -31,8 +31,8 @@ void Sample::begin(std::uint64_t id) {
   if (!blocks_.empty()) blocks_.front().used = 0;
 }
 
-// The next sample will need about as much memory as this sample. Replaces all blocks by one block, so that
-// the memory never exceeds that of the largest sample.
+// Allocate as much memory as this sample needed, because the next sample will need about as much. Replaces
+// all memory blocks by one block, so that the memory never exceeds that of the largest sample.
 void Sample::merge_blocks() {
   std::size_t used = 0;
   for (const Block& block : blocks_) used += block.used;

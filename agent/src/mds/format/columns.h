@@ -1,6 +1,7 @@
 // Columns describes the columns of a data set's samples: names, encodings and the positions of bytes.
 //
-// A sample is [u32 size of each column of variable size, in the columns' order][bytes of each column].
+// The bytes of a sample begin with the size of each column of variable size, in the columns' order, as 32-bit
+// numbers. The bytes of each column follow.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +21,8 @@ namespace ratoon::mds {
 
 class Columns {
  public:
-  // Makes columns from three lists of an index, which must be equally long. `sizes` has the size of each
-  // column, or nothing for a column of variable size.
+  // Makes columns from the three lists that an index has for them, which must be equally long. `sizes` has
+  // the size of each column in bytes, or nothing for a column of variable size.
   [[nodiscard]] static Result<Columns> make(std::vector<std::string> names,
                                             const std::vector<std::string>& encodings,
                                             const std::vector<std::optional<std::uint32_t>>& sizes);
@@ -30,14 +31,13 @@ class Columns {
   [[nodiscard]] std::span<const Encoding> encodings() const { return encodings_; }
   // Returns the size of each column in bytes; 0 for a column of variable size.
   [[nodiscard]] std::span<const std::uint32_t> sizes() const { return sizes_; }
-  // Returns the columns as users of the data set see them.
+  // Returns the names, types and shapes of the columns for users of the data set.
   [[nodiscard]] std::span<const Column> described() const { return described_; }
 
   friend bool operator==(const Columns& a, const Columns& b);
 
-  // Calls take(column, bytes) for each column in order until take() returns false. Returns whether all calls
-  // returned true and the sizes in the sample add up to its length. Calls `take` only with bytes inside of
-  // the sample.
+  // Calls take(column, bytes) for each column in order until take() returns false. Returns true if all calls
+  // returned true and the sizes in the sample add up to its length. `bytes` is always inside of the sample.
   template <class Take>
   [[nodiscard]] bool walk(std::span<const std::byte> sample, Take take) const;
 

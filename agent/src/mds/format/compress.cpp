@@ -1,4 +1,4 @@
-// Compression of whole shard files. Names, levels and decompression are in compression.cpp.
+// Compresses whole shard files. compression.cpp parses the names and levels of algorithms, and decompresses.
 #include <cstdint>
 #include <limits>
 
@@ -13,8 +13,8 @@
 namespace ratoon::mds {
 namespace {
 
-// Each function fills `packed` and returns whether it succeeded. Shards are below 2^32 bytes, including the
-// bytes that compression may add.
+// Each function compresses `raw` into `packed`, and returns true if it succeeded. Shards have less than 2^32
+// bytes, including the bytes that compression may add.
 bool pack_brotli(std::string_view raw, int level, std::string& packed) {
   packed.resize(BrotliEncoderMaxCompressedSize(raw.size()));
   std::size_t size = packed.size();

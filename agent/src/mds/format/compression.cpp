@@ -32,8 +32,8 @@ constexpr std::array kFamilies{
     Family{CompressionKind::kZstd, "zstd", 1, 22, 3},
 };
 
-// The C libraries take `char*` or `Bytef*` and 32-bit lengths. Shards, and so all lengths here, are below
-// 2^32 bytes.
+// The C libraries take `char*` or `Bytef*` and 32-bit lengths. Shards have less than 2^32 bytes, and so do
+// all lengths in this file.
 char* chars(const std::byte* at) {
   return const_cast<char*>(reinterpret_cast<const char*>(at));
 }

@@ -1,5 +1,5 @@
-// Compresses whole shard files. Algorithms have their names in MosaicML Streaming: "br:11", "bz2:9", "gz:9",
-// "snappy", "zstd:3". The level after ':' is optional, as in "zstd".
+// Compresses whole shard files. Compression algorithms have the names that MosaicML Streaming gives them,
+// such as "br:11", "bz2:9", "gz:9", "snappy" and "zstd:3". The level after ':' is optional, as in "zstd".
 #pragma once
 
 #include <cstddef>
@@ -23,11 +23,11 @@ struct Compression {
 
 [[nodiscard]] Result<Compression> parse_compression(std::string_view name);
 
-// Returns the extension of a file's name, without the dot: "zstd".
+// Returns the extension of a compressed file's name without the dot, such as "zstd".
 [[nodiscard]] std::string_view extension_of(CompressionKind kind);
 
-// Fills all of `raw` and never writes more, even if the compressed bytes claim more. The size in the index
-// thus limits the memory for decompression.
+// Fills all of `raw` and never writes more, even if the compressed bytes claim more. Therefore the size in
+// the index limits the memory that decompression takes.
 [[nodiscard]] Result<void> decompress(CompressionKind kind, std::span<const std::byte> compressed,
                                       std::span<std::byte> raw);
 

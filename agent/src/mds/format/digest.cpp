@@ -5,7 +5,8 @@
 namespace ratoon::mds {
 namespace {
 
-// Writes a text after its length, as "5:label", so that different lists of texts give different bytes.
+// Writes the length of a text and then the text, as in "5:label", so that different lists of texts give
+// different bytes.
 void add_text(std::string& to, std::string_view text) {
   to += std::to_string(text.size());
   to += ':';

@@ -1,6 +1,6 @@
-// The digest of a data set is the SHA-256, in 64 hexadecimal digits, of the facts in its index about its
-// content. File names and folders do not count, so that equal data has equal digests in any place.
-// docs/reference/mds.md has the definition.
+// The digest of a data set is the SHA-256, in 64 hexadecimal digits, of those parts of its index that depend
+// on its contents. File names and folders are not hashed, so that copies of a data set in other folders have
+// the same digest. docs/reference/mds.md has the definition.
 #pragma once
 
 #include <string>

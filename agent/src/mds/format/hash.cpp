@@ -18,7 +18,8 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-// The canonical form of an xxHash has the most significant digit first, like to_hex() of a number.
+// The canonical text of an xxHash begins with the most significant digit, like the result of to_hex() for a
+// number.
 
 struct Algorithm {
   std::string_view name;

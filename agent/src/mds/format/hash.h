@@ -1,4 +1,4 @@
-// Hashes whole files. Algorithms have their names in Python's packages hashlib and xxhash.
+// Hashes whole files. Hash algorithms have the names that Python's packages hashlib and xxhash give them.
 #pragma once
 
 #include <cstddef>
@@ -19,10 +19,10 @@ struct FileHash {
 };
 
 // Returns the number of hexadecimal digits of the digest, or nothing for an unknown name. Hashes whose digest
-// length the caller chooses (shake_128, shake_256) are unknown, as they are to MosaicML Streaming.
+// length the caller chooses (shake_128, shake_256) are not supported, as in MosaicML Streaming.
 [[nodiscard]] std::optional<std::size_t> digest_digits(std::string_view algorithm);
 
-// Makes the error "the hash 'x' is unknown; there are: ...".
+// Makes the error that a hash name is unknown: "the hash 'x' is unknown; there are: ...".
 [[nodiscard]] Error unknown_hash(std::string_view algorithm);
 
 [[nodiscard]] Result<std::string> hash_of(std::string_view algorithm, std::span<const std::byte> bytes);

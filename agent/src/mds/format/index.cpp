@@ -27,7 +27,8 @@ Result<void> check_file(FileInfo& file, const char* what, const std::vector<std:
     return invalid(std::string(what) + " is called '" + file.basename +
                    "'; a name must be relative, with no part that is empty or '..'");
   }
-  // Offsets in a shard have 32 bits. Compressed files must be below 2^32 bytes, too.
+  // A shard must have less than 2^32 bytes, because offsets in a shard have 32 bits. A compressed file must
+  // have less than 2^32 bytes, too.
   if (file.size_bytes > kIndexNumberMax)
     return invalid(file.basename + " is given " + std::to_string(file.size_bytes) +
                    " bytes, but a shard has less than 2^32");

@@ -1,7 +1,9 @@
-// mds/format/: The format of MosaicML Streaming: index, shards, compression, hashes. Pure.
+// mds/format/: Reads and writes the MDS format of MosaicML Streaming: index, shards, compression and hashes.
+// Pure.
 //
 // Parses index.json of a data set in MDS format, version 2, which lists the shards, their order and contents.
-// The parser checks all facts on which readers rely. File names in the index cannot lead out of the folder.
+// The parser checks every value on which readers of shards rely. The parser refuses file names that lead out
+// of the folder.
 #pragma once
 
 #include <cstdint>
@@ -43,11 +45,11 @@ struct Index {
 
 [[nodiscard]] Result<Index> parse_index(std::string_view text);
 
-// Appends the shards of `more`, which are in the folder number `source`, to those of `index`.
+// Appends the shards of `more`, which are in folder number `source`, to the shards of `index`.
 [[nodiscard]] Result<void> append(Index& index, Index more, std::uint32_t source);
 
-// Returns whether a file name cannot lead out of its folder: the name is relative, and no part of it is
-// empty, "." or "..".
+// Returns true if a file name cannot lead out of its folder: it is relative, and no part of it is empty, "."
+// or "..".
 [[nodiscard]] bool is_safe_basename(std::string_view basename);
 
 }  // namespace ratoon::mds

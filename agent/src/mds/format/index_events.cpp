@@ -70,7 +70,7 @@ bool IndexEvents::pop() {
   return true;
 }
 
-// Handles a value whose type no key of the index expects.
+// Returns an error for a value of a type that no key of the index has.
 bool IndexEvents::scalar(std::string_view found) {
   if (open_levels_.back().at != At::kOther) return complain(open_levels_.back().at, found);
   return depth_of_other_ > 0 || pop();
@@ -116,7 +116,8 @@ bool IndexEvents::string(std::string& value) {
 
 bool IndexEvents::start_object(std::size_t) {
   Level& at = open_levels_.back();
-  if (at.at == At::kOther) return ++depth_of_other_ <= kDepthMax || complain(at.at, "a nest of objects");
+  if (at.at == At::kOther)
+    return ++depth_of_other_ <= kDepthMax || complain(at.at, "an object nested too deeply");
   if (at.at == At::kShards && at.is_open) {
     shard_ = RawShard();
     return open_levels_.push_back({At::kShard, true}), true;
@@ -143,7 +144,8 @@ bool IndexEvents::end_object() {
 
 bool IndexEvents::start_array(std::size_t) {
   Level& at = open_levels_.back();
-  if (at.at == At::kOther) return ++depth_of_other_ <= kDepthMax || complain(at.at, "a nest of lists");
+  if (at.at == At::kOther)
+    return ++depth_of_other_ <= kDepthMax || complain(at.at, "a list nested too deeply");
   if (!is_list(at.at) || at.is_open) return complain(at.at, "[");
   at.is_open = true;
   return true;

@@ -1,5 +1,5 @@
-// Builds shards from the events of a JSON parser on index.json. An index of 100,000 shards has some 60 MB, so
-// no tree of JSON values is built.
+// Builds a list of shards from the events of a JSON parser that reads index.json. The index is not parsed
+// into a tree of JSON values, because an index of 100,000 shards has some 60 MB.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace ratoon::mds {
 
-// A shard as index.json describes it, before checks.
+// A shard as index.json describes it; nothing is checked yet.
 struct RawShard {
   std::vector<std::string> names, encodings, hash_names;
   std::vector<std::optional<std::uint64_t>> sizes;
@@ -39,7 +39,8 @@ class IndexEvents {
   // Returns the first error in the index, if there was one.
   [[nodiscard]] const std::optional<Error>& problem() const { return problem_; }
 
-  // nlohmann::json::sax_parse() calls the functions below. If a function returns false, parsing ends.
+  // nlohmann::json::sax_parse() calls the following functions, one for each event. Parsing ends when one of
+  // these functions returns false.
   bool null();
   bool boolean(bool value) { return scalar(value ? "true" : "false"); }
   bool number_integer(json::number_integer_t value) { return scalar(std::to_string(value)); }

@@ -8,7 +8,8 @@
 
 namespace ratoon::mds {
 
-static_assert(std::endian::native == std::endian::little, "shards are little-endian, and so are fields");
+static_assert(std::endian::native == std::endian::little,
+              "MDS files are little-endian, and so must be the processor");
 
 template <class T = std::uint32_t>
 [[nodiscard]] T read_number(const std::byte* at) {

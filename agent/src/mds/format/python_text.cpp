@@ -55,7 +55,8 @@ std::string python_float(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
   std::array<char, 400> text{};
-  // Writes the shortest digits, with an exponent of at least two digits, as Python does.
+  // Writes the shortest digits that read back as the same number, with an exponent of at least two digits, as
+  // Python does.
   auto end = std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::scientific).ptr;
   const std::string scientific(text.data(), end);
   const std::string_view exponent = std::string_view(scientific).substr(scientific.find('e') + 1);

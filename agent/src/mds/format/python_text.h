@@ -1,4 +1,5 @@
-// Writes texts as Python does, so that files equal those of MosaicML Streaming byte for byte.
+// Writes JSON texts exactly as Python does, so that index files are byte for byte equal to those of MosaicML
+// Streaming.
 #pragma once
 
 #include <string>
@@ -7,10 +8,11 @@
 
 namespace ratoon::mds {
 
-// Equals Python's json.dumps(value, sort_keys=True): separators are ", " and ": "; non-ASCII is escaped.
+// Returns the same text as Python's json.dumps(value, sort_keys=True): the separators are ", " and ": ", and
+// characters outside of ASCII are escaped.
 [[nodiscard]] std::string python_json(const nlohmann::json& value);
 
-// Does the same as Python's repr() of a float: the shortest text that reads back as the same number.
+// Returns the same text as Python's repr() of a float: the shortest text that reads back as the same number.
 [[nodiscard]] std::string python_float(double value);
 
 }  // namespace ratoon::mds

@@ -1,5 +1,6 @@
-// A shard's bytes are: u32 n, u32 offsets[n + 1] from the beginning of the file, a configuration that readers
-// skip, the samples. Sample i has the bytes [offsets[i], offsets[i + 1]).
+// A shard file consists of n (the number of samples, as u32), n + 1 offsets (u32) from the beginning of the
+// file, a configuration that readers skip, and the samples. Sample i has the bytes from offsets[i] to before
+// offsets[i + 1].
 #pragma once
 
 #include <cstdint>
@@ -10,11 +11,12 @@
 
 namespace ratoon::mds {
 
-// Checks that every offset is valid. `samples` is the index's number of samples and may be 0.
+// Checks that every offset in the shard is valid. `samples` is the number of samples that the index gives for
+// this shard. It may be 0.
 [[nodiscard]] Result<void> check_shard(std::span<const std::byte> file, std::uint32_t samples);
 
-// Returns the bytes of a sample in a shard that was checked. Returns nothing if the file changed after the
-// check: a process that writes the file changes the mapped bytes, too.
+// Returns the bytes of a sample in a shard that was checked. Returns nothing if the offsets are no longer
+// valid, because a process that writes to a mapped file also changes the bytes in memory after the check.
 [[nodiscard]] inline std::span<const std::byte> sample_bytes(std::span<const std::byte> file,
                                                              std::uint32_t sample) {
   std::uint32_t offsets[2];

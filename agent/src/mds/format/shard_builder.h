@@ -12,17 +12,18 @@ namespace ratoon::mds {
 
 class ShardBuilder {
  public:
-  // `config` is the text after the offsets of each shard. 0 as `size_limit_bytes` means no limit.
+  // `config` is the text that each shard has after its offsets. If `size_limit_bytes` is 0, shards have no
+  // limit but that of the format.
   ShardBuilder(std::string config, std::uint64_t size_limit_bytes)
       : config_(std::move(config)), size_limit_bytes_(size_limit_bytes) {}
 
-  // Returns whether take() must be called before a sample of `sample_bytes` bytes is added. If the sample is
-  // larger than a shard may be, the result is true even for an empty shard: then MosaicML Streaming writes
-  // the empty shard, and so does Ratoon.
+  // Returns true if take() must be called before a sample of `sample_bytes` bytes is added. If the sample is
+  // larger than a shard may be, the result is true even for an empty shard: like MosaicML Streaming, Ratoon
+  // then writes the empty shard.
   [[nodiscard]] bool is_full_for(std::size_t sample_bytes) const;
-  // Returns an error if the shard would exceed 32-bit offsets.
+  // Returns an error if the shard would have 2^32 bytes or more, because its offsets have 32 bits.
   [[nodiscard]] Result<void> add(std::string_view sample);
-  // Returns the bytes of the shard's file and begins the next shard.
+  // Returns the bytes of the current shard's file and begins the next shard.
   [[nodiscard]] std::string take();
 
   [[nodiscard]] std::uint32_t samples() const { return static_cast<std::uint32_t>(ends_.size()); }

@@ -1,5 +1,5 @@
-// LocalSource: shards in a folder of this machine, used in place. LocalSource uses a shard's uncompressed
-// file if there is one; if not, it decompresses the compressed file in memory.
+// LocalSource: reads shards from a folder of this machine, without copying them into a cache. LocalSource
+// uses a shard's uncompressed file if there is one; if not, it decompresses the compressed file in memory.
 #pragma once
 
 #include <filesystem>
@@ -16,15 +16,15 @@ class LocalSource final : public ShardSource {
   [[nodiscard]] Result<Index> read_index() override;
   [[nodiscard]] Result<ShardBytes> open(const ShardInfo& shard, const std::stop_token& stop) override;
   [[nodiscard]] std::string shown(const ShardInfo& shard) const override;
-  // Hashing or decompressing a shard is slow; only mapping its file is fast.
+  // Opening a shard is slow if it must be hashed or decompressed, and fast if its file is only mapped.
   [[nodiscard]] bool is_slow() const override { return is_slow_; }
-  // Assumes that only the compressed file exists if the index lists a compressed file.
+  // If the index lists a compressed file, the cost assumes that only this file exists.
   [[nodiscard]] ShardCost cost(const ShardInfo& shard) const override {
     return {.memory_bytes = shard.zip || !options_.maps_files ? shard.raw.size_bytes : 0};
   }
 
  private:
-  // Returns the bytes of a file after checking its length and hashes.
+  // Loads a file, checks its length and hashes, and returns its bytes.
   [[nodiscard]] Result<ShardBytes> load(const FileInfo& file) const;
 
   const std::filesystem::path folder_;

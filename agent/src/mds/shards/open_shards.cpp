@@ -36,12 +36,12 @@ Result<ShardBytes> OpenShards::find_or_open(std::size_t shard, std::uint64_t hel
     const std::shared_ptr<const Opening> opening = at->second;
     if (!opened_.wait(lock, stop, [&] { return opening->is_over; }))
       return Error(ErrorKind::kCancelled, "waiting for a shard was cancelled");
-    // If the thread that opened the shard was stopped, this thread opens the shard.
+    // If the thread that was opening the shard was stopped, this thread opens the shard instead.
     if (opening->error && opening->error->kind() != ErrorKind::kCancelled) return *opening->error;
   }
 }
 
-// This block contains every call that may throw, so that waiting threads are always woken and a failure
+// Every call that may throw is inside of this block, so that a failure always wakes waiting threads and
 // releases the reserved memory.
 Result<ShardBytes> OpenShards::open_one(std::size_t shard, bool needs_room,
                                         const std::function<Result<ShardBytes>()>& open) {
@@ -63,8 +63,8 @@ Result<ShardBytes> OpenShards::open_one(std::size_t shard, bool needs_room,
   }
 }
 
-// A waiting thread returns the error of the thread for which it waited. If the other thread had no error and
-// the shard is not open, the waiting thread opens the shard itself.
+// A thread that waited returns the error of the thread that opened the shard. If the other thread opened the
+// shard and it has been closed since then, the waiting thread opens it again.
 void OpenShards::end_opening(std::size_t shard, std::optional<Error> error) noexcept {
   {
     const std::lock_guard lock(mutex_);
@@ -79,7 +79,7 @@ void OpenShards::end_opening(std::size_t shard, std::optional<Error> error) noex
 
 void OpenShards::keep(std::size_t shard, const ShardBytes& bytes) {
   ring_.reserve(ring_.size() + 1);  // may throw, so it comes before changes that would have to be undone
-  // From now on the shard counts with its real size, not with the reserved size.
+  // Replace the reserved size of the shard by its real size.
   held_bytes_ -= std::exchange(openings_.at(shard)->reserved_bytes, 0);
   memory_bytes_ += bytes.memory_bytes;
   held_bytes_ += bytes.held_bytes;
@@ -92,7 +92,8 @@ void OpenShards::keep(std::size_t shard, const ShardBytes& bytes) {
   }
   slots_[shard].bytes = bytes;
   slots_[shard].word.fetch_or(kOpen, std::memory_order_release);
-  // Inserts the shard just behind the hand of the clock algorithm, which reaches it last.
+  // Inserts the shard just behind the hand of the clock algorithm, so that the hand reaches this shard after
+  // all others.
   ring_.insert(ring_.begin() + static_cast<std::ptrdiff_t>(hand_), shard);
   ++hand_;
 }
@@ -102,7 +103,8 @@ bool OpenShards::is_over() const {
          held_bytes_ > limits_.held_bytes_max;
 }
 
-// Closes shards until one more shard fits into the limits, or no shard can be closed.
+// Closes shards until there is space for one more shard within the limits, or until no further shard can be
+// closed.
 void OpenShards::make_room() {
   if (!is_over() || ring_.empty()) return;
   auto uses =
@@ -111,7 +113,7 @@ void OpenShards::make_room() {
   make_room_of_latest(uses);
 }
 
-// Entry i of `uses` belongs to entry i of ring_.
+// uses[i] says when the shard ring_[i] is needed next.
 void OpenShards::make_room_of_unexpected(std::vector<std::uint64_t>& uses) {
   for (std::size_t tries = 2 * ring_.size(); tries > 0 && !ring_.empty() && is_over(); --tries) {
     hand_ = hand_ < ring_.size() ? hand_ : 0;

@@ -1,9 +1,10 @@
-// OpenShards: the shards that are open in this process. find() takes no lock: an atomic word per shard counts
-// the threads that read its slot, and a shard with readers is not closed. The number of open shards and their
-// memory are limited. Shards that are not expected are closed first, the least recently requested before
-// others (the clock algorithm). Expected shards are closed last, the one that is needed last before others.
+// OpenShards: the shards that are open in this process. find() takes no lock: an atomic counter per shard
+// counts the threads that are in find() for this shard, and a shard whose counter is not 0 is not closed.
+// There are limits for the number of open shards and for the memory that they take. If there are too many,
+// shards that are not expected to be read are closed first, beginning with the least recently requested one
+// (clock algorithm). If all open shards are expected to be read, the one that is needed last is closed first.
 //
-// Thread contract: any thread.
+// Thread contract: any thread may call any function.
 #pragma once
 
 #include <atomic>
@@ -31,35 +32,36 @@ class OpenShards {
  public:
   struct Limits {
     std::size_t count_max = 16384;  // of the 65,530 mappings that Linux allows a process
-    // Limits the bytes of shards in memory, and of shards that keep their file in a cache. The shard that was
-    // opened last always stays open.
+    // The limits for the bytes of open shards in memory, and of open shards whose file is kept in a cache.
+    // The shard that was opened last always stays open.
     std::uint64_t memory_bytes_max = std::numeric_limits<std::uint64_t>::max();
     std::uint64_t held_bytes_max = std::numeric_limits<std::uint64_t>::max();
   };
-  // The function returns when shards are needed next, as UpcomingShards::next_uses does. OpenShards calls the
-  // function with a lock held.
+  // A function that returns when each of the shards is needed next, like UpcomingShards::next_uses().
+  // OpenShards calls this function while it holds its lock.
   using NextUses = std::function<std::vector<std::uint64_t>(std::span<const std::size_t> shards)>;
   OpenShards(std::size_t shards, Limits limits, NextUses next_uses = {})
       : limits_(limits), next_uses_(std::move(next_uses)), slots_(shards) {}
 
-  // Returns nothing if the shard is not open. The result stays readable while its owner is held, even after
-  // OpenShards has closed the shard.
+  // Returns the bytes of the shard, or nothing if the shard is not open. The bytes stay readable as long as
+  // the caller holds ShardBytes::owner, even after OpenShards has closed the shard.
   [[nodiscard]] std::optional<ShardBytes> find(std::size_t shard);
 
-  // Finds the shard or opens it with `open`. If several threads request one shard, one thread opens it and
-  // the others wait. The waiting threads get the same error, so that an unresponsive server costs one timeout
-  // and not one per thread. A waiting thread returns kCancelled when `stop` is requested. Before the shard is
-  // opened, room for its bytes in the cache, `held_bytes`, is reserved: the cache may need to evict a file
-  // that is open here.
+  // Returns the bytes of the shard; if it is not open, opens it by calling `open`. If several threads request
+  // one shard, one thread opens it and the others wait. If the opening fails, the waiting threads get the
+  // same error, so that a server that does not respond causes one timeout and not one per thread. A waiting
+  // thread returns kCancelled when `stop` is requested. Before it opens the shard, the call closes other
+  // shards if necessary, so that the cache can evict their files and store the `held_bytes` bytes of this
+  // shard.
   [[nodiscard]] Result<ShardBytes> find_or_open(std::size_t shard, std::uint64_t held_bytes,
                                                 const std::function<Result<ShardBytes>()>& open,
                                                 const std::stop_token& stop = {});
 
-  // Returns whether the shard is open or being opened.
+  // Returns true if the shard is open or is being opened.
   [[nodiscard]] bool is_coming(std::size_t shard) const;
   [[nodiscard]] std::size_t count() const;
 
-  // Closes the shard unless a thread is reading its slot.
+  // Closes the shard, unless a thread is in find() for this shard.
   void close(std::size_t shard);
 
  private:
@@ -77,11 +79,11 @@ class OpenShards {
     std::optional<Error> error{};
   };
 
-  // Opens a shard that is in openings_.
+  // Opens a shard for which openings_ has an entry.
   [[nodiscard]] Result<ShardBytes> open_one(std::size_t shard, bool needs_room,
                                             const std::function<Result<ShardBytes>()>& open);
   void end_opening(std::size_t shard, std::optional<Error> error) noexcept;
-  // The functions below are called with mutex_ held.
+  // The caller of each of the following functions must hold mutex_.
   void keep(std::size_t shard, const ShardBytes& bytes);
   void make_room();
   void make_room_of_unexpected(std::vector<std::uint64_t>& uses);

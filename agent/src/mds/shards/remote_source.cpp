@@ -119,7 +119,8 @@ Result<ShardBytes> RemoteSource::open(const ShardInfo& shard, const std::stop_to
   auto loaded = load(shard, stop);
   if (!loaded && loaded.error().kind() == ErrorKind::kCorrupted) {
     // A file in the cache may have been damaged on this disk since it was fetched. If the index has no
-    // hashes, only wrong offsets in the file show the damage. Fetches the file once more from the store.
+    // hashes, damage is noticed only if the offsets in the file are wrong. If the file in the cache is
+    // damaged, fetches it once more from the store.
     if (const auto forgotten = cache_->forget(key_of(shard)); !forgotten) return forgotten.error();
     loaded = load(shard, stop);
   }

@@ -1,5 +1,5 @@
-// RemoteSource: shards in an object store, fetched into a cache on this machine, decompressed, and used
-// there.
+// RemoteSource: reads shards from an object store. Each shard is fetched, decompressed and stored in a cache
+// on this machine.
 #pragma once
 
 #include <memory>
@@ -13,9 +13,9 @@ namespace ratoon::mds {
 
 class RemoteSource final : public ShardSource {
  public:
-  // `prefix` is the common prefix of the keys: empty, or ending with '/'. After hold_files() an open shard
-  // keeps its file in the cache, so that the cache's limit is respected. If the cache has no limit,
-  // hold_files() is not needed.
+  // `prefix` is the common beginning of the keys of all objects: empty, or a text that ends with '/'. After
+  // hold_files() the cache cannot evict the file of an open shard, so that the size of the cache includes all
+  // files that are in use. Call hold_files() only if the cache has a limit.
   RemoteSource(std::shared_ptr<objects::ObjectStore> store, std::string prefix,
                std::shared_ptr<objects::ObjectCache> cache, LoadOptions options)
       : store_(std::move(store)), prefix_(std::move(prefix)), cache_(std::move(cache)), options_(options) {}
@@ -35,7 +35,8 @@ class RemoteSource final : public ShardSource {
   // Fetches a compressed object and writes its decompressed bytes to `file`.
   [[nodiscard]] Result<void> fetch_unpacked(const ShardInfo& shard, objects::FileSink& file,
                                             const std::stop_token& stop) const;
-  // Loads the shard from the cache. Returns kCorrupted if the cache had a file with wrong contents.
+  // Loads the shard from its file in the cache. Returns kCorrupted if the file of the shard in the cache has
+  // wrong contents.
   [[nodiscard]] Result<ShardBytes> load(const ShardInfo& shard, const std::stop_token& stop) const;
 
   const std::shared_ptr<objects::ObjectStore> store_;

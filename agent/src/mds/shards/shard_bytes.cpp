@@ -28,7 +28,7 @@ Result<FileIdentity> identify(int fd, const std::string& shown) {
 }
 
 Result<OpenFile> open_file(const std::filesystem::path& path) {
-  // O_NONBLOCK: opening a pipe must not wait for its other end.
+  // Without the flag O_NONBLOCK, opening a named pipe would wait until another process opens its other end.
   OpenFile file{.fd = UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)),
                 .identity = {},
                 .shown = path.string()};

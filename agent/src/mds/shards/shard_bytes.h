@@ -1,4 +1,5 @@
-// ShardBytes: a shard's bytes, in a mapped file or in memory. The bytes are valid while `owner` is held.
+// ShardBytes: a shard's bytes, in a mapped file or in memory. The bytes are valid as long as a copy of
+// `owner` exists.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +22,7 @@ struct ShardBytes {
   std::uint64_t held_bytes = 0;    // of a cache's file that is protected from eviction
 };
 
-// Identifies a file and the state of its contents.
+// Identifies a file, and changes when the file is written to.
 struct FileIdentity {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
@@ -41,15 +42,16 @@ struct OpenFile {
 // Opens a regular file for reading.
 [[nodiscard]] Result<OpenFile> open_file(const std::filesystem::path& path);
 
-// Returns the identity of a file. Messages name the shard as `shown`. Refuses anything but a regular file.
+// Returns the identity of an open file. `shown` is the name of the shard for error messages. Returns an error
+// if the path is not that of a regular file.
 [[nodiscard]] Result<FileIdentity> identify(int fd, const std::string& shown);
 
-// The file may be removed or replaced while it is mapped. Reading a mapping of a truncated file, or from a
-// failing disk, ends the process (SIGBUS). read_file() avoids SIGBUS.
+// Maps a file into memory. The file may be removed or replaced while it is mapped. Reading the mapping ends
+// the process with SIGBUS if the file was truncated or its disk fails. Use read_file() to avoid that.
 [[nodiscard]] Result<ShardBytes> map_file(int fd, std::uint64_t size_bytes, const std::string& shown);
 [[nodiscard]] Result<ShardBytes> read_file(int fd, std::uint64_t size_bytes, const std::string& shown);
 
-// Allocates uninitialized memory of this process. `room` is the part to write to.
+// Allocates uninitialized memory of this process. `room` is the memory to which the file's bytes are written.
 [[nodiscard]] ShardBytes allocate_shard(std::size_t size_bytes, std::span<std::byte>& room);
 
 }  // namespace ratoon::mds

@@ -26,7 +26,7 @@ bool ShardPrefetcher::is_idle() const {
 void ShardPrefetcher::work(const std::stop_token& stop) {
   while (true) {
     std::unique_lock lock(mutex_);
-    // On a stop request, shards that are still queued are not opened.
+    // After a stop request, no further shard is opened.
     if (!asked_.wait(lock, stop, [&] { return !next_.empty(); }) || stop.stop_requested()) return;
     const std::size_t shard = next_.front();
     next_.pop_front();

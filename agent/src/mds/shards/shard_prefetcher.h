@@ -1,7 +1,7 @@
-// ShardPrefetcher: threads that open shards before they are read, in the order of need. The threads start
-// with the first request, and a newer request replaces an older request.
+// ShardPrefetcher: threads that open shards before they are read, in the order in which they are needed. The
+// threads are started by the first request, and a newer request replaces all older ones.
 //
-// Thread contract: any thread; the destructor stops the running work and waits for it.
+// Thread contract: any thread may call any function; the destructor stops the running work and waits for it.
 #pragma once
 
 #include <condition_variable>
@@ -18,8 +18,9 @@ namespace ratoon::mds {
 
 class ShardPrefetcher {
  public:
-  // Opens a shard unless it is open. Errors are not reported here, because the reader of the shard gets them.
-  // With 0 threads, `Open` is never called.
+  // A function that opens a shard if it is not open yet. Errors of opening a shard are ignored here, because
+  // the thread that reads the shard gets the same error. If the number of threads is 0, `Open` is never
+  // called.
   using Open = std::function<void(std::size_t shard, const std::stop_token& stop)>;
 
   ShardPrefetcher(std::size_t threads_max, Open open) : threads_max_(threads_max), open_(std::move(open)) {}
@@ -27,9 +28,10 @@ class ShardPrefetcher {
   ShardPrefetcher(const ShardPrefetcher&) = delete;
   ShardPrefetcher& operator=(const ShardPrefetcher&) = delete;
 
-  // Replaces the requested shards that are not yet being opened. Call ask() when the expected samples change.
+  // Requests shards, and withdraws all earlier requests for shards that are not being opened yet. Call ask()
+  // when the samples that will be read next have changed.
   void ask(std::vector<std::size_t> shards);
-  // Returns whether all requested shards are being opened or are open.
+  // Returns true if each requested shard is open or is being opened.
   [[nodiscard]] bool is_idle() const;
 
  private:

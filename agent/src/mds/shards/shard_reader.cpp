@@ -30,7 +30,7 @@ ShardReader::ShardReader(Folders folders)
       prefetcher_(folders.fetch_threads, [this](std::size_t shard, const std::stop_token& stop) {
         if (!open_.is_coming(shard)) static_cast<void>(open(shard, stop));
       }) {
-  // The cache calls the lambda when it evicts, which happens only in threads of this reader.
+  // The cache calls this lambda when it evicts a file. It evicts files only in threads of this reader.
   if (folders.cache != nullptr) folders.cache->set_future([this] { return keys_of_future(); });
 }
 
@@ -93,15 +93,15 @@ void ShardReader::expect_no_more(std::span<const std::uint64_t> ids) {
     future_.expect_no_more(shards);
     uses = future_.next_uses(shards);
   }
-  // An open file is not evicted, so a file that is not needed must be closed to make room for the files that
-  // are needed.
+  // The cache cannot evict an open file, so files that are not needed must be closed to make space for files
+  // that are needed.
   for (std::size_t i = 0; i < shards.size(); ++i) {
     if (uses[i] == UpcomingShards::kNever && cost_of(shards[i]).cache_bytes > 0) open_.close(shards[i]);
   }
   if (is_more_expected_ || !prefetcher_.is_idle()) fetch_ahead();
 }
 
-// The functions below are called with changing_ held.
+// The caller of each of the following functions must hold changing_.
 void ShardReader::fetch_ahead() {
   std::vector<std::size_t> next = known_future();
   std::vector<ShardCost> costs;

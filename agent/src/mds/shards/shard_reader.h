@@ -1,9 +1,10 @@
-// mds/shards/: Shards that are open, their sources, and the shards that are opened ahead.
+// mds/shards/: Opens the shards of a data set: from local folders and stores, on request and ahead of
+// requests.
 //
-// ShardReader: opens the shards of a data set when their samples are requested, or earlier if they are
-// expected.
+// ShardReader: opens the shards of a data set when their samples are requested, or before that if the samples
+// are expected.
 //
-// Thread contract: any thread.
+// Thread contract: any thread may call any function.
 #pragma once
 
 #include <memory>
@@ -40,10 +41,10 @@ class ShardReader {
   [[nodiscard]] ShardCost cost_of(std::size_t shard) const {
     return source_of(shard).cost(index_.shards[shard]);
   }
-  // Returns the shards of the samples `ids` that are worth fetching ahead, each once.
+  // Returns those shards of the samples `ids` that are slow to open and should be fetched ahead, each once.
   [[nodiscard]] std::vector<std::size_t> shards_of(std::span<const std::uint64_t> ids) const;
   [[nodiscard]] std::vector<std::size_t> known_future() const;
-  // Returns the cache keys of the expected shards, in the order in which they are needed.
+  // Returns the cache keys of the shards that are expected to be read, in the order in which they are needed.
   [[nodiscard]] std::vector<objects::CacheKey> keys_of_future() const;
   void fetch_ahead();
 
@@ -53,7 +54,8 @@ class ShardReader {
   const ShardCost ahead_max_;
   const std::size_t ahead_count_max_;
 
-  // Held while the expected shards are changed. Lock changing_ before any other mutex.
+  // This mutex is held while the list of expected shards is changed. If a thread needs several mutexes, it
+  // must lock changing_ first.
   std::mutex changing_;
   bool is_more_expected_ = false;  // than fits ahead; guarded by changing_
   mutable std::mutex mutex_;       // taken last, and held briefly

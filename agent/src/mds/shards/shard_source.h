@@ -1,5 +1,6 @@
-// ShardSource: the source of a data set's shards. Bytes are checked before they are returned: length, hashes
-// of the stored and of the decompressed bytes, offsets.
+// ShardSource: a folder or store from which the shards of a data set are read. A ShardSource checks a shard
+// before it returns its bytes: the length, the hashes of the stored and of the decompressed bytes, and the
+// offsets.
 #pragma once
 
 #include <memory>
@@ -17,21 +18,21 @@
 
 namespace ratoon::mds {
 
-// Thread contract: any thread.
+// Thread contract: any thread may call any function.
 class ShardSource {
  public:
   virtual ~ShardSource() = default;
 
-  // Reads index.json. Errors name the path or URL of index.json.
+  // Reads index.json. Error texts name the path or URL of index.json.
   [[nodiscard]] virtual Result<Index> read_index() = 0;
-  // Opens a shard. Errors name the shard's file or URL.
+  // Opens a shard. Error texts name the path or URL of the shard.
   [[nodiscard]] virtual Result<ShardBytes> open(const ShardInfo& shard, const std::stop_token& stop) = 0;
-  // Returns the shard's file or URL, for messages.
+  // Returns the path or URL of the shard for error messages.
   [[nodiscard]] virtual std::string shown(const ShardInfo& shard) const = 0;
 
-  // Returns whether opening a shard takes so long that another thread should open it ahead.
+  // Returns true if opening a shard takes so long that a thread should open shards before they are needed.
   [[nodiscard]] virtual bool is_slow() const = 0;
-  // Returns the resources that the shard uses while it is open.
+  // Returns the memory and the cache space that the shard takes while it is open.
   [[nodiscard]] virtual ShardCost cost(const ShardInfo& shard) const = 0;
   // Returns the shard's key in a cache that evicts files; nothing if the shard is in no cache.
   [[nodiscard]] virtual std::optional<objects::CacheKey> cache_key(const ShardInfo&) const {
@@ -48,7 +49,7 @@ struct LoadOptions {
 [[nodiscard]] Result<ShardBytes> unpack(const ShardInfo& shard, std::span<const std::byte> compressed,
                                         bool verifies_hashes);
 
-// Checks the offsets of a shard. Error texts begin with `shown`.
+// Checks the offsets of a shard and returns its bytes. Error texts begin with `shown`.
 [[nodiscard]] Result<ShardBytes> checked_shard(ShardBytes bytes, const ShardInfo& shard,
                                                const std::string& shown);
 

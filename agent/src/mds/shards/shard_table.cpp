@@ -7,7 +7,8 @@ namespace ratoon::mds {
 ShardTable::ShardTable(std::span<const std::uint64_t> sizes) : begins_{0} {
   begins_.reserve(sizes.size() + 1);
   for (const std::uint64_t size : sizes) begins_.push_back(begins_.back() + size);
-  // Makes about as many ranges as shards. If shards have similar sizes, a range overlaps one or two.
+  // Divides the ids of all samples into ranges of equal size, about as many as there are shards. If all
+  // shards have similar sizes, each range of ids overlaps one or two shards.
   while ((samples() >> range_bits_) > sizes.size()) ++range_bits_;
   std::uint32_t shard = 0;
   for (std::uint64_t range = 0; range <= samples() >> range_bits_; ++range) {
@@ -19,7 +20,7 @@ ShardTable::ShardTable(std::span<const std::uint64_t> sizes) : begins_{0} {
 
 ShardTable::SamplePosition ShardTable::find(std::uint64_t id) const {
   const std::uint64_t range = id >> range_bits_;
-  // The wanted shard is the last shard that begins at or before the id.
+  // The shard of a sample is the last shard whose first sample is at or before the sample's id.
   const auto from = begins_.begin() + first_shards_[range];
   const auto to = begins_.begin() + first_shards_[range + 1] + 1;
   const auto behind = std::upper_bound(from, to, id);

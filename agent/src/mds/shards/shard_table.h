@@ -1,4 +1,4 @@
-// Finds the shard of a sample, in a time that does not grow with the number of samples or shards.
+// Finds the shard that contains a sample. The time for it does not grow with the number of samples or shards.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ class ShardTable {
   };
 
   [[nodiscard]] std::uint64_t samples() const { return begins_.back(); }
-  // `id` is below samples().
+  // `id` must be below samples().
   [[nodiscard]] SamplePosition find(std::uint64_t id) const;
 
  private:

@@ -7,8 +7,8 @@
 namespace ratoon::mds {
 namespace {
 
-// File times advance in ticks of some milliseconds. A file that was just written may be written again and
-// keep the same file times.
+// The clock of the file system advances in steps of some milliseconds. So a file that was written just now
+// may be written again without a change of its file times.
 bool is_settled(const FileIdentity& file) {
   constexpr std::int64_t kSettledNanoseconds = 2'000'000'000;
   timespec now{};

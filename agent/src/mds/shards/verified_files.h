@@ -1,5 +1,5 @@
-// VerifiedFiles remembers the files whose hashes this process has checked. A shard is hashed once, even if
-// another data set or the next attempt opens it again, or it is opened after it was closed.
+// VerifiedFiles remembers the files whose hashes this process has checked. Therefore each shard is hashed
+// only once, even if it is closed and opened again, by the same or another data set.
 #pragma once
 
 #include <cstddef>
@@ -16,19 +16,19 @@
 
 namespace ratoon::mds {
 
-// Thread contract: any thread.
+// Thread contract: any thread may call any function.
 class VerifiedFiles {
  public:
-  // Returns the instance of this process.
+  // Returns the one instance that all data sets of this process share.
   [[nodiscard]] static VerifiedFiles& of_this_process();
 
-  // Checks hashes as check_hashes() does, unless this file, unchanged, has passed the same check before.
-  // Writing a file changes its modification time, except shortly after another write. A file that was written
-  // just now could change once more and keep its times, so its check is not remembered.
+  // Checks the hashes of a file with check_hashes(), unless the file has passed the same check before and has
+  // not changed since then. A write that shortly follows another write may not change the modification time
+  // of the file. Therefore the check of a file that was written just now is not remembered.
   [[nodiscard]] Result<void> check(const FileIdentity& file, std::span<const FileHash> expected,
                                    std::span<const std::byte> bytes);
 
-  // Records that the file has passed a check elsewhere, for example when it was fetched.
+  // Records that the hashes of the file were checked by other code, for example when the file was fetched.
   void note(const FileIdentity& file, std::span<const FileHash> passed);
   [[nodiscard]] std::size_t count() const;
 

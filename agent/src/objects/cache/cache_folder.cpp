@@ -24,7 +24,7 @@ std::int64_t nanoseconds(const timespec& time) {
   return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
-// Names of cache files contain no '/', so O_NOFOLLOW covers the whole path.
+// Names of cache files contain no '/', so O_NOFOLLOW makes sure that no part of the path is a link.
 Result<UniqueFd> open_beneath(int folder, const std::string& name, int flags, const std::string& shown) {
   UniqueFd fd(::openat(folder, name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0644));
   if (fd.is_open() || errno == ENOENT) return fd;
@@ -74,8 +74,9 @@ Result<CacheFolder::Opened> CacheFolder::open_object(const std::string& name) co
   if (!fd) return fd.error();
   auto opened = lock_opened(std::move(*fd), name, LOCK_SH);
   if (opened && opened->found == Found::kOpen) {
-    // File systems are often mounted without access times, so the cache sets the time itself. Setting the
-    // time fails for a file of another user; such a file counts as last used when it was written.
+    // The cache sets the access time of a file itself, because file systems are often mounted with an option
+    // that does not update it. Setting the access time fails for a file of another user. For such a file, the
+    // time of its last write counts as its last use.
     const std::array<timespec, 2> times{{{0, UTIME_NOW}, {0, UTIME_OMIT}}};
     static_cast<void>(::futimens(opened->fd.get(), times.data()));
   }
@@ -94,7 +95,7 @@ Result<CacheFolder::Opened> CacheFolder::try_lock() const {
 }
 
 Result<CacheFolder::Contents> CacheFolder::look(const std::string& own_part) const {
-  // Uses its own descriptor, because reading a folder moves the descriptor's position.
+  // Opens the folder again for listing, because listing moves the read position of the descriptor.
   UniqueFd fd(::openat(fd_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd.is_open()) return system_error(errno, "opening the cache " + path_.string());
   const std::unique_ptr<DIR, CloseFolder> folder(::fdopendir(fd.get()));

@@ -1,13 +1,13 @@
-// CacheFolder: the files of a cache and their locks. Files are opened relative to the folder's descriptor and
-// never through a link. A lock belongs to an open file (flock), so the lock ends when its holder ends, even
-// by a crash.
+// CacheFolder: the files in the folder of a cache, and their locks. Files are opened relative to the
+// descriptor of the folder, and links are never followed. A lock belongs to an open file (flock), so the
+// kernel releases it when the process ends, even by a crash.
 //
 //   a part, locked        a process writes it: the lock is the right to do so
 //   a part, not locked    its writer is dead: any process may take it over or remove it
 //   an object             whole, verified and synced since it got its name
 //   an object, shared     a process reads it: it is not evicted
 //
-// Thread contract: any thread.
+// Thread contract: any thread may call any function.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ namespace ratoon::objects {
 
 class CacheFolder {
  public:
-  // Creates the folder if it is missing.
+  // Opens the folder, and creates it if it does not exist.
   [[nodiscard]] static Result<CacheFolder> open(std::filesystem::path folder);
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
@@ -40,9 +40,9 @@ class CacheFolder {
   };
   // Opens a file for reading, with a shared lock, and makes it the most recently used file.
   [[nodiscard]] Result<Opened> open_object(const std::string& name) const;
-  // Opens a file for writing, with an exclusive lock. Creates the file if it is missing.
+  // Opens a file for writing, with an exclusive lock. Creates the file if it does not exist.
   [[nodiscard]] Result<Opened> open_part(const std::string& name) const;
-  // Takes the one lock of the folder, which must be held while files are evicted.
+  // Takes the lock of the folder, which a process must hold while it evicts files.
   [[nodiscard]] Result<Opened> try_lock() const;
 
   struct Contents {
@@ -52,24 +52,29 @@ class CacheFolder {
   // Lists the folder, and removes unfinished files ("parts") that no process writes, except `own_part`.
   [[nodiscard]] Result<Contents> look(const std::string& own_part = {}) const;
 
-  // Returns whether try_evict() removed the object. An object that is being read is not removed.
+  // Removes an object; returns false if it was not removed. An object that a process has open is not removed.
   [[nodiscard]] Result<bool> try_evict(const std::string& name) const;
-  // Returns the time of the file's last use in nanoseconds since 1970; nothing if it is missing.
+  // Returns the time of the file's last use in nanoseconds since 1970, or nothing if the file does not exist.
   [[nodiscard]] std::optional<std::int64_t> last_use(const std::string& name) const;
   [[nodiscard]] Result<void> remove(const std::string& name) const;
-  // Renames an unfinished file (a part) to its object. The caller must have synced the part to disk.
+  // Renames an unfinished file (a part) to the final name of its object. The caller must have synced the part
+  // to the disk.
   [[nodiscard]] Result<void> publish(const std::string& part, const std::string& name) const;
-  // Returns the time of the file's last write in nanoseconds since 1970; nothing if it is missing.
+  // Returns the time of the file's last write in nanoseconds since 1970, or nothing if the file does not
+  // exist.
   [[nodiscard]] std::optional<std::int64_t> last_write(const std::string& name) const;
-  // Discards the usage record. Call it if files changed and the record did not.
+  // Discards the usage record, which holds the number of bytes of all files. Call discard_usage_record() if
+  // files were changed and the record was not updated.
   void discard_usage_record() const;
-  // Returns the disk's free bytes; the largest number if the file system does not report free bytes.
+  // Returns the number of free bytes on the disk, or the largest number if the file system does not report
+  // it.
   [[nodiscard]] std::uint64_t free_bytes() const;
 
  private:
   CacheFolder(std::filesystem::path path, UniqueFd fd) : path_(std::move(path)), fd_(std::move(fd)) {}
 
-  // Returns whether `name` is still the file `fd`: another process may have removed or replaced it.
+  // Returns true if `name` is still the name of the open file `fd`: another process may have removed or
+  // replaced that file.
   [[nodiscard]] bool is_current(int fd, const std::string& name) const;
   [[nodiscard]] Result<Opened> lock_opened(UniqueFd fd, const std::string& name, int operation) const;
 

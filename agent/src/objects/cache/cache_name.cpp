@@ -21,7 +21,8 @@ bool is_plain(char c) {
 }  // namespace
 
 std::string object_name(const CacheKey& key) {
-  // A URI contains no zero byte, so two different keys never make the same text.
+  // The zero byte separates the URI from the version. A URI contains no zero byte, so two different keys
+  // never give the same text to the hash.
   const std::string text = key.source + '\0' + key.version;
   std::string_view shown = key.source;
   shown.remove_prefix(shown.rfind('/') + 1);  // npos + 1 is 0

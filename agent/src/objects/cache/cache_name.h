@@ -1,5 +1,6 @@
-// Makes the names of a cache's files. A name is derived from the object's URI and version, so that several
-// data sets can share a folder. A name never leads out of the folder.
+// Makes the names of a cache's files. The name of a cache file is derived from the object's URI and version,
+// so that several data sets can share a cache. A name contains no '/', so it never leads out of the cache's
+// folder.
 #pragma once
 
 #include <optional>
@@ -15,15 +16,17 @@ struct CacheKey {
   friend auto operator<=>(const CacheKey&, const CacheKey&) = default;
 };
 
-// Returns "<32 hexadecimal digits>-<end of the URI, for people>.object".
+// Returns the name of an object's file: "<32 hexadecimal digits>-<end of the URI>.object". The end of the URI
+// is for readers only.
 [[nodiscard]] std::string object_name(const CacheKey& key);
 
-// Returns the name of the file that is written before it gets the name of the object. `by` distinguishes
-// several writers and is empty for the first writer.
+// Returns the name of the unfinished file in which an object is written before the file gets the name of the
+// object. `by` distinguishes several processes that write the same object. It is empty for the first of them.
 [[nodiscard]] std::string part_name(std::string_view object_name, std::string_view by = {});
 
 enum class CacheNameKind { kObject, kPart };
-// Returns nothing for a name that no cache gives. A file with any other name belongs to another program.
+// Returns nothing for a name that is not the name of a cache file. A file whose name has another form belongs
+// to another program.
 [[nodiscard]] std::optional<CacheNameKind> parse_cache_name(std::string_view name);
 
 }  // namespace ratoon::objects

@@ -54,7 +54,8 @@ void write_usage_record(int lock_fd, std::uint64_t held_bytes) {
 }
 
 void remove_usage_record(int lock_fd) {
-  // If even truncating fails, the file system accepts no writes, so no process adds files either.
+  // Ignore an error of truncating: the file system then accepts no writes, so no process adds files to the
+  // cache either.
   if (::ftruncate(lock_fd, 0) != 0) return;
 }
 

@@ -11,8 +11,8 @@ std::vector<std::size_t> eviction_order(std::span<const CachedObject> objects) {
   std::iota(order.begin(), order.end(), std::size_t{0});
   const auto rank = [&](std::size_t i) {
     const CachedObject& object = objects[i];
-    // An object whose next use is later sorts first. If all else is equal, names decide, so that every
-    // process has the same order.
+    // An object whose next use is later comes first in the order of eviction. Objects that are equal in all
+    // other respects are ordered by name, so that every process computes the same order.
     return std::tuple(object.next_use.has_value(), object.next_use ? ~*object.next_use : 0,
                       object.last_use_nanoseconds, std::string_view(object.name));
   };

@@ -17,12 +17,13 @@ struct CachedObject {
   std::optional<std::uint64_t> next_use{};  // its position in the known future; nothing: not expected again
 };
 
-// Returns indices in the order of eviction: first objects that are not expected again, the least recently
-// used first; then objects by their next use, the latest first (Belady's rule, which is optimal when the
-// future is known).
+// Returns the indices of the objects in the order in which they should be evicted. Objects whose next use is
+// not known come first, the least recently used before others. Objects with a known next use follow, the one
+// with the latest use before others (Belady's rule, which is optimal if all future uses are known).
 [[nodiscard]] std::vector<std::size_t> eviction_order(std::span<const CachedObject> objects);
 
-// Returns how many bytes to evict so that `needed` more bytes fit. `needed` is at most `limit`.
+// Returns how many bytes must be evicted so that `needed` more bytes fit into `limit`. `needed` must be at
+// most `limit`.
 [[nodiscard]] std::uint64_t excess_bytes(std::uint64_t held, std::uint64_t needed, std::uint64_t limit);
 
 }  // namespace ratoon::objects

@@ -28,7 +28,7 @@ class Waiting {
   explicit Waiting(Duration patience) : patience_(patience), since_(clock_.now()) {}
 
   [[nodiscard]] bool is_over() const { return clock_.now() - since_ >= patience_; }
-  // Restarts the timeout, because the process with the lock makes progress.
+  // Restarts the timeout, because the process that holds the lock makes progress.
   void saw_progress() { since_ = clock_.now(); }
   [[nodiscard]] Result<void> look_again(const std::string& what, const std::stop_token& stop) {
     if (!pause_for(pause_, stop))
@@ -56,7 +56,7 @@ std::string bytes(std::uint64_t count) {
   return std::to_string(count) + " bytes";
 }
 
-// While a Mapping exists, the file's bytes are mapped into memory.
+// Mapping: maps a file into memory as long as the object exists.
 class Mapping {
  public:
   static Result<Mapping> of(int fd, std::uint64_t size, const std::string& shown) {
@@ -141,8 +141,8 @@ Result<CachedFile> ObjectCache::get(const CacheRequest& request, const std::stop
       waiting.saw_progress();
     }
     if (waiting.is_over()) {
-      // The process that holds the lock may be suspended, or its machine may have failed. Downloading the
-      // object a second time is harmless.
+      // Do not wait forever: the process that holds the lock may be suspended, or its machine may have
+      // failed. In the worst case, two processes download the same object, which is harmless.
       part = part_name(name, draw_name());
       if (whole->found == Found::kBusy) {
         if (auto removed = folder_.remove(name); !removed) return removed.error();
@@ -156,17 +156,18 @@ Result<CacheFolder::Opened> ObjectCache::open_whole(const CacheRequest& request,
                                                     const std::string& name) const {
   auto opened = folder_.open_object(name);
   if (!opened || opened->found != Found::kOpen || opened->size_bytes == request.size_bytes) return opened;
-  // Another program has truncated the file, or the object under this URI has changed.
+  // If the file has another size than expected, another program has truncated it, or the object of this URI
+  // has changed.
   if (auto removed = folder_.remove(name); !removed) return removed.error();
   folder_.discard_usage_record();
   return CacheFolder::Opened{};
 }
 
-// The caller holds the lock of the part (the unfinished file). When fetch() returns, the part was either
-// renamed to the object or removed.
+// The caller must hold the lock of the part (the unfinished file). When fetch() returns, the unfinished file
+// (the part) has been renamed to the object or removed.
 Result<bool> ObjectCache::fetch(const CacheRequest& request, const std::string& name, const std::string& part,
                                 int fd, const std::stop_token& stop) {
-  // The previous holder of the lock may have finished the download.
+  // Look for the object again: the process that held the lock before may have finished the download.
   const auto whole = open_whole(request, name);
   if (!whole) return whole.error();
   if (whole->found != Found::kMissing) {
@@ -182,8 +183,8 @@ Result<bool> ObjectCache::fetch(const CacheRequest& request, const std::string& 
     return done.error();
   }
   ++fetched_;
-  // Makes the lock a shared one, so that others can read. flock() does not do this atomically: if the file is
-  // evicted in between, it is downloaded a second time.
+  // Replaces the exclusive lock by a shared one, so that other processes can read the file. flock() does not
+  // do this atomically: if another process evicts the file in between, the file is downloaded a second time.
   ::flock(fd, LOCK_SH | LOCK_NB);
   return true;
 }
@@ -207,7 +208,8 @@ Result<void> ObjectCache::write_part(const CacheRequest& request, const std::str
       return verified.error().with_context("checking " + request.key.source);
     }
   }
-  // Calling fsync() again would not help: after an error the kernel calls even lost pages clean.
+  // Do not call fsync() again after an error: the kernel marks lost pages as clean, so a second call would
+  // report success.
   if (::fsync(fd) != 0) return system_error(errno, "syncing " + folder_.shown(part));
   return {};
 }
@@ -218,8 +220,8 @@ Result<void> ObjectCache::reserve(const CacheRequest& request, const std::string
   while (true) {
     auto lock = folder_.try_lock();
     if (!lock) return lock.error();
-    // If other processes keep the folder's lock too long, continues without the lock. Without the lock, the
-    // cache may exceed its limit.
+    // If other processes hold the folder's lock for too long, continues without it. Without the lock, two
+    // processes may write at the same time, and the cache may exceed its limit.
     if (lock->found == Found::kOpen || waiting.is_over()) {
       const auto excess = make_room(request, part, lock->fd);
       if (!excess) return excess.error();
@@ -268,7 +270,8 @@ Result<void> ObjectCache::evict_if_free(const CachedObject& object, std::uint64_
   return {};
 }
 
-// The oldest objects of the last scan are still the oldest objects unless they were used since.
+// The least recently used objects of the last scan are still the least recently used ones, except those that
+// were used since then.
 Result<void> ObjectCache::evict_oldest(std::uint64_t& held, std::uint64_t allowed) {
   const auto next_uses = next_uses_by_name();
   const std::lock_guard lock(mutex_);
@@ -310,13 +313,15 @@ Result<void> ObjectCache::scan_and_evict(const std::string& part, std::uint64_t&
 // file.
 Result<void> ObjectCache::allocate(const CacheRequest& request, int fd) const {
   if (request.size_bytes == 0) return {};
-  // Without free space for the file, fallocate() itself would fill the disk for a moment.
+  // Compare with the free space first, because fallocate() for a file that does not fit would fill the disk
+  // for a moment.
   if (request.size_bytes > folder_.free_bytes()) return no_space(request);
   const auto size = static_cast<off_t>(request.size_bytes);
   while (::fallocate(fd, 0, 0, size) != 0) {
     if (errno == EINTR) continue;
     if (errno == ENOSPC || errno == EDQUOT) return no_space(request);
-    // The file system has no fallocate(). The file's full size tells other processes how large it will be.
+    // The file system does not support fallocate(). The file gets its full size at once, so that other
+    // processes count all of its bytes.
     if (::ftruncate(fd, size) != 0) return system_error(errno, "making room for " + request.key.source);
     return {};
   }

@@ -8,8 +8,8 @@
 //   if (!shard) return shard.error();
 //   map(shard->fd(), shard->size_bytes());  // stays in the cache as long as `shard` lives
 //
-// Thread contract: any thread. If two threads or processes request the same object, one of them fetches the
-// object and the other waits.
+// Thread contract: any thread may call any function. If two threads or processes request the same object, one
+// of them fetches the object and the other waits.
 #pragma once
 
 #include <atomic>
@@ -40,8 +40,9 @@ namespace ratoon::objects {
 struct CacheOptions {
   std::filesystem::path folder;
   std::uint64_t bytes_max = 0;  // of all files together; 0: no limit
-  // How long get() waits for other processes. After `patience` get() fetches the object itself although
-  // another process holds its lock, and returns an error if the cache is full of open files.
+  // The time for which get() waits for other processes. After this time get() fetches the object itself, even
+  // if another process holds the lock of the object. If the cache is full of open files, get() returns an
+  // error.
   Duration patience{std::chrono::seconds(60)};
 };
 
@@ -64,35 +65,37 @@ class CachedFile {
 struct CacheRequest {
   CacheKey key;
   std::uint64_t size_bytes = 0;  // of the file, known in advance
-  // Writes all bytes of the file, such as the bytes of a download after decompression.
+  // Writes all bytes of the file, for example by downloading and decompressing an object.
   std::function<Result<void>(FileSink& file, const std::stop_token& stop)> fill{};
-  // Checks the bytes before the file becomes visible. If `verify` is null, only the size is checked.
+  // Checks the bytes of the file before other processes can see it. If `verify` is null, only the size is
+  // checked.
   std::function<Result<void>(std::span<const std::byte> bytes)> verify{};
 };
 
-// Makes a request for an object without decompression. The store must outlive the request.
+// Makes a request that stores an object in the cache as it is, without decompressing it. The store must
+// outlive the CacheRequest.
 [[nodiscard]] CacheRequest request_for(ObjectStore& store, std::string key, std::string version,
                                        std::uint64_t size_bytes,
                                        std::function<Result<void>(std::span<const std::byte>)> verify = {});
 
-// Opens a file that belongs to no cache, such as an object of a FileStore, at its own path.
+// Opens a file at its own path that is not in a cache, such as an object of a FileStore.
 [[nodiscard]] Result<CachedFile> open_in_place(const std::filesystem::path& path);
 
 class ObjectCache {
  public:
-  // Creates the folder if it is missing, and removes the files of dead writers.
+  // Creates the folder if it does not exist, and removes unfinished files of processes that died.
   [[nodiscard]] static Result<std::unique_ptr<ObjectCache>> open(CacheOptions options);
 
-  // Opens an object's file in the folder. Fetches the object first if it is missing.
+  // Opens the file of an object in the cache. If the object is not in the cache, fetches it first.
   [[nodiscard]] Result<CachedFile> get(const CacheRequest& request, const std::stop_token& stop = {});
 
-  // The cache calls this function when files must be evicted. The function returns the objects that this
-  // process will open next, in order. The cache evicts the expected objects last, the one that is needed last
-  // before others. Other processes do not know what this process will open.
+  // The cache calls `next` when files must be evicted. The function `next` returns the objects that this
+  // process will open next, in order. The cache evicts these objects after all others, beginning with the one
+  // that is needed last. Only this process uses this order: other processes do not know what it will open.
   using Future = std::function<std::vector<CacheKey>()>;
   void set_future(Future next);
 
-  // Removes a damaged file from the cache. Processes that opened the file before can still read it.
+  // Removes a damaged file from the cache. Processes that have already opened the file can still read it.
   [[nodiscard]] Result<void> forget(const CacheKey& key);
 
   struct Counts {
@@ -112,7 +115,7 @@ class ObjectCache {
 
   [[nodiscard]] Result<CacheFolder::Opened> open_whole(const CacheRequest& request,
                                                        const std::string& name) const;
-  // Returns whether this call fetched the object: another process may have fetched it just before.
+  // Returns true if this call fetched the object, and false if another process has just fetched it.
   [[nodiscard]] Result<bool> fetch(const CacheRequest& request, const std::string& name,
                                    const std::string& part, int fd, const std::stop_token& stop);
   [[nodiscard]] Result<void> write_part(const CacheRequest& request, const std::string& part, int fd,
@@ -120,12 +123,12 @@ class ObjectCache {
   [[nodiscard]] Result<void> reserve(const CacheRequest& request, const std::string& part, int fd,
                                      const std::stop_token& stop);
   // Evicts files and returns by how many bytes the cache is still too large. `lock` is the folder's lock; it
-  // is not open if other processes kept the lock too long. The usage record is used first; the folder is
-  // scanned if the record says that the cache is full.
+  // is not open if other processes have held the lock for too long. The size of the cache is read from the
+  // usage record; the folder is scanned only if the record says that the cache is full.
   [[nodiscard]] Result<std::uint64_t> make_room(const CacheRequest& request, const std::string& part,
                                                 const UniqueFd& lock);
-  // The functions below subtract evicted bytes from `held`. An object that is being read is never
-  // evicted.
+  // Each of the following functions evicts files and subtracts their bytes from `held`. An object that is
+  // being read is never evicted.
   [[nodiscard]] Result<void> evict_if_free(const CachedObject& object, std::uint64_t& held);
   [[nodiscard]] Result<void> evict_oldest(std::uint64_t& held, std::uint64_t allowed);
   [[nodiscard]] Result<void> scan_and_evict(const std::string& part, std::uint64_t& held,

@@ -46,8 +46,8 @@ std::unique_ptr<CredentialSource> first_of(std::vector<std::unique_ptr<Credentia
 std::unique_ptr<CredentialSource> default_chain(const HttpDependencies& dependencies,
                                                 const StoreOptions& options) {
   std::vector<std::unique_ptr<CredentialSource>> sources;
-  // A profile that the program names has precedence over keys in the environment; a profile in AWS_PROFILE
-  // does not.
+  // A profile that the program names is used before keys in the environment; a profile that AWS_PROFILE names
+  // is used after them.
   if (options.profile.empty()) sources.push_back(environment_source(dependencies.environment));
   sources.push_back(profile_role_source(dependencies, options));
   sources.push_back(web_identity_source(dependencies, options));

@@ -1,5 +1,5 @@
-// Searches the places where credentials may be, in the order of boto3. The first place that has credentials
-// is used, and is used again to refresh them.
+// Searches for AWS credentials in the same places and in the same order as boto3. The credentials of the
+// first place that has some are used, and later refreshed from the same place.
 #pragma once
 
 #include <memory>

@@ -5,8 +5,8 @@
 namespace ratoon::objects {
 namespace {
 
-// The pause between two attempts to refresh credentials that are still valid, so that not every request asks
-// the server of credentials.
+// The pause between two attempts to refresh credentials that are still valid. Without a pause, every request
+// would cause a request to the server of credentials.
 constexpr Duration kTryAgainAfter = std::chrono::seconds(60);
 
 }  // namespace

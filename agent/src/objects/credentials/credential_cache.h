@@ -1,8 +1,8 @@
-// CredentialCache holds the credentials for the next request. One thread fetches new credentials before the
-// old credentials expire; until then the other threads use the old credentials. If fetching fails, the old
-// credentials are used until they expire.
+// CredentialCache: holds the credentials for the next request, and refreshes them in time. One thread fetches
+// new credentials before the old credentials expire; until then the other threads use the old credentials. If
+// fetching new credentials fails, the old ones are used until they expire.
 //
-// Thread contract: any thread.
+// Thread contract: any thread may call any function.
 #pragma once
 
 #include <memory>
@@ -24,8 +24,9 @@ class CredentialCache {
 
   [[nodiscard]] Result<Credentials> current(const std::stop_token& stop);
 
-  // Reports that a server called `credentials` expired. Returns whether to retry with the result of
-  // current(): false if the server rejected the same credentials before.
+  // Reports that a server has rejected `credentials` as expired. Returns true if the request should be
+  // retried with the result of current(), and false if the server has already rejected these credentials
+  // once.
   [[nodiscard]] bool doubt(const Credentials& credentials);
 
  private:

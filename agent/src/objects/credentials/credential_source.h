@@ -1,6 +1,6 @@
-// CredentialSource: one place where credentials may be found.
+// CredentialSource: one place where credentials may be found, such as the environment.
 //
-// Thread contract: one thread at a time.
+// Thread contract: only one thread at a time may use an object of this file.
 #pragma once
 
 #include <optional>
@@ -16,9 +16,10 @@ namespace ratoon::objects {
 class CredentialSource {
  public:
   virtual ~CredentialSource() = default;
-  // Returns nothing if the program does not use this place, or an error if the place fails.
+  // Returns nothing if this place has no credentials, and an error if reading them fails.
   [[nodiscard]] virtual Result<std::optional<Credentials>> fetch(const std::stop_token& stop) = 0;
-  // Returns why fetch() found nothing, such as "AWS_ACCESS_KEY_ID is not set". Error texts quote the reason.
+  // Returns the reason why fetch() found no credentials, such as "AWS_ACCESS_KEY_ID is not set". The error
+  // about missing credentials quotes this reason.
   [[nodiscard]] virtual std::string why_not() const = 0;
 };
 

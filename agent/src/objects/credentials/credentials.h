@@ -1,4 +1,5 @@
-// Credentials: the keys that sign a request, their expiry, and the place where they were found.
+// Credentials: the keys with which requests are signed, the time at which they expire, and the place where
+// they were found.
 #pragma once
 
 #include <optional>

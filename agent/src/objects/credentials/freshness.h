@@ -1,4 +1,4 @@
-// Decides when credentials that expire are fetched again. Pure.
+// Decides when credentials with an expiry time are fetched again. Pure.
 #pragma once
 
 #include "agent/src/objects/credentials/credentials.h"
@@ -11,8 +11,9 @@ enum class Freshness {
   kExpired,  // a server would reject them
 };
 
-// Credentials are due for a refresh 15 minutes before expiry, or at half of their lifetime if that is later.
-// In the last ten seconds credentials count as expired: a request takes time, and clocks differ.
+// Credentials are refreshed 15 minutes before they expire, or at half of their lifetime if that is later. In
+// the ten seconds before their expiry credentials count as expired, because a request takes time and clocks
+// differ.
 [[nodiscard]] Freshness freshness_of(const Credentials& credentials, WallTime fetched_at, WallTime now);
 
 }  // namespace ratoon::objects

@@ -11,11 +11,13 @@
 
 namespace ratoon::objects {
 
-// Decodes {"AccessKeyId": ..., "SecretAccessKey": ..., "Token": ..., "Expiration": "2026-01-02T03:04:05Z"};
-// instance metadata adds "Code": "Success". The caller sets `source` in the result.
+// Decodes a reply with the keys "AccessKeyId", "SecretAccessKey", "Token" and "Expiration", such as
+// "2026-01-02T03:04:05Z". A reply of instance metadata also has "Code": "Success". The caller must set the
+// member `source` of the result.
 [[nodiscard]] Result<Credentials> decode_served_credentials(std::string_view json);
 
-// Returns whether a token may be sent to this URL: it is https, or its host is known to be this machine.
+// Returns true if a token may be sent to this URL: its scheme is https, or its host is an address of this
+// machine.
 [[nodiscard]] bool is_trusted_container_url(std::string_view url);
 
 }  // namespace ratoon::objects

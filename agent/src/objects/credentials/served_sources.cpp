@@ -87,7 +87,7 @@ class MetadataSource final : public CredentialSource {
       return std::optional<Credentials>();
     }
     const std::string endpoint = endpoint_url();
-    // Outside a cloud no server answers, so the timeouts are short.
+    // The timeouts are short, because outside of a cloud no server answers at these addresses.
     const RequestTimeouts timeouts{.retry = {.attempts_max = 2, .total = std::chrono::seconds(5)},
                                    .connect = std::chrono::seconds(1),
                                    .silence = std::chrono::seconds(1)};

@@ -15,7 +15,7 @@ std::string path_of(const Environment& environment, const std::string& name, con
 
 Result<Sections> read_sections(const std::string& path) {
   const auto text = read_file(path);
-  // If the file or the home folder does not exist, there are no settings.
+  // If the settings file or the home folder does not exist, the settings are empty.
   if (!text && text.error().kind() == ErrorKind::kNotFound) return Sections{};
   if (!text) return text.error().with_context("reading the shared settings");
   return parse_shared_file(*text, path);

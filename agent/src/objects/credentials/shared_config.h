@@ -20,24 +20,27 @@ struct SharedConfig {
   std::string profile_name;
   std::optional<Profile> profile{};  // nothing if neither file has it
 
-  // Returns the profile's setting, or an empty text.
+  // Returns the value of a setting in the profile, or an empty text if the profile does not set it.
   [[nodiscard]] std::string get(const std::string& setting) const {
     return profile ? profile->get(setting) : std::string();
   }
 };
 
-// A missing file counts as empty. A profile that was named but is in no file is an error.
+// A file that does not exist counts as empty. Returns an error if neither file has the profile that the
+// program or AWS_PROFILE names.
 [[nodiscard]] Result<SharedConfig> read_shared_config(const Environment& environment,
                                                       const StoreOptions& options);
 
-// Returns the AWS region from the first place in store_options.h that sets it; empty if no place does.
+// Returns the AWS region from the first of the places that store_options.h lists for it; empty if no place
+// sets a region.
 [[nodiscard]] std::string region_of(const Environment& environment, const SharedConfig& shared,
                                     const StoreOptions& options);
 // Returns the endpoint that is set for a service ("s3", "sts"), or an empty text. Ignores
-// StoreOptions::endpoint, which is for S3 only.
+// StoreOptions::endpoint, which applies to S3 only.
 [[nodiscard]] std::string endpoint_of(const std::string& service, const Environment& environment,
                                       const SharedConfig& shared);
-// Returns whether s3:// URIs use path style, if the option or the profile says so.
+// Returns whether requests for s3:// URIs have the bucket in the path (path style) or in the host name.
+// Returns nothing if neither the option nor the profile decides.
 [[nodiscard]] std::optional<bool> path_style_of(const SharedConfig& shared, const StoreOptions& options);
 
 }  // namespace ratoon::objects

@@ -31,7 +31,8 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-// Removes the quotes: `profile "my name"` becomes `profile my name`.
+// Removes the quotes: Removes the quotes in the name of a section: `profile "my name"` becomes `profile my
+// name`.
 std::string section_name(std::string_view text) {
   std::string name;
   for (const char c : trim(text)) {

@@ -1,5 +1,5 @@
-// Parses the two files that AWS tools share, as boto3 does: ~/.aws/credentials has [name], ~/.aws/config has
-// [profile name] and [default]. Pure.
+// Parses the two settings files of AWS tools as boto3 does. A section for a profile is called [name] in
+// ~/.aws/credentials, and [profile name] or [default] in ~/.aws/config. Pure.
 #pragma once
 
 #include <map>
@@ -11,21 +11,24 @@
 
 namespace ratoon::objects {
 
-// Names are in lower case. A setting that is indented under "s3 =" has a name like "s3.addressing_style".
+// The names of settings are converted to lower case. A setting that is indented under the line "s3 =" gets a
+// name such as "s3.addressing_style".
 using Settings = std::map<std::string, std::string>;
 using Sections = std::map<std::string, Settings>;
 
-// `shown` names the file in messages.
+// `shown` is the name of the file for error messages.
 [[nodiscard]] Result<Sections> parse_shared_file(std::string_view text, std::string_view shown);
 
-// A profile from both files. Settings of ~/.aws/credentials have precedence over settings of ~/.aws/config.
+// The settings of one profile from both files. If both files have a setting, the one in ~/.aws/credentials is
+// used.
 struct Profile {
   std::string name;
   Settings credentials{};  // from the credentials file
   Settings config{};       // from the config file
   Settings services{};     // from the section [services X] that the profile names
 
-  // Returns the setting from the credentials file, or else from the config file, or an empty text.
+  // Returns a setting of the profile: from the credentials file if it is there, otherwise from the config
+  // file. Returns an empty text if neither file has it.
   [[nodiscard]] std::string get(const std::string& setting) const;
 };
 

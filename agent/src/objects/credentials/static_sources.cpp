@@ -95,8 +95,8 @@ Result<std::optional<Credentials>> keys_of(const Profile& profile, const SharedC
                                           ", which Ratoon does not support: export them with `aws configure "
                                           "export-credentials`, or name another profile");
   };
-  // The order below is boto3's: browser sign-in (SSO) comes before keys, and a program comes only after the
-  // keys of the credentials file.
+  // The checks are in the order of boto3: browser sign-in (SSO) is used before keys, and a program is used
+  // only if the credentials file has no keys.
   if (!profile.get("sso_session").empty() || !profile.get("sso_start_url").empty())
     return refused("a sign-in (sso)");
   auto keys = keys_in(profile.credentials, profile.name, shared.credentials_path);

@@ -14,8 +14,8 @@ namespace ratoon::objects {
 // Each fetch() reads the files again, because their keys may be rotated.
 [[nodiscard]] std::unique_ptr<CredentialSource> profile_source(Environment environment, StoreOptions options);
 
-// Returns the keys of a profile, or nothing. Returns an error if keys are incomplete, or come from a program
-// or a browser sign-in, which Ratoon does not start.
+// Returns the keys of a profile, or nothing if it has no keys. Returns an error if one of the two keys is
+// missing, or if the keys come from a program or a browser sign-in, which Ratoon does not start.
 [[nodiscard]] Result<std::optional<Credentials>> keys_of(const Profile& profile, const SharedConfig& shared);
 
 }  // namespace ratoon::objects

@@ -25,8 +25,8 @@ struct Sts {
   HttpDependencies dependencies;
   StoreOptions options;
 
-  // Requests credentials for a role. If `signer` is null, the request is not signed, because it contains a
-  // token as its proof.
+  // Requests the temporary credentials of a role from STS (the token service of AWS). If `signer` is null,
+  // the request is not signed, because a token in the request proves the identity.
   Result<Credentials> ask(const SharedConfig& shared, const NameValues& fields, const Credentials* signer,
                           const std::string& source, const std::stop_token& stop) const;
 };
@@ -71,7 +71,8 @@ Result<Credentials> Sts::ask(const SharedConfig& shared, const NameValues& field
                                                                            : ErrorKind::kPermissionDenied,
                   "POST " + url->shown + " was answered with " + std::to_string(answer.status) + ' ' +
                       refusal.code + ": " + refusal.message),
-        // STS itself calls identity providers, which may fail for a moment.
+        // Retry this error: Retry this request after this error: STS itself calls identity providers, which
+        // may fail for a moment.
         .may_pass = may_pass(answer.status, refusal.code) || refusal.code == "IDPCommunicationError"};
   };
   RetryLoop attempts(dependencies, kPatience, "getting credentials from " + source, stop);
@@ -120,7 +121,8 @@ class WebIdentitySource final : public CredentialSource {
  private:
   [[nodiscard]] std::string setting(const SharedConfig& shared, const char* variable,
                                     const char* name) const {
-    // A profile that the program names has precedence over the environment, for roles as for keys.
+    // If the program names a profile, its role is used before a role in the environment, as its keys are used
+    // before keys there.
     if (sts_.options.profile.empty()) {
       if (auto value = sts_.dependencies.environment(variable)) return *value;
     }
@@ -177,7 +179,7 @@ class ProfileRoleSource final : public CredentialSource {
                     stop);
   }
 
-  // Returns the credentials that sign the request for the role.
+  // Returns the credentials with which the request for the role is signed.
   Result<Credentials> base_of(const SharedConfig& shared, const Profile& profile, std::set<std::string>& seen,
                               const std::stop_token& stop) const {
     const std::string source_profile = profile.get("source_profile");

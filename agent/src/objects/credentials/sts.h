@@ -1,4 +1,5 @@
-// Requests credentials of a role, which AWS STS issues for a pod's token or for other credentials.
+// Requests the temporary credentials of a role from AWS STS, in exchange for a pod's token or for other
+// credentials.
 #pragma once
 
 #include <memory>
@@ -9,11 +10,13 @@
 
 namespace ratoon::objects {
 
-// Uses AWS_WEB_IDENTITY_TOKEN_FILE and AWS_ROLE_ARN, else the profile's web_identity_token_file and role_arn.
+// Requests a role with a token from a file. File and role are AWS_WEB_IDENTITY_TOKEN_FILE and AWS_ROLE_ARN,
+// or, if these are not set, web_identity_token_file and role_arn of the profile.
 [[nodiscard]] std::unique_ptr<CredentialSource> web_identity_source(const HttpDependencies& dependencies,
                                                                     StoreOptions options);
 
-// Uses the profile's role_arn with source_profile or credential_source.
+// Requests the role that the profile's role_arn names, with the credentials that source_profile or
+// credential_source names.
 [[nodiscard]] std::unique_ptr<CredentialSource> profile_role_source(const HttpDependencies& dependencies,
                                                                     StoreOptions options);
 

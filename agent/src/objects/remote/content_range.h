@@ -1,4 +1,5 @@
-// Reads and makes the HTTP headers that state which bytes a reply contains. Pure.
+// Parses and makes the HTTP headers that say which bytes of an object a request wants or a reply contains.
+// Pure.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +17,18 @@ struct ContentRange {
   friend bool operator==(const ContentRange&, const ContentRange&) = default;
 };
 
-// Parses a Content-Range header: "bytes 2-4/10" or "bytes 2-4/*". Returns nothing for any other text.
+// Parses the value of a Content-Range header, such as "bytes 2-4/10" or "bytes 2-4/*". Returns nothing for a
+// text of another form.
 [[nodiscard]] std::optional<ContentRange> parse_content_range(std::string_view text);
 
-// Makes "bytes=2-4", or "bytes=2-" if there is no end.
+// Makes the value of a Range header: "bytes=2-4", or "bytes=2-" if the range has no end.
 [[nodiscard]] std::string range_header(std::uint64_t begin, std::optional<std::uint64_t> end);
 
-// Parses a number of bytes. Returns nothing if the text is not a number.
+// Parses a header value that is a number of bytes. Returns nothing if the text is not a number.
 [[nodiscard]] std::optional<std::uint64_t> parse_bytes(std::string_view digits);
 
-// Returns whether equal ETags mean equal bytes. A weak ETag ("W/...") does not promise equal bytes.
+// Returns true if two replies with this ETag have equal bytes. A weak ETag ("W/...") does not promise equal
+// bytes.
 [[nodiscard]] bool is_strong_etag(std::string_view etag);
 
 }  // namespace ratoon::objects

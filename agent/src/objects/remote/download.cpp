@@ -41,7 +41,7 @@ class Download final : public http::BodySink {
   [[nodiscard]] bool is_whole() const {
     return has_begun_ && wanted_bytes_ && delivered_bytes_ == *wanted_bytes_;
   }
-  // Discards the bytes that the sink received, because the download starts over.
+  // Tells the sink to discard the bytes that it has received, because the download starts over.
   void forget() {
     has_begun_ = false;
     delivered_bytes_ = 0;
@@ -51,7 +51,7 @@ class Download final : public http::BodySink {
     flaw_ = RemoteRefusal{.error = Error(kind, how), .may_pass = may_be_better_next_time};
     return flaw_->error;
   }
-  // An error of the sink comes from the caller of download(), so it ends the download.
+  // If the sink of the caller returns an error, the download ends without a retry.
   Result<void> of_sink(const Result<void>& result) {
     if (result) return {};
     sink_error_ = result.error().with_context(attempts_.what());
@@ -70,7 +70,7 @@ class Download final : public http::BodySink {
   std::optional<std::uint64_t> wanted_bytes_{};  // total, if the server stated it
   std::optional<Error> sink_error_{};
 
-  // The state of one attempt to download.
+  // The state of one try to download the object.
   int status_ = 0;
   http::ResponseHead head_{};
   std::string refusal_body_{};
@@ -93,7 +93,8 @@ std::optional<RemoteRefusal> Download::attempt() {
   refusal_body_.clear();
   const auto streamed =
       dependencies_.transport->stream(*request, attempts_.limits(), *this, attempts_.stop());
-  // Only bytes beyond those of earlier attempts count: a server may always stop at the same byte.
+  // Only bytes that no earlier try has received count as progress, because a server may stop at the same byte
+  // each time.
   if (delivered_bytes_ > most_bytes_) attempts_.saw_progress();
   most_bytes_ = std::max(most_bytes_, delivered_bytes_);
   if (flaw_) return flaw_;
@@ -164,7 +165,7 @@ Result<void> Download::begin_anew(const http::Headers& headers, std::optional<st
 Result<void> Download::continue_with(const ContentRange& range, const http::Headers& headers) {
   if (!has_begun_) {
     if (auto begun = begin_anew(headers, range.total_bytes); !begun) return begun;
-    // If the headers do not state the object's size, the length of this reply is used.
+    // If no header contains the size of the object, use the length of this reply.
     wanted_bytes_ = range.end - range.begin;
     if (range.total_bytes) {
       const std::uint64_t end =

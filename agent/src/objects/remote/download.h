@@ -1,6 +1,6 @@
-// download(): writes an object's bytes to a sink over HTTP and retries after lost connections. An interrupted
-// download is resumed if the server promises that the object is the same (If-Match on its ETag); if not, the
-// download starts over.
+// download(): writes an object's bytes to a sink over HTTP and retries after lost connections. After an
+// interruption the download continues where it ended, if the server supports If-Match and the ETag shows that
+// the object has not changed; otherwise it starts over.
 #pragma once
 
 #include <functional>
@@ -18,16 +18,18 @@ namespace ratoon::objects {
 struct DownloadPlan {
   std::string key;
   std::optional<ByteRange> range;
-  // Makes one attempt's request for the object, with the headers `more` added.
+  // Makes the request for one try, with the additional headers `more`.
   std::function<Result<http::Request>(const http::Headers& more)> make;
-  // Returns the reason of refusal that a reply without the object gives.
+  // Returns why the server refused the request, if a reply does not contain the object.
   std::function<RemoteRefusal(const http::ResponseHead& head, std::string_view body)> judge;
-  // Returns an error if a reply that seems to have the object did not come from the store; null: no check.
+  // A function that returns an error if a reply that seems to contain the object did not come from the store.
+  // If it is null, replies are not checked.
   std::function<std::optional<Error>(const http::Headers&)> doubts{};
 };
 
 // Returns an error if the reply is a web page and not from S3, which always sends x-amz-request-id. A proxy
-// or a sign-in page may reply with a page even with status 200. A web page says nothing about the object.
+// or a sign-in page may send a web page with status 200. Such a web page does not show whether the object
+// exists.
 [[nodiscard]] std::optional<Error> find_page(const http::Headers& headers);
 
 [[nodiscard]] Result<ObjectInfo> download(const HttpDependencies& dependencies, const DownloadPlan& plan,
@@ -36,8 +38,9 @@ struct DownloadPlan {
 // Reads the facts about an object from the headers of a reply.
 [[nodiscard]] ObjectInfo object_info(std::string_view key, const http::Headers& headers);
 
-// Returns the facts in the reply to HEAD. If a proxy removed the length, the function requests the first
-// byte: this reply has the length. kUnavailable: the object exists, but no reply states its length.
+// Sends a HEAD request and returns the facts about the object in the reply. If a proxy removed the length
+// from the reply, the function requests the first byte of the object, because the reply to that request
+// contains the length. Returns kUnavailable if the object exists but no reply contains its length.
 [[nodiscard]] Result<ObjectInfo> found_by_head(ObjectStore& store, std::string_view key,
                                                const http::Headers& headers, const std::stop_token& stop);
 

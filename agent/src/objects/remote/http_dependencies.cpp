@@ -16,12 +16,14 @@
 namespace ratoon::objects {
 namespace {
 
-// The number of idle connections that stay open: more than a data loader has threads.
+// The number of idle connections that stay open. It is greater than the usual number of threads of a data
+// loader.
 constexpr std::size_t kIdleConnectionsMax = 64;
 
 std::optional<std::string> variable(const std::string& name) {
   const char* value = std::getenv(name.c_str());
-  // An empty variable counts as unset: shells and pods clear variables that way.
+  // An environment variable with an empty value counts as unset, because shells and pods clear variables in
+  // this way.
   if (value == nullptr || *value == '\0') return std::nullopt;
   return value;
 }

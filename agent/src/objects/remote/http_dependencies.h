@@ -1,4 +1,4 @@
-// The dependencies of a remote store, which tests replace.
+// The clock, random numbers and transport that a remote store uses. Tests replace them.
 #pragma once
 
 #include <functional>
@@ -22,12 +22,12 @@ struct HttpDependencies {
   std::shared_ptr<const Clock> clock;
   Environment environment;
   std::function<double()> chance;  // in [0, 1), from any thread
-  // Waits. Returns false if a stop was requested before the time had passed.
+  // Waits. Waits. Returns false if a stop was requested before the time had passed.
   std::function<bool(Duration, const std::stop_token&)> pause;
 };
 
-// Returns the real dependencies: the process's environment, the system's clock, randomness seeded by the
-// kernel, a new transport.
+// Returns the dependencies for real use: the process's environment, the system's clock, random numbers that
+// the kernel seeds, and a new HTTP transport.
 [[nodiscard]] Result<HttpDependencies> system_dependencies(const StoreOptions& options);
 
 }  // namespace ratoon::objects

@@ -7,8 +7,9 @@
 
 namespace ratoon::objects {
 
-// Resolves a Location header against `url`. Returns nothing if the redirection must not be followed: it leads
-// to a scheme other than http(s), or from https to http.
+// Returns the absolute URL for the value of a Location header in the reply to a request for `url`. Returns
+// nothing if the redirection must not be followed because it leads to a scheme other than http and https, or
+// from https to http.
 [[nodiscard]] std::optional<std::string> follow_location(std::string_view url, std::string_view location);
 
 // Returns the URL without its query, which may contain a secret.

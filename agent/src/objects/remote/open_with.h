@@ -1,4 +1,5 @@
-// Opens a remote store with given dependencies, such as a test's clock, environment and randomness.
+// Opens a remote store with the given dependencies. Tests pass their own clock, environment and random
+// numbers.
 #pragma once
 
 #include <memory>

@@ -30,11 +30,11 @@ bool may_pass(const Error& error) {
 bool may_pass(int status, std::string_view code) {
   if (status == 408 || status == 425 || status == 429) return true;
   if (status >= 500) return status != 501 && status != 505;
-  // S3 reports the temporary failures below with statuses of permanent failures.
+  // S3 reports the following temporary failures with an HTTP status that usually means a permanent failure.
   constexpr std::array<std::string_view, 10> kPassing = {
       "RequestTimeout", "SlowDown", "Throttling", "ThrottlingException", "InternalError", "OperationAborted",
       "ConditionalRequestConflict",
-      // S3 reports this code if the received bytes differ from the sent bytes.
+      // S3 sends this error code if the bytes that it received differ from the bytes that were sent.
       "BadDigest", "XAmzContentSHA256Mismatch", "IncompleteBody"};
   return std::find(kPassing.begin(), kPassing.end(), code) != kPassing.end();
 }
@@ -72,7 +72,7 @@ std::optional<Duration> parse_retry_after(std::string_view text, WallTime now) {
 }
 
 std::optional<WallTime> parse_http_date(std::string_view text) {
-  // In "Wed, 21 Oct 2015 07:28:00 GMT" each part has a fixed position.
+  // In an HTTP date, such as "Wed, 21 Oct 2015 07:28:00 GMT", each part has a fixed position.
   if (text.size() != 29 || text.substr(3, 2) != ", " || !text.ends_with(" GMT")) return std::nullopt;
   const auto month = std::find(kMonths.begin(), kMonths.end(), text.substr(8, 3));
   if (month == kMonths.end()) return std::nullopt;

@@ -1,4 +1,5 @@
-// Rules for retries: which failures are retried, and when. Pure: time and randomness are arguments.
+// Rules for retries: pure functions that decide which failures are retried, and after which pause. The
+// functions are pure: time and random numbers are arguments.
 #pragma once
 
 #include <cstdint>
@@ -20,23 +21,27 @@ struct RetryPolicy {
 
 // Returns the pause before attempt number `attempt` (the first retry is attempt 2). The pause is random
 // between zero and a limit that doubles each time ("full jitter", so that clients that failed together do not
-// retry together). The pause is at least as long as the server's Retry-After. `chance` is in [0, 1).
+// retry together). The pause is at least as long as the server's Retry-After. `chance` is a random number
+// from 0 to below 1.
 [[nodiscard]] Duration retry_pause(const RetryPolicy& policy, std::uint32_t attempt, double chance,
                                    std::optional<Duration> retry_after);
 
-// Returns whether a call without a reply may succeed later. A wrong address or a TLS error is permanent.
+// Returns true if a request that failed without a reply may succeed later. After a wrong address or a TLS
+// error a retry is useless.
 [[nodiscard]] bool may_pass(const Error& error);
 
-// Returns whether a refused request may succeed later. `code` is S3's error code, or empty.
+// Returns true if a request that was refused in this way may succeed later. `code` is the error code in S3's
+// reply, or empty if there is none.
 [[nodiscard]] bool may_pass(int status, std::string_view code);
 
 // Returns the kind of error for an HTTP status, if nothing else is known.
 [[nodiscard]] ErrorKind kind_of_status(int status);
 
-// Parses "120" or an HTTP date. Returns nothing if the text has neither form, or is a time in the past.
+// Parses the value of a Retry-After header, which is a number of seconds such as "120" or an HTTP date.
+// Returns nothing if the text is neither a number nor an HTTP date, or is a time in the past.
 [[nodiscard]] std::optional<Duration> parse_retry_after(std::string_view text, WallTime now);
 
-// Parses "Wed, 21 Oct 2015 07:28:00 GMT".
+// Parses an HTTP date, such as "Wed, 21 Oct 2015 07:28:00 GMT".
 [[nodiscard]] std::optional<WallTime> parse_http_date(std::string_view text);
 
 }  // namespace ratoon::objects

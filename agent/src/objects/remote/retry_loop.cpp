@@ -27,7 +27,7 @@ Duration RetryLoop::left() const {
 }
 
 http::Limits RetryLoop::limits() const {
-  // A limit of zero would mean no limit.
+  // Use at least one unit of time, because a limit of 0 would mean that there is no limit.
   return {.total = std::max<Duration>(left(), std::chrono::milliseconds(1)),
           .silence = timeouts_.silence,
           .connect = timeouts_.connect};

@@ -1,6 +1,7 @@
-// RetryLoop: repeats one operation until it succeeds, fails permanently, or runs out of time.
+// RetryLoop: decides whether and when a failed operation is tried again: until it succeeds, fails
+// permanently, or has no time left.
 //
-// Thread contract: one thread at a time.
+// Thread contract: only one thread at a time may use an object of this file.
 #pragma once
 
 #include <optional>
@@ -21,7 +22,7 @@ struct RequestTimeouts {
 };
 [[nodiscard]] RequestTimeouts timeouts_of(const StoreOptions& options);
 
-// RemoteRefusal: why a request failed, and whether another attempt may follow.
+// RemoteRefusal: the reason why a request failed, and whether it may be tried again.
 struct RemoteRefusal {
   Error error;
   bool may_pass = false;
@@ -31,7 +32,7 @@ struct RemoteRefusal {
 
 class RetryLoop {
  public:
-  // `what` begins the text of the last error: "reading s3://bucket/key".
+  // `what` is the beginning of the error text, such as "reading s3://bucket/key".
   RetryLoop(const HttpDependencies& dependencies, const RequestTimeouts& timeouts, std::string what,
             std::stop_token stop)
       : dependencies_(dependencies),
@@ -40,11 +41,12 @@ class RetryLoop {
         stop_(std::move(stop)),
         began_(dependencies.clock->now()) {}
 
-  // Returns the time limits of the next attempt.
+  // Returns the timeouts for the next try.
   [[nodiscard]] http::Limits limits() const;
-  // Reports that new data arrived. The count of failures restarts; the time limit does not.
+  // Call this function when the operation has received new data. This restarts the count of failures, but not
+  // the time limit of the operation.
   void saw_progress() { failures_ = 0; }
-  // Waits until the next attempt is due. Returns an error if there is no further attempt.
+  // Waits until the time of the next try. Returns an error if the operation must not be tried again.
   [[nodiscard]] Result<void> next(const RemoteRefusal& why);
 
   [[nodiscard]] const std::stop_token& stop() const { return stop_; }
@@ -63,9 +65,10 @@ class RetryLoop {
   std::uint32_t new_requests_ = 0;
 };
 
-// An Exchange is a request with a small reply, which is repeated until it is answered. `make` is called for
-// each attempt, because a signature contains a time. `judge` returns why a reply is a refusal, or nothing.
-// `explain`, if set, returns why the request was refused if the reply was lost, or nothing.
+// An Exchange is a request with a small reply, which is repeated until it is answered. `make` makes the
+// request for each try anew, because the signature of a request contains the time. `judge` returns the reason
+// if a reply means that the request was refused, and otherwise nothing. If a reply was lost, `explain` (may
+// be null) returns why the request was refused, or nothing if it was not.
 struct Exchange {
   std::function<Result<http::Request>()> make;
   std::function<std::optional<RemoteRefusal>(const http::Response&)> judge;

@@ -29,8 +29,8 @@ Result<std::uint64_t> abort_open_uploads(S3Client& client, const std::string& pr
       return Error(ErrorKind::kCorrupted,
                    what + ": the list does not end, because a page names itself as the next page");
     page = *std::move(decoded);
-    // Uses the store's clock, since the store sets the times of the uploads. The clock of the store has a
-    // resolution of one second.
+    // The age of an upload is computed with the store's clock, since the store sets the time at which the
+    // upload began. The times in the store's replies have a resolution of one second.
     const WallTime now =
         parse_http_date(answer->headers.get("Date")).value_or(client.dependencies().clock->wall_now());
     const Duration age_min = older_than - std::chrono::seconds(1);

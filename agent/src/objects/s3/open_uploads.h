@@ -12,7 +12,7 @@ namespace ratoon::objects {
 [[nodiscard]] S3Call abort_call(const std::string& key, const std::string& upload_id);
 
 // Aborts the uploads to keys of the bucket that begin with `prefix` and that began at least `older_than` ago,
-// by the store's clock. Messages name `uri`. Returns how many uploads were aborted.
+// by the store's clock. Messages name `uri`. Returns the number of aborted uploads.
 [[nodiscard]] Result<std::uint64_t> abort_open_uploads(S3Client& client, const std::string& prefix,
                                                        const std::string& uri, Duration older_than,
                                                        const std::stop_token& stop);

@@ -23,7 +23,7 @@ std::string signed_by(const std::optional<Credentials>& signer) {
   return "signed by " + signer->access_key_id + " from " + signer->source;
 }
 
-// Returns what the reader of the error should do next.
+// Returns the last part of an error text, which tells the user what to do next.
 std::string advice(int status, std::string_view code, const std::optional<Credentials>& signer) {
   if (code == "SignatureDoesNotMatch") return "; check the secret key and the region; " + signed_by(signer);
   if (code == "InvalidAccessKeyId") return "; the store does not know the access key; " + signed_by(signer);
@@ -106,7 +106,8 @@ RemoteRefusal S3Client::judge(const S3Call& call, const Attempt& attempt, int st
                               const http::Headers& headers, std::string_view body) {
   const S3Refusal refusal = decode_refusal(body);
   std::string text = answered(call, attempt, status, refusal);
-  // Only the store can report that an object is missing or forbidden.
+  // Believe a reply that an object does not exist or is forbidden only if it came from the store, and not
+  // from a proxy.
   if (const auto page = refusal.code.empty() ? find_page(headers) : std::nullopt)
     return {.error = Error(page->kind(), text + "; " + page->message()), .may_pass = true};
   const WallTime now = dependencies_.clock->wall_now();
@@ -130,7 +131,7 @@ RemoteRefusal S3Client::judge(const S3Call& call, const Attempt& attempt, int st
     return {.error = Error(ErrorKind::kPermissionDenied, std::move(text)), .retries_at_once = true};
 
   text += advice(status, refusal.code, attempt.signer);
-  // If the bucket is missing, no object can be read or written in it.
+  // A missing bucket is not reported as kNotFound, because no object in it can be read or written at all.
   const bool has_no_bucket = refusal.code == "NoSuchBucket";
   const ErrorKind kind = ended           ? ErrorKind::kPermissionDenied
                          : has_no_bucket ? ErrorKind::kInvalid
@@ -149,7 +150,8 @@ std::optional<RemoteRefusal> S3Client::find_refusal_cause(const std::stop_token&
       .total = timeouts_.silence, .silence = timeouts_.silence, .connect = timeouts_.connect};
   const auto answer = dependencies_.transport->call(*request, limits, stop);
   if (!answer || answer->status / 100 == 2) return std::nullopt;
-  // A client that may write objects need not be allowed to list them.
+  // Do not list objects to check a bucket, because a client that may write objects need not be allowed to
+  // list them.
   if (decode_refusal(answer->body).code == "AccessDenied") return std::nullopt;
   RemoteRefusal refusal = judge(question, attempt, answer->status, answer->headers, answer->body);
   if (refusal.may_pass) return std::nullopt;

@@ -1,7 +1,7 @@
-// S3Client: sends signed requests to one bucket and interprets its refusals. All operations on objects use an
-// S3Client.
+// S3Client: sends signed requests to one bucket, and makes errors of the replies that refuse a request. All
+// operations on objects send their requests through an S3Client.
 //
-// Thread contract: any thread.
+// Thread contract: any thread may call any function.
 #pragma once
 
 #include <cstdint>
@@ -32,12 +32,13 @@ struct S3Call {
 
 struct CallOptions {
   std::stop_token stop{};
-  // Returns whether a reply without status 2xx counts as success.
+  // A function that returns true if a reply counts as success although its status is not 2xx.
   std::function<bool(const http::Response&)> accepts{};
-  // Returns an error if a reply with status 2xx is wrong. After the change, the client repeats the call.
+  // A function that returns an error if a reply with status 2xx is not the expected one. After this change,
+  // the client repeats the request with the new region.
   std::function<std::optional<Error>(const http::Response&)> doubts{};
-  // If the reply to a request was lost, `explains` returns the error that caused the loss, if it is known.
-  // `explains` runs for each lost reply, before the call is repeated.
+  // A function that returns the reason why a reply was lost, or nothing if the reason is unknown.
+  // If a reply is lost, the client calls `explains` before it repeats the request.
   std::function<std::optional<Error>()> explains{};
   bool may_fail_late = false;                 // S3 may reply 200 at once and report a failure in the body
   std::uint32_t* requests = nullptr;          // counts the requests that were sent
@@ -51,11 +52,13 @@ class S3Client {
       HttpDependencies dependencies, S3Location place, std::unique_ptr<CredentialCache> credential_cache,
       RequestTimeouts timeouts);
 
-  // Makes a call with a small reply. Error texts begin with `what`, such as "reading s3://bucket/key".
+  // Sends a request whose reply is small, and retries it if necessary. Error texts begin with `what`, such as
+  // "reading s3://bucket/key".
   [[nodiscard]] Result<http::Response> call(const S3Call& call, const std::string& what,
                                             const CallOptions& options);
 
-  // For streamed replies, request() makes the request of one attempt, and refusal() explains its refusal.
+  // Used for downloads, whose replies are streamed: request() makes the signed request for one try, and
+  // refusal() explains why the server refused it.
   struct Attempt {
     std::optional<Credentials> signer{};
     std::string region{};
@@ -78,12 +81,13 @@ class S3Client {
         place_(std::move(place)),
         address_(std::move(address)) {}
 
-  // Finds out why a connection was closed. A server may refuse a body without reading it, and its reply is
-  // lost with the connection. find_refusal_cause() therefore sends a request without a body; the reply shows
-  // problems of bucket or credentials.
+  // Finds out why the server closed a connection without a reply. If a server refuses a body without reading
+  // it and closes the connection, its reply is lost. Therefore find_refusal_cause() sends a request without a
+  // body: its reply shows problems with the bucket or the credentials.
   [[nodiscard]] std::optional<RemoteRefusal> find_refusal_cause(const std::stop_token& stop);
 
-  // Changes the bucket's region. Returns whether `attempt` used another region than `region`.
+  // Records the region of the bucket that the server named in its reply. Returns true if `attempt` was signed
+  // for another region than `region`, which is now known to be the region of the bucket.
   [[nodiscard]] bool move_to(const std::string& region, const Attempt& attempt);
 
   const HttpDependencies dependencies_;

@@ -14,10 +14,11 @@
 namespace ratoon::objects {
 namespace {
 
-// How often an upload is begun anew because other clients interfere.
+// How often an upload is started again because other clients interfere with it.
 constexpr std::uint32_t kRoundsMax = 4;
 
-// Short timeouts for aborting an upload, because a caller that failed or was stopped must not wait long.
+// The timeouts for aborting an upload are short, because the caller has already failed or was stopped and
+// must not wait long.
 RequestTimeouts make_short_timeouts(const RequestTimeouts& usual) {
   RequestTimeouts timeouts = usual;
   timeouts.retry.attempts_max = std::min(usual.retry.attempts_max, 3u);
@@ -50,7 +51,7 @@ std::string parts_document(const std::vector<StoredPart>& parts) {
   return text + "</CompleteMultipartUpload>";
 }
 
-// One attempt at an upload, until the upload ends or must start over.
+// One multipart upload, from its beginning until it is completed or must be started again.
 class UploadRound {
  public:
   UploadRound(S3Writer& writer, const PartPlan& plan, ObjectSource& source, const UploadOptions& options)
@@ -60,7 +61,7 @@ class UploadRound {
         options_(options),
         short_timeouts_(make_short_timeouts(writer.client().timeouts())) {}
 
-  // Makes the attempt. Returns nothing if the upload must start over.
+  // Makes the attempt. Returns nothing if the upload must be started again.
   Result<std::optional<UploadedObject>> run();
 
  private:
@@ -119,8 +120,9 @@ Result<void> UploadRound::begin() {
   return {};
 }
 
-// Aborting matters, because stored parts cost money until they are removed. A part may arrive late, so S3
-// says to repeat the abort until the upload is unknown.
+// Abort the upload after a failure, because its stored parts cost money until they are removed. A part may
+// reach the store after the abort. Therefore S3's documentation says to repeat the abort until the store no
+// longer knows the upload.
 Result<void> UploadRound::take_back() {
   constexpr int kAbortsMax = 3;
   for (int i = 0; i < kAbortsMax; ++i) {
@@ -133,7 +135,7 @@ Result<void> UploadRound::take_back() {
   return {};
 }
 
-// Sends all parts and completes the upload. Returns false if the upload must start over.
+// Sends all parts and completes the upload. Returns false if the upload must be started again.
 Result<bool> UploadRound::send_and_complete() {
   auto sent = S3Parts(writer_, id_, plan_, source_, options_).send();
   if (!sent) return sent.error();
@@ -203,8 +205,9 @@ Result<UploadRound::Completed> UploadRound::judge_completed(const http::Response
                                               checksum_text(crc32c_) + "'; remove it");
     }
   }
-  // The reply does not prove success, or the upload does not exist. An earlier request may have completed the
-  // upload, the store may still be completing it, or it was aborted and another writer made the object.
+  // The reply does not prove that the upload was completed, or says that the upload does not exist. There are
+  // three possible causes: an earlier request has completed the upload, the store is still completing it, or
+  // the upload was aborted and another client wrote the object.
   const auto found = writer_.look(source_, crc32c_, says_done || completions_ > 1, options);
   if (!found) return found.error();
   if (*found == S3Writer::Found::kOurs) return Completed::kDone;

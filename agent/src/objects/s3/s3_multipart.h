@@ -1,4 +1,5 @@
-// Uploads an object in parts: begins, sends and completes the upload, or aborts it after a failure.
+// Uploads an object in parts: begins the upload, sends the parts and completes the upload. After a failure,
+// aborts the upload.
 #pragma once
 
 #include "agent/src/objects/s3/protocol/part_plan.h"

@@ -34,7 +34,7 @@ Result<std::optional<std::vector<StoredPart>>> S3Parts::send() {
     try {
       for (std::uint32_t i = 1; i < threads; ++i) others.emplace_back([this] { work(); });
     } catch (const std::system_error&) {
-      // No further thread can be started, so the running threads send all parts.
+      // If the system refuses to start another thread, the threads that already run send all parts.
     }
     work();
   }
@@ -43,7 +43,8 @@ Result<std::optional<std::vector<StoredPart>>> S3Parts::send() {
   return std::optional(std::move(parts_));
 }
 
-// Runs on several threads. Must not throw: an exception would end the process.
+// Several threads run this function at the same time. The function must not throw, because an exception in
+// these threads would end the process.
 void S3Parts::work() {
   try {
     send_parts();
@@ -92,8 +93,8 @@ Result<void> S3Parts::send_part(std::uint32_t index, std::string& bytes) {
   return {};
 }
 
-// A store that does not know the upload may close the connection without reading the part, so its reply is
-// lost. explain_lost() therefore sends a request without a body, to which the store replies.
+// A store in which the upload does not exist may close the connection without reading the part, so that its
+// reply is lost. Therefore explain_lost() sends a request without a body, to which the store replies.
 std::optional<Error> S3Parts::explain_lost() {
   RequestTimeouts once = writer_.client().timeouts();
   once.retry.attempts_max = 1;
@@ -113,7 +114,8 @@ std::optional<Error> S3Parts::doubt(const http::Response& answer, const std::str
   return doubt_stored(answer, checksum);
 }
 
-// Only the first error of all threads counts. Stopping the other threads causes later errors.
+// Only the first error of all threads is kept, because stopping the other threads causes further errors.
+// Errors after the first one only say that the thread was stopped.
 void S3Parts::fail(Error error) {
   {
     const std::lock_guard lock(mutex_);

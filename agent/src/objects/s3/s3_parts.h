@@ -1,5 +1,6 @@
-// Sends the parts of one upload in several threads. Each thread holds one part in memory. If sending a part
-// fails, only this part is sent again. The first part that cannot be sent ends the upload.
+// Sends the parts of one upload in several threads. Each thread holds one part in memory at a time. After a
+// failure that may be temporary, only the part that failed is sent again. If a part cannot be sent even after
+// retries, the upload fails.
 //
 // Thread contract: one thread calls send(); the threads that it starts have ended when send() returns.
 #pragma once
@@ -22,7 +23,7 @@ struct StoredPart {
   std::uint32_t crc32c = 0;
 };
 
-// Returns whether a reply says that the upload does not exist or no longer exists.
+// Returns true if a reply says that the upload does not exist or no longer exists.
 [[nodiscard]] bool says_no_upload(const http::Response& answer);
 
 class S3Parts {
@@ -30,7 +31,8 @@ class S3Parts {
   S3Parts(const S3Writer& writer, std::string upload_id, const PartPlan& plan, ObjectSource& source,
           const UploadOptions& options);
 
-  // Returns all parts in order, or nothing if the upload no longer exists and must start over.
+  // Returns the ETags and checksums of all parts in order, or nothing if the upload no longer exists and must
+  // be started again.
   [[nodiscard]] Result<std::optional<std::vector<StoredPart>>> send();
 
  private:

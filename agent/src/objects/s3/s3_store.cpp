@@ -45,8 +45,8 @@ Result<ObjectInfo> S3Store::head(std::string_view key, std::stop_token stop) {
   const bool is_clear = answer || answer.error().kind() == ErrorKind::kNotFound || may_pass(answer.error()) ||
                         stop.stop_requested();
   if (!is_clear) {
-    // The reply to a refused HEAD has no body and thus no reason. The reply to a GET of one byte has a body,
-    // and names the bucket's region.
+    // If a server refuses a HEAD request, its reply has no body and thus contains no reason. Therefore send a
+    // GET request for one byte: its reply has a body with the reason and names the bucket's region.
     MemorySink first_byte;
     const auto got = get(key, first_byte, {.range = ByteRange{0, 1}, .stop = stop});
     const bool is_only_empty = !got && got.error().kind() == ErrorKind::kInvalid;
@@ -95,12 +95,13 @@ Result<std::uint64_t> S3Store::abort_stale_uploads(std::string_view prefix, Dura
 Result<ObjectPage> S3Store::list(std::string_view prefix, std::string_view page, std::stop_token stop) {
   if (auto checked = check_prefix(prefix, uri_); !checked) return checked.error();
   S3Call call;
-  // Requests escaped names, because a key may contain characters that XML cannot represent.
+  // Asks the store to escape the names in its reply, because a key may contain characters that XML cannot
+  // represent.
   call.query = {{"list-type", "2"}, {"encoding-type", "url"}, {"prefix", prefix_ + std::string(prefix)}};
   if (!page.empty()) call.query.emplace_back("continuation-token", page);
   const std::string what = "listing " + join_uri(uri_, prefix);
   const auto answer = client_->call(call, what, {.stop = stop});
-  // A prefix without objects gives an empty list, so kNotFound means that the bucket is missing.
+  // S3 returns an empty list for a prefix without objects, so kNotFound means that the bucket does not exist.
   if (!answer && answer.error().kind() == ErrorKind::kNotFound)
     return Error(ErrorKind::kInvalid,
                  answer.error().message() +

@@ -1,4 +1,4 @@
-// objects/s3/: S3: the store, its client, and uploads in parts.
+// objects/s3/: S3: the object store, the client that sends its requests, and uploads in parts.
 //
 // S3Store reads and writes the objects below a prefix of a bucket.
 #pragma once

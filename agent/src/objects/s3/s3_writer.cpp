@@ -14,14 +14,15 @@ namespace {
 
 constexpr const char* kMark = "x-amz-meta-ratoon-writer";
 
-// Makes a random mark, which differs from the mark of every other writer.
+// Makes the mark of this writer, a random text that no other writer has.
 std::string new_mark(const HttpDependencies& dependencies) {
   const auto first = static_cast<std::uint64_t>(dependencies.chance() * 0x1p53);
   const auto now = static_cast<std::uint64_t>(dependencies.clock->wall_now().since_epoch.count());
   return ratoon::to_hex(first) + "-" + ratoon::to_hex(now);
 }
 
-// Compares an object with the source's bytes, and ends the download at the first difference.
+// Compares the bytes of an object, while it is downloaded, with the bytes of the source, and ends the
+// download at the first difference.
 class ComparingSink final : public ObjectSink {
  public:
   explicit ComparingSink(ObjectSource& source) : source_(source) {}
@@ -91,7 +92,7 @@ Result<void> S3Writer::put(std::string_view bytes, std::uint32_t crc32c, const s
   options.doubts = [&](const http::Response& answer) { return doubt_stored(answer, checksum); };
   if (!replaces_) {
     options.accepts = says_it_exists;
-    // If the object exists, a store may refuse and close the connection without reading the bytes.
+    // If the object exists, a store may refuse the request and close the connection without reading the body.
     options.explains = [&]() -> std::optional<Error> {
       const auto found = look(source, crc32c, true, {.stop = stop});
       if (!found)
@@ -112,15 +113,16 @@ Result<void> S3Writer::resolve_taken(ObjectSource& source, std::uint32_t crc32c,
                                      const CallOptions& options) {
   const auto found = look(source, crc32c, requests > 1, options);
   if (!found) {
-    // A client that may write need not be allowed to read. If only one request was sent, and its reply says
-    // that the object exists, another writer made the object.
+    // This request may be refused, because a client that may write need not be allowed to read. If this
+    // writer has sent only one request, and the reply says that the object exists, then another client made
+    // the object.
     if (requests == 1 && found.error().kind() == ErrorKind::kPermissionDenied) return already_exists();
     return found.error();
   }
   if (*found == Found::kOurs) return {};
   if (*found == Found::kOtherWriters) return already_exists();
   return Error(ErrorKind::kConflict, uri_ +
-                                         " existed when it was to be created and was removed since; "
+                                         " existed when this call tried to create it, and was removed since; "
                                          "find the other client that writes there, then try again");
 }
 
@@ -129,7 +131,7 @@ Result<S3Writer::Found> S3Writer::look(ObjectSource& source, std::uint32_t crc32
   const S3Call call{.method = "HEAD", .key = key_, .headers = {{"x-amz-checksum-mode", "ENABLED"}}};
   CallOptions with_nothing = options;
   with_nothing.accepts = [](const http::Response& answer) { return answer.status == 404; };
-  const auto answer = client_.call(call, "checking which writer's object " + uri_ + " is", with_nothing);
+  const auto answer = client_.call(call, "checking which client wrote " + uri_, with_nothing);
   if (!answer) return answer.error();
   if (answer->status == 404) return Found::kNothing;
   const std::string_view mark = answer->headers.get(kMark);

@@ -1,8 +1,8 @@
-// S3Writer: writes one object with one or more requests. All requests contain the writer's mark, which the
-// store keeps with the object. After a lost reply, or a request that a proxy sent twice, the writer can tell
-// whether the stored object is its own or another writer's.
+// S3Writer: writes one object with one or more requests. All requests contain a random text, the mark of the
+// writer, which the store keeps with the object. If a reply was lost, or a proxy sent a request twice, the
+// mark shows whether this writer or another one made the stored object.
 //
-// Thread contract: one thread; the parts of an upload are sent by threads that the upload starts.
+// Thread contract: only one thread may use an S3Writer. An upload in parts starts threads of its own.
 #pragma once
 
 #include <cstdint>
@@ -20,25 +20,26 @@ namespace ratoon::objects {
 
 class S3Writer {
  public:
-  // `key` is the object's full key in the bucket; `uri` names the object in messages.
+  // `key` is the full key of the object in the bucket, and `uri` its name for error messages.
   S3Writer(S3Client& client, std::string key, std::string uri, bool replaces);
 
   // Writes the whole object in one request.
   [[nodiscard]] Result<void> put(std::string_view bytes, std::uint32_t crc32c, const std::stop_token& stop);
 
   enum class Found { kNothing, kOurs, kOtherWriters };
-  // Checks which writer's object is stored under the name. kCorrupted: this writer made the object, but the
-  // stored bytes are not the bytes that were sent. Some stores drop the writer's mark. An object without a
-  // mark counts as this writer's if it has the source's bytes and `may_be_unmarked`, which means that an
-  // earlier request of this writer may have made the object.
+  // Checks whether this writer made the object that is stored under the name. Returns kCorrupted if it did,
+  // but the stored bytes are not the bytes that it sent. Some stores do not keep the mark of the writer. If
+  // the object has no mark, this writer counts as its maker under two conditions: the object has the bytes of
+  // the source, and `may_be_unmarked` is true, which means that an earlier request may have made the object.
   [[nodiscard]] Result<Found> look(ObjectSource& source, std::uint32_t crc32c, bool may_be_unmarked,
                                    const CallOptions& options);
 
-  // Call this after the store said that the object exists. Succeeds if this writer made the object.
+  // Call this function after the store replied that the object exists already. Returns success if this writer
+  // made the object.
   [[nodiscard]] Result<void> resolve_taken(ObjectSource& source, std::uint32_t crc32c, std::uint32_t requests,
                                            const CallOptions& options);
 
-  // Returns the headers for objects and for multipart uploads.
+  // Returns the headers that every new object gets, in one request or in parts.
   [[nodiscard]] NameValues headers() const;
   [[nodiscard]] Error already_exists() const;
 
@@ -58,10 +59,12 @@ class S3Writer {
 };
 
 inline constexpr const char* kChecksumHeader = "x-amz-checksum-crc32c";
-// Returns an error if the reply states another checksum than `checksum`, that of the sent bytes.
+// Returns an error if the reply contains another checksum than `checksum`, which is the checksum of the sent
+// bytes.
 [[nodiscard]] std::optional<Error> doubt_stored(const http::Response& answer, std::string_view checksum);
 
-// Returns whether a reply to If-None-Match says that the object exists: 412, or 304 from old MinIOs.
+// Returns true if the reply to a request with If-None-Match says that the object exists: status 412, or 304
+// from old versions of MinIO.
 [[nodiscard]] bool says_it_exists(const http::Response& answer);
 
 }  // namespace ratoon::objects

@@ -20,7 +20,7 @@ struct Unit {
   CountedIn counted_in;
   std::uint64_t size;  // nanoseconds of a time; 1 of any other unit
 };
-// Times are listed in the order in which they are written: from the largest unit to the smallest.
+// The units of time are in the order in which text_of() writes them: from the largest to the smallest.
 constexpr std::array<Unit, 8> kUnits = {{{"st", CountedIn::kSteps, 1},
                                          {"ba", CountedIn::kBatches, 1},
                                          {"ep", CountedIn::kEpochs, 1},
@@ -34,7 +34,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// Parses a number and a unit from the beginning of a text.
+// A number and a unit at the beginning of a text, as in "1h30m".
 struct Term {
   std::uint64_t millionths = 0;  // of the number
   bool has_fraction = false;
@@ -80,7 +80,8 @@ Period reduced(std::uint64_t count, std::uint64_t parts) {
   return {.count = count / common, .parts = parts / common};
 }
 
-// Adds the parts of a time such as "1h30m": from the largest unit to the smallest, each at most once.
+// Adds the terms of a time such as "1h30m". The terms must be in order, from the largest unit to the
+// smallest, without repeated units.
 std::optional<Amount> add_times(Term term, std::string_view rest) {
   __extension__ using Wide = unsigned __int128;
   Wide total = 0;
@@ -147,7 +148,7 @@ std::string text_of(const Amount& amount) {
   if (amount.unit == CountedIn::kTime) return text_of_time(count);
   for (const Unit& unit : kUnits) {
     if (unit.counted_in != amount.unit) continue;
-    // A period that is no finite decimal, such as a third of an epoch, is written as a fraction.
+    // A period without a finite decimal form, such as a third of an epoch, is written as a fraction.
     if (kMillion % parts != 0)
       return std::to_string(count) + "/" + std::to_string(parts) + std::string(unit.suffix);
     return decimal(count / parts, count % parts, parts) + std::string(unit.suffix);
@@ -178,7 +179,7 @@ Period counts_in(const Amount& amount, const RunPosition& position) {
                                 "count in steps, batches, samples or time");
   }
   const Period epoch = reduced(position.epoch_samples, amount.period.parts);
-  // Stands for a count of samples that does not fit in 64 bits, and so is never reached.
+  // The result for a count of samples that does not fit in 64 bits, because a run never reaches such a count.
   constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
   const bool is_countable = amount.period.count <= kNever / epoch.count;
   return {.count = is_countable ? amount.period.count * epoch.count : kNever, .parts = epoch.parts};

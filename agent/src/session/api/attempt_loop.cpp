@@ -28,15 +28,16 @@ using session::fail;
 
 namespace {
 
-// A time limit counts from the start of the process, not from the call of train().
+// The start of this process, from which a time limit counts, and not from the call of train().
 const Timestamp kProcessBegan = SystemClock().now();
 
-// Checkpoints are copied to stores while training goes on. A process that leaves waits this long for the last
-// copy, and reports the stores that do not have the copy.
+// Checkpoints are copied to stores (S3 buckets or other folders) during the training. How long a process
+// waits, before it ends, for the copies of its last checkpoint. After this time, the process reports the
+// stores that lack a copy.
 constexpr auto kLeavingTime = std::chrono::seconds(10);
 
-// Before it joins a world, a process waits this long until staged saves (in memory) are on the disk, because
-// one of them may be the newest checkpoint.
+// How long a process waits, before it joins the other processes, for its staged saves (in memory) to be
+// written to the disk. A staged save may be the newest checkpoint.
 constexpr auto kSettleTime = std::chrono::seconds(10);
 
 void settle(checkpoint::Saver& saver) {
@@ -44,7 +45,8 @@ void settle(checkpoint::Saver& saver) {
   for (const std::string& event : saver.poll().events) session::say(event);
 }
 
-// Sets the meters' ledgers and returns the meters: the endpoint must not serve meters without ledgers.
+// Connects the metrics to the ledgers, which count the run's time, and returns the metrics. The /metrics
+// endpoint must not serve metrics without ledgers.
 const metrics::Meters& with_ledgers(metrics::Meters& meters,
                                     const std::shared_ptr<session::TimeAccounts>& accounts) {
   meters.ledger = [accounts] { return session::seconds_of(accounts->of_process()); };
@@ -55,21 +57,21 @@ const metrics::Meters& with_ledgers(metrics::Meters& meters,
   return meters;
 }
 
-// Sets the damaged checkpoint aside, so that no later start tries it again. The only remaining checkpoint is
-// not set aside: if all are damaged, the machine is the cause. If the move fails, the run goes on, because
-// the process remembers the damaged checkpoint.
+// Moves the damaged checkpoint to a separate folder, so that no later start tries to load it. The only
+// remaining checkpoint is not moved: if all checkpoints are damaged, the machine is probably the cause. If
+// the move fails, the run continues, because the process remembers which checkpoint is damaged.
 void set_aside(const session::CheckpointLocations& places, const CheckpointUnreadable& why) {
   const auto inventory = places.inventory();
   if (inventory && inventory->complete.size() >= 2) places.set_aside(why.id, why.what());
 }
 
-// Returns a hint on how to continue a stopped run. Only one rank prints the hint. Under a coordinator no hint
-// is printed, because the user typed another command than the command of this process.
+// Returns a hint on how to continue a stopped run. Only rank 0 prints the hint. With a coordinator, no hint
+// is printed, because the user did not type the command of this process.
 std::string how_to_go_on(const Options& options, const Session::Engine& engine) {
   if (engine.assignment().rank.value() != 0 || !options.member.coordinator_url.empty()) return "";
-  if (options.overwrite) return "; the same command without --overwrite goes on";
-  if (!options.autoresume) return "; the same command with --autoresume=true goes on";
-  return "; the same command goes on: " + session::own_command();
+  if (options.overwrite) return "; the same command without --overwrite continues the run";
+  if (!options.autoresume) return "; the same command with --autoresume=true continues the run";
+  return "; the same command continues the run: " + session::own_command();
 }
 
 bool is_for_good(const Failure& why) {
@@ -77,9 +79,8 @@ bool is_for_good(const Failure& why) {
          why.exit_code == static_cast<int>(ExitCode::kCheckpointsBad);
 }
 
-// Returns the result of `act`, which runs before this process has a link. If
-// `act` fails for good, its error is written for the ranks that wait for this
-// process.
+// Returns the result of `act`, which runs before this process has connected to other processes. If `act`
+// fails and no retry is possible, its error is published, so that other ranks do not wait for this process.
 template <class Act>
 auto with_group_informed(const Options& options, const Act& act) {
   try {
@@ -95,7 +96,7 @@ auto with_group_informed(const Options& options, const Act& act) {
   }
 }
 
-// Checks options that a program may have filled in itself, without the parser's checks.
+// Checks the options again, because the program may have changed them after the parser's checks.
 Options checked(Options options) {
   if (const auto valid = session::check_options(options); !valid)
     fail(ExitCode::kConfiguration, valid.error().message());
@@ -125,8 +126,8 @@ auto Session::AttemptLoop::with_refusal_published(const Act& act) {
   }
 }
 
-// A member that is told to leave may get a replacement, and a member that fails is started again, but Ctrl-C
-// ends all members. Processes without a coordinator leave together.
+// Ctrl-C ends all processes of the job. A process that fails is started again, and a process that leaves
+// after a notice may be replaced. Processes without a coordinator end together.
 void Session::AttemptLoop::note_end(const Failure& why) {
   const bool is_stopped = why.exit_code == static_cast<int>(ExitCode::kInterruptedByUser);
   const bool is_over = has_coordinator() ? is_stopped || (is_told_to_leave(why) && link_->is_job_over())
@@ -218,7 +219,7 @@ void Session::AttemptLoop::run(const std::function<void(Session&)>& function) {
       const bool is_done = session.engine_->is_done();
       return report_incomplete(*session.engine_, "exit() was called within the training function",
                                is_done ? ": return from it, which completes the run"
-                                       : ": call finish() where the run is to end there, and return");
+                                       : ": to end the run early, call finish() and return");
     });
     const session::TerminateWatch unwinding([&]() -> std::optional<int> {
       if (!session.thrown_) return std::nullopt;

@@ -1,9 +1,9 @@
-// session/api/: implements the public headers: train(), Session and the amounts of its options, and the loop
+// session/api/: implements train(), Session, the amounts in its options (<ratoon/amount.h>), and the loop
 // over attempts.
 //
-// AttemptLoop: the objects that outlive the attempts of a process (its checkpoint locations, its link to the
-// other members, its saver, its watch for notices). AttemptLoop also decides how each attempt begins, and
-// what an attempt's end means for the process.
+// AttemptLoop: owns the objects that outlive an attempt, such as the checkpoint locations, the saver, and the
+// connections to other processes. AttemptLoop also begins each attempt, and decides at its end whether the
+// process ends or begins the next attempt.
 //
 //   Session::AttemptLoop attempts(options);
 //   attempts.run(function);
@@ -28,54 +28,58 @@ namespace ratoon {
 
 class Session::AttemptLoop {
  public:
-  // How many attempts the process may make: one (without train()) or any number.
+  // How many attempts (calls of the training function) the process may make: one, without train(), or any
+  // number.
   enum class HowMany { kOne, kAny };
-  // The constructor starts the objects that outlive attempts. Throws Failure.
+  // Creates and starts the objects that outlive attempts. Throws Failure.
   explicit AttemptLoop(Options options, HowMany how_many = HowMany::kAny);
 
-  // Runs attempt after attempt, until `function` has trained to the end of the run.
+  // Calls `function` in one attempt after the other, until it has trained to the end of the run.
   void run(const std::function<void(Session&)>& function);
 
-  // Waits for a world, without a timeout, and begins the next attempt in it.
+  // Waits, without a timeout, until all processes of the next attempt are known, and begins the attempt.
   [[nodiscard]] std::unique_ptr<Engine> next();
 
-  // Ends a run whose training is done: commits its saves, waits for copies, and reports the completion.
+  // Completes a run whose training has ended: commits its last saves, waits for copies to stores, and reports
+  // the completion.
   void complete(Engine& engine);
 
-  // Call end() in the handler of an exception that ended the attempt. If another attempt follows, end()
-  // returns; if not, end() throws the exception that ends the process.
+  // Ends an attempt. Call end() in the handler of the exception that ended the attempt. end() returns if
+  // another attempt follows, else it throws the exception that ends the process.
   void end(Engine& engine);
-  // Does the same as end() for an exception that is not handled yet, prints why the process ends, and returns
-  // its exit code: the process can only end.
+  // Ends an attempt like end(), if the process cannot continue: prints why the process ends, and returns the
+  // exit code.
   [[nodiscard]] int end_with(Engine& engine, const std::exception_ptr& why);
 
-  // Waits a limited time until staged saves are on the disk, as the destructor does.
+  // Waits for a limited time until staged saves (in memory) are written to the disk. The destructor also
+  // waits in this way.
   void finish_staged_saves();
 
-  // report_incomplete() is called when the process ends with exit code 0 although this attempt is not
-  // complete. Prints why exit code 0 is wrong, and returns the exit code to use instead.
+  // The process calls report_incomplete() if it ends with exit code 0 although the run is not complete.
+  // Prints why the run is not complete, and returns the exit code to use instead of 0.
   [[nodiscard]] int report_incomplete(Engine& engine, const std::string& ended_by,
                                       const std::string& how_to_end);
 
-  // For a process with one attempt: throws if the next start would choose a checkpoint that this process
-  // cannot read.
+  // For a process with one attempt: throws if the next start would again choose the checkpoint that this
+  // process cannot read.
   void refuse_to_repeat() const;
 
  private:
   [[nodiscard]] std::unique_ptr<session::Link> open_link();
-  // Refuses to start if there is a checkpoint that would be resumed (--autoresume false).
+  // With --autoresume=false: throws a Failure if there is a checkpoint from which the run would resume.
   void refuse_to_resume();
-  // Opens the saver, after taking or sharing the ownership of the checkpoint locations.
+  // Makes sure that no other job uses the same checkpoint locations, and creates the Saver, which writes
+  // checkpoints.
   [[nodiscard]] checkpoint::Saver open_saver();
   void wait_for_copies(Duration at_most, const std::function<bool()>& goes_on = {});
   [[nodiscard]] std::unique_ptr<Engine> wait_for_world();
-  // Notes whether the whole job ends with this process.
+  // Records whether the whole job ends with this process.
   void note_end(const Failure& why);
-  // Runs `act` and returns its result. If `act` fails for good, the reason is published to the processes that
-  // wait for this process.
+  // Calls `act` and returns its result. If `act` fails and no retry is possible, publishes the reason, so
+  // that other processes do not wait for this process.
   template <class Act>
   auto with_refusal_published(const Act& act);
-  // Returns null if the world changed before the attempt began.
+  // Returns null if the set of processes changed before the attempt began.
   [[nodiscard]] std::unique_ptr<Engine> begin(const Assignment& assignment);
   [[nodiscard]] bool has_coordinator() const { return !options_.member.coordinator_url.empty(); }
 

@@ -27,8 +27,7 @@ Result<Every> Every::parse(std::string_view text) {
 bool Every::is_due(const RunPosition& before, const RunPosition& after) const {
   if (!amount_)
     throw std::invalid_argument(
-        "is_due() has no answer for an automatic period, which depends on the cost of saves: see "
-        "save_interval()");
+        "is_due() cannot be called for an automatic interval, which depends on the cost of saves");
   return crossed(count_of(before, amount_->unit), count_of(after, amount_->unit), counts_in(*amount_, after));
 }
 

@@ -1,4 +1,5 @@
-// A session in place, without train(), has one attempt. When the attempt ends, the process ends.
+// A session "in place" is a Session that the program creates itself, without train(), and that has one
+// attempt. When this attempt ends, the process ends too.
 #include <cstdint>
 #include <exception>
 #include <limits>
@@ -32,13 +33,14 @@ Session::Session(Result<Options> options) {
   }
 }
 
-// The program's exit code is known only when the process ends: main() may still return an error code.
+// The destructor only registers a check for the end of the process, because main() may still return an error
+// code.
 Session::~Session() {
   if (!attempts_ || is_complete_ || has_left_) return;
   session::leave_if_forked();
   const bool is_unwinding = has_explained_ || std::uncaught_exceptions() > exceptions_;
   const auto why =
-      engine_->why_not_complete("the program left its session in place", kWithoutComplete, !is_unwinding);
+      engine_->why_not_complete("the program destroyed its Session", kWithoutComplete, !is_unwinding);
   session::refuse_exit_as_done([why] {
     try {
       std::rethrow_exception(why);
@@ -73,8 +75,9 @@ bool Session::step_done() {
 
 int Session::complete() {
   if (!attempts_)
-    session::fail(ExitCode::kConfiguration,
-                  "complete() is for a session in place: return from the training function instead");
+    session::fail(
+        ExitCode::kConfiguration,
+        "complete() is only for a Session without train(): return from the training function instead");
   answer([&] {
     engine_->end_in_place();
     attempts_->complete(*engine_);
@@ -109,7 +112,7 @@ void Session::answer(const std::function<void()>& act) const {
 
 void Session::refuse_early_return() const {
   if (engine_->is_done()) return;
-  // The program caught this exception without throwing it again.
+  // If the program caught an exception of Ratoon and did not throw it again, throw it now.
   if (thrown_) std::rethrow_exception(thrown_);
   engine_->refuse_early_return();
 }
@@ -119,7 +122,7 @@ void Session::leave_in_place() const {
     attempts_->end(*engine_);
     attempts_->refuse_to_repeat();
     session::fail(ExitCode::kStartAgain,
-                  "a session in place has one attempt: start the program again, and it goes on");
+                  "a Session without train() has one attempt: start the program again to continue the run");
   } catch (...) {
     attempts_->finish_staged_saves();
     const int code = session::report_exception("what is tracked");

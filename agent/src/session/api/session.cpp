@@ -138,7 +138,7 @@ bool Session::save_best(std::string_view name, double value, const KeepBest& how
 
 void Session::agree() {
   if (world_size() == 1) return agree(requests());
-  // A bit of the result is 1 if at least one rank has set that bit.
+  // Combines the requests of all ranks by bitwise or: each bit is summed over the ranks.
   constexpr std::size_t kBits = 32;
   std::array<double, kBits + kNumbers> all{};
   const std::uint32_t own = requests();
@@ -205,8 +205,8 @@ Session::PhaseScope::PhaseScope(Session& session, Phase phase)
   session_.engine_->enter_within_step(process_phase(phase));
 }
 
-// While an exception unwinds the stack, the program leaves the attempt. The time until the attempt's end then
-// counts for this scope's phase.
+// If an exception unwinds the stack, the attempt ends, so the phase is not ended here. The time until the
+// attempt's end then still counts for the phase of the destroyed scope.
 Session::PhaseScope::~PhaseScope() {
   if (std::uncaught_exceptions() == exceptions_ && !is_unfinished_)
     session_.engine_->enter_within_step(static_cast<ProcessPhase>(outer_));
@@ -231,7 +231,7 @@ std::uint64_t Session::steps_done() const {
   return engine_->step().value();
 }
 
-// The tail of an epoch has no time limit, and neither has on_epoch_end().
+// The code after the last batch of an epoch has no time limit, like on_epoch_end(), because it may validate.
 void Session::begin_tail_of_epoch() {
   engine_->enter_within_step(ProcessPhase::kValidate);
 }
@@ -271,8 +271,8 @@ void Session::check() const {
   try {
     engine_->check();
   } catch (...) {
-    // Other threads of the program may call check(), too. A thread that calls check() must pass the exception
-    // to the training thread itself.
+    // Other threads of the program may also call check(). On another thread, the program itself must pass the
+    // exception of check() to the training thread.
     if (std::this_thread::get_id() == training_thread_) thrown_ = std::current_exception();
     throw;
   }

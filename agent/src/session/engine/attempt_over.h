@@ -1,4 +1,4 @@
-// AttemptOver: the session, or one of the session's collectives, ends an attempt.
+// AttemptOver: the exception by which the session, or one of its collectives, ends an attempt.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace ratoon {
 
-// The exception that the session itself throws to end this attempt. A thrown Interrupted of another type may
-// be the program's own, or kept from an earlier attempt.
+// The exception that Ratoon throws to end the current attempt. Any other Interrupted may be thrown by the
+// program itself, or may be kept from an earlier attempt.
 class AttemptOver : public Interrupted {
  public:
   AttemptOver(Attempt which, const std::string& why) : Interrupted(why), attempt(which) {}

@@ -1,6 +1,7 @@
-// The control word has one rank's requests as bits. Combined over all ranks, the bits of all control words
-// say what all ranks do after the same step. Each rank learns of orders at another moment, so the ranks must
-// agree on the step. The reduction of the gradients also combines the ranks' control words, by bitwise or:
+// The control word: the requests of one rank, such as a save, as bits. The bitwise or of the control words of
+// all ranks says what all ranks do after the same step. The ranks must agree on the step at which they act,
+// because each rank receives requests at another time. The collective that averages the gradients also
+// combines the control words:
 //
 //   session.agree(or_over_all_ranks(session.requests()));
 #pragma once

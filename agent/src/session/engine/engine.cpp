@@ -147,7 +147,8 @@ void Session::Engine::enter_within_step(ProcessPhase phase) {
 }
 
 void Session::Engine::on_epoch_end(std::function<void(std::uint64_t epoch)> act) {
-  if (has_begun_) fail(ExitCode::kConfiguration, "on_epoch_end() comes too late: call it before steps()");
+  if (has_begun_)
+    fail(ExitCode::kConfiguration, "on_epoch_end() was called too late: call it before steps()");
   on_epoch_end_ = std::move(act);
 }
 
@@ -164,12 +165,13 @@ void Session::Engine::end_epochs(std::uint64_t samples_before) {
 
 std::uint32_t Session::Engine::take_agreed() {
   const bool has_program_agreed = has_agreed_;
-  // In a world of one process, agree() needs no collective.
+  // With a single process, the requests need no collective.
   if (assignment_.world_size == 1) agree(requests());
   if ((schedule_->needs_agreement() || requests_.needs_agreement()) && !has_agreed_) {
     fail(ExitCode::kConfiguration,
-         "with several ranks a run that saves or ends by time, by save() or by finish(), agrees on it once a "
-         "step: call average_gradients() or agree(), or count in steps (st), epochs (ep) or samples (sp)");
+         "if several ranks save or end by time, by save() or by finish(), they must exchange their requests "
+         "in each step: call average_gradients() or agree(), or count in steps (st), epochs (ep) or samples "
+         "(sp)");
   }
   has_agreed_ = false;
   const std::uint32_t agreed = std::exchange(agreed_, 0);
@@ -178,8 +180,8 @@ std::uint32_t Session::Engine::take_agreed() {
          "agree() was called without the requests of this rank: call it once a step, with the requests() of "
          "all ranks combined by bitwise or");
   }
-  // If the program calls agree() once a step, its requests take effect one step later, even with one process.
-  // A request thus takes effect in the same step, however many processes the world has.
+  // If the program calls agree() in every step, its requests take effect one step later, even with one
+  // process. A request of the program thus takes effect in the same step with one process and with many.
   return agreed | requests_.end_step(has_program_agreed || assignment_.world_size > 1
                                          ? session::TakesEffect::kOneStepLater
                                          : session::TakesEffect::kAtOnce);
@@ -217,7 +219,8 @@ void Session::Engine::end_step() {
   is_finished_ = (agreed & session::control::kFinish) != 0;
   if (is_finished_) tell_finish_reason(requests_.due().finish);
   if (is_finished_ && is_first()) say_that_it_is_finished();
-  // At the end of the training no hand-over is needed: finish() waits for the last checkpoint instead.
+  // After the last step, the state is not handed over to a replacement, because finish() waits for the last
+  // checkpoint.
   const bool is_handed_over = (agreed & session::control::kLeave) != 0 && !is_at_end();
   const bool is_stopped = (agreed & session::control::kStop) != 0 && !is_at_end();
   const bool is_best = std::exchange(is_save_due_, false);
@@ -271,8 +274,8 @@ void Session::Engine::leave_if_drained() {
   if (!agrees && drain_->leaves_with_next_save()) {
     if (saved_step_ == position_.step) stop(session::control::kStop | session::control::kInterrupt);
     if (is_first() && !std::exchange(has_said_that_it_waits_, true))
-      say("Ctrl-C: these ranks do not agree once a step, so they train until the next save, for at most "
-          "--grace-seconds; a second Ctrl-C stops them at once");
+      say("Ctrl-C: these ranks do not agree on requests in each step, so they train until the next save, for "
+          "at most --grace-seconds; a second Ctrl-C stops them at once");
   }
   if (const auto why = drain_->must_exit(clock_.now(), agrees)) throw *why;
 }

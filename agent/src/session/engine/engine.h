@@ -1,7 +1,8 @@
-// session/engine/: one attempt: the engine behind Session, and the rules that it applies when a step ends.
+// session/engine/: the implementation of Session for one attempt (one call of the training function), and the
+// rules for the end of a step.
 //
-// Engine: the implementation of Session for one attempt. The engine restores, counts and saves, and checks
-// after every step whether the world has changed.
+// Engine: implements Session for one attempt. The engine restores the state, counts steps, saves, and checks
+// after every step whether the set of processes has changed.
 #pragma once
 
 #include <exception>
@@ -42,9 +43,9 @@
 
 namespace ratoon {
 
-// This rank cannot read the checkpoint from which all ranks should resume: it is damaged or missing. For the
-// training function this loss of a checkpoint is like any other change of the world. The next attempt resumes
-// from an older checkpoint.
+// CheckpointUnreadable: this rank cannot read the checkpoint from which all ranks resume, because it is
+// damaged or missing. The exception ends the attempt in the same way as a change of the set of processes. The
+// next attempt resumes from an older checkpoint.
 class CheckpointUnreadable : public AttemptOver {
  public:
   CheckpointUnreadable(Attempt of_attempt, const checkpoint::CheckpointId& which, ErrorKind of_load,
@@ -56,7 +57,7 @@ class CheckpointUnreadable : public AttemptOver {
 
 class Session::Engine : private data::WaitListener {
  public:
-  // The objects that exist longer than an attempt.
+  // Dependencies: the objects that outlive an attempt.
   struct Dependencies {
     const Options& options;
     session::CheckpointLocations& places;
@@ -77,11 +78,12 @@ class Session::Engine : private data::WaitListener {
 
   void track(std::string name, session::TrackedObjects::Save save, session::TrackedObjects::Load load,
              session::ObjectKind kind = session::ObjectKind::kState);
-  // Notes a tracked stream, to which --skip applies.
+  // Adds a tracked stream, to which the option --skip applies.
   void note_stream(Stream& stream) { streams_.push_back(&stream); }
   void follow(std::function<session::DataPosition()> data) { data_ = std::move(data); }
   void on_epoch_end(std::function<void(std::uint64_t epoch)> act);
-  // Loads one tracked object before begin(). Returns false if the run resumes from no checkpoint.
+  // Loads one object from the checkpoint before begin() restores all of them. Returns false if the run does
+  // not resume from a checkpoint.
   [[nodiscard]] bool peek(const std::string& name, std::function<void(StateReader&)> load);
   void begin(Until until);
   void report(std::string_view name, double value, std::uint64_t samples);
@@ -89,52 +91,53 @@ class Session::Engine : private data::WaitListener {
   void before_saves(std::function<void()> check) { before_saves_.push_back(std::move(check)); }
   void before_saves_of_all(std::function<void()> check) { before_saves_of_all_.push_back(std::move(check)); }
   void take_sums(std::span<const float, session::RankMeans::kNumbers> sums_of_all);
-  // Ends all reports of a finished attempt. The progress bar stays on the screen, and later output begins
-  // below it.
+  // Ends the log lines and the progress bar of a finished attempt. The progress bar stays visible, and later
+  // output begins on the next line.
   void end_reporting();
   // Ends the reporting while an exception is handled, and throws the exception again. An Interrupted that the
-  // program threw by itself becomes a Failure, unless the world has changed.
+  // program itself threw becomes a Failure, unless the set of processes has changed.
   [[noreturn]] void end_with_exception();
   void end_step();
-  // See program_requests.h for the step in which finish_early() and the next request take effect.
+  // The header program_requests.h describes in which step finish_early() and save requests take effect.
   void finish_early(const std::string& reason);
   [[nodiscard]] SaveTicket ask_to_save(const std::string& keep);
-  // Throws if save_best() may not be called now. All ranks call this function.
+  // Throws if save_best() must not be called at this point. All ranks call check_save_best().
   void check_save_best(std::string_view name, const KeepBest& how);
-  // Returns whether `value` is among the best values. Only rank 0 calls this function.
+  // Returns whether `value` is among the best values. Only rank 0 calls note_best().
   [[nodiscard]] bool note_best(std::string_view name, double value, const KeepBest& how) {
     return best_.note(name, value, how, [this](const auto& id) { return is_missing(id); });
   }
   void save_this_step() { is_save_due_ = true; }
-  // May be called from any thread.
+  // Any thread may call notify(), which announces the end of this process.
   void notify(Duration left, const std::string& why) { drain_->notify(clock_.now(), left, why); }
   void take_back_notice() { drain_->take_back_notice(); }
-  // Does nothing before the loop over steps, because all time before the loop counts as a restart.
+  // Begins a phase within a step. Does nothing before the loop over steps, because all time before it counts
+  // as restart time.
   void enter_within_step(ProcessPhase phase);
-  // end_in_place() is called if a program without train() reports that it is done. Saves the steps since the
-  // last save while the tracked objects still exist. Throws if the run has an end that it has not reached.
-  // After the save, throws if the process was asked to leave.
+  // Handles Session::complete(), with which a program without train() reports the end of its loop. Saves the
+  // last steps now, because the tracked objects still exist. Throws if the run has not reached its end. After
+  // the save of the last steps, throws if the process was asked to end.
   void end_in_place();
   void still_alive() { enter_within_step(position_.phase); }
   // Returns whether the training function may return, because the run is at its end.
   [[nodiscard]] bool is_done() const { return schedule_ && schedule_->is_over(); }
-  // Returns whether the last step was saved; false while it ends, because the program may still act in it.
+  // Returns whether the run's last step has ended; false during on_epoch_end() of that step.
   [[nodiscard]] bool is_past_end() const { return is_done() && !is_ending_step_; }
-  // refuse_early_return() is called if the training function returned too early. Throws the loss or the
-  // notice that explains the return, or an error of the program if nothing explains it.
+  // Handles a return of the training function before the run's end. Throws the loss of a rank or the notice
+  // to end if one explains the return, else an error of the program.
   [[noreturn]] void refuse_early_return();
-  // Returns why the process may not end with exit code 0: the loss or notice that explains its end, or an
-  // error of the program. `waits` says whether to wait for an explanation.
+  // Returns the exception that explains why the run is not complete: a lost rank, a notice to end, or an
+  // error of the program. `waits` says whether to wait until the coordinator reports a reason.
   [[nodiscard]] std::exception_ptr why_not_complete(const std::string& ended_by,
                                                     const std::string& how_to_end, bool waits);
-  // Throws the loss or the notice that explains why the program's loop ended with an exception. If neither a
-  // loss nor a notice is the cause, leave_if_explained() returns.
+  // If a lost rank or a notice to end explains why the program's loop ended with an exception, throws this
+  // reason. Returns normally if neither a loss nor a notice is the cause.
   void leave_if_explained(const std::string& ended_by) { static_cast<void>(wait_for_news(ended_by)); }
-  // finish() is called if the training function returned at the run's end. When finish() returns, the
-  // checkpoint of the last step is committed.
+  // Completes the run after the training function has returned at the run's end. Returns when the checkpoint
+  // of the last step is committed.
   void finish();
-  // Throws if the process was asked to leave before the work after finish() is done. A later start does the
-  // work that is left.
+  // Throws if the process was asked to end before the work after finish() is done. A later start does the
+  // remaining work.
   void leave_if_told();
 
   [[nodiscard]] Rendezvous rendezvous() const;
@@ -166,21 +169,22 @@ class Session::Engine : private data::WaitListener {
   [[nodiscard]] const session::Position& position() const { return position_; }
 
  private:
-  // A data loader calls this function when the training thread waits for a batch.
+  // A DataLoader calls begin_wait() when the training thread begins to wait for a batch.
   void begin_wait() override;
   void end_wait() override { enter_within_step(waited_from_); }
   void note_failure(std::exception_ptr failure) override { failed_wait_ = std::move(failure); }
   void restore();
-  // `name` stands for the checkpoint in messages. Returns the name of the tier. Throws a Failure.
+  // `name` is the checkpoint's name in messages. Returns the name of the tier (local folder or store) from
+  // which the checkpoint was read. Throws a Failure.
   using ReadCheckpoint =
       std::function<Result<void>(checkpoint::CheckpointReader& reader, const std::string& name)>;
   std::string read_checkpoint(const ReadCheckpoint& read);
   [[nodiscard]] Result<std::string> restore_once_seen(const std::string& name,
                                                       const session::CheckpointLocations::Load& load);
-  // Waits for `time`, or less if the attempt ends.
+  // Waits for `time`, or until the attempt ends.
   void pause_in_load(Duration time);
-  // Call pass_over_skipped() after restore(). Moves the streams past samples that rollbacks skip. The
-  // rollback of this attempt is recorded before anything else is.
+  // The engine calls pass_over_skipped() after restore(). Moves the tracked streams past samples that the
+  // user's rollbacks skip. Records the rollback of this attempt first.
   void pass_over_skipped();
   void keep_rollbacks();
   [[nodiscard]] Stream& stream_to_skip_in() const;
@@ -189,13 +193,13 @@ class Session::Engine : private data::WaitListener {
   void check_nothing_is_left() const;
   // Reports why the results may differ in bits from those of the restored run.
   void note_numerics();
-  // Prepares memory for the first save.
+  // Allocates memory for the first save in advance.
   void prepare_saves();
   void count_replay();
-  // Rank 0 calls this at the run's end. The training is done even if the weights file cannot be written,
-  // because the checkpoint has the weights.
+  // Writes the file of final weights; called on rank 0 at the run's end. An error of the weights file does
+  // not fail the run, because the checkpoint also has the weights.
   void leave_weights();
-  // Pins the last checkpoint if the program asked for a pin after the last save.
+  // Pins the last checkpoint (so that it is never removed) if the program requested this after the last save.
   void serve_late_requests();
   void show_progress();
   void show(const std::vector<session::RankMeans::Mean>& means);
@@ -203,8 +207,8 @@ class Session::Engine : private data::WaitListener {
   void begin_schedule(Until until);
   // Calls on_epoch_end() for the epochs that ended in the last step, which began at `samples_before`.
   void end_epochs(std::uint64_t samples_before);
-  // If the run ended early in an earlier start, ends it there again, unless the user has set another end,
-  // which is a request to continue.
+  // If an earlier start of the run ended with finish(), the run ends at the same step again. If the user has
+  // set another end, the run continues.
   void keep_early_end();
   // Prints a sentence without breaking the line of the progress bar.
   void say(const std::string& sentence) const;
@@ -213,55 +217,61 @@ class Session::Engine : private data::WaitListener {
   [[nodiscard]] bool is_first() const { return assignment_.rank.value() == 0; }
   [[nodiscard]] session::DataPosition data() const { return data_ ? data_() : session::DataPosition(); }
   void save(std::uint32_t agreed = 0);
-  // Returns the record for this rank's receipt. Rank 0's record goes into the manifest.
+  // Returns the run's record (such as its time accounts) for the receipt, the file with which this rank
+  // confirms its part of a save. The manifest of the checkpoint gets rank 0's record.
   [[nodiscard]] std::optional<checkpoint::RunRecord> run_record(std::uint32_t agreed);
   [[nodiscard]] checkpoint::EarlyEnd early_end(const std::string& reason) const;
   [[noreturn]] void refuse_early_end(const std::string& ended_by, const std::string& how_to_end);
-  // If the program ended the attempt, waits for the reason (such as a lost rank), which may arrive later, and
-  // throws it. If no reason arrives, returns the time until which to wait for a save in progress.
+  // If the program left its loop, waits until the coordinator may report the reason, such as a lost rank, and
+  // throws it. If no reason arrives, returns the time limit for waiting for a save in progress.
   Timestamp wait_for_news(const std::string& ended_by);
   [[nodiscard]] std::exception_ptr classify_interruption(const Interrupted& thrown);
   [[nodiscard]] bool has_end() const;
-  // Throws, because a program without train() made a step after the run's end.
+  // Throws an error, because a program without train() made a step after the run's end.
   [[noreturn]] void refuse_step_after_end();
   // Returns a text such as "at step 149 of 1000". describe_saved() says which steps are saved.
   [[nodiscard]] std::string describe_position() const;
   [[nodiscard]] std::string describe_saved() const;
-  // Waits until the save in progress is committed, but not beyond `give_up`.
+  // Waits until the save in progress is committed, but not longer than until `give_up`. Returns a text about
+  // the saved steps.
   [[nodiscard]] std::string describe_saved_by(Timestamp give_up);
   void note_commit(Step step, Duration ago);
-  // Returns whether a save is in progress, for example the save of a hand-over. A further save on request
-  // must wait until the save in progress ends.
+  // Returns whether a save is in progress, for example the save before a replacement process takes over.
+  // While a save is in progress, another requested save must wait.
   [[nodiscard]] bool is_save_under_way() const;
   void note_saves_under_way();
-  // Reports a checkpoint as durable unless reading it back has failed.
+  // Reports the newest checkpoint as durable, unless an attempt to read it has failed.
   void take_durable(const checkpoint::SaveProgress& progress);
   void show_durable();
-  // Reads the state of the saves. Throws if too many saves in a row failed.
+  // Asks the saver which saves are committed and which failed. Throws a Failure if too many saves in a row
+  // have failed.
   checkpoint::SaveProgress look_at_saves();
-  // Waits until every save is committed. Returns false if `at_most` has passed, or if the newest save failed.
+  // Waits until every save is committed, even if the set of processes changes. Returns false if `at_most` has
+  // passed, or if the newest save failed.
   [[nodiscard]] bool wait_for_commits_in_any_world(Duration at_most);
-  // Waits, at the end of the run, for the last checkpoint. Throws as check() does, if the process was asked
-  // to leave, and if no file of the checkpoint has changed for longer than patience_at_end().
+  // Waits until the last checkpoint of the run is committed. Throws like check(), if the process was asked to
+  // end, or if no file of the checkpoint has changed for longer than patience_at_end().
   [[nodiscard]] bool wait_for_last_commit();
   using LookAtWait = std::function<void(const checkpoint::SaveProgress&)>;
   [[nodiscard]] bool wait_until_committed(std::optional<Duration> at_most, const LookAtWait& look);
   [[nodiscard]] Duration patience_at_end() const;
-  // `leaves` keeps, between calls, the time by which this process leaves. It begins empty.
+  // `leaves` keeps, between calls, the time at which this process must end. It begins empty.
   void leave_in_time(std::optional<Timestamp>& leaves, Timestamp now);
   void fail_if_stuck(const checkpoint::SaveProgress& progress) const;
-  // Waits for the commit of the checkpoint that was just saved, and throws Interrupted.
+  // Waits for the commit of the checkpoint that was just saved, and throws Interrupted, so that a replacement
+  // joins.
   [[noreturn]] void hand_over();
-  // Waits for the commit of the checkpoint that was just saved, and ends the process by a Failure.
+  // Waits for the commit of the checkpoint that was just saved, and throws the Failure that ends the process.
   [[noreturn]] void stop(std::uint32_t agreed);
   void leave_if_drained();
-  // Returns whether a checkpoint that save_best() keeps is missing: its save failed, or it was set aside.
+  // Returns whether a checkpoint that save_best() keeps is missing, because its save failed or a rollback
+  // moved it away.
   [[nodiscard]] bool is_missing(const checkpoint::CheckpointId& id);
   void say_best();
   void say_that_it_is_finished();
-  // Stores the reason for the coordinator and the completion record.
+  // Stores the reason of finish() for the coordinator and the completion record.
   void tell_finish_reason(const std::string& reason);
-  // Returns the agreed control word for the step that ends.
+  // Returns the control word, the requests of all ranks as bits, for the step that ends.
   [[nodiscard]] std::uint32_t take_agreed();
   void enter(ProcessPhase phase);
 
@@ -289,7 +299,7 @@ class Session::Engine : private data::WaitListener {
   std::optional<session::RollbackStart> rollback_start_;  // where this attempt begins after a rollback
   std::optional<session::RunSchedule> schedule_;          // from begin() on
   std::unique_ptr<session::Reporting> reporting_;         // of rank 0, from begin() on
-  // The history, which is synced before each commit. Null before begin(), and thus before any commit.
+  // The writer of the run's history, whose file is synced before each commit. Null before begin().
   std::shared_ptr<std::shared_ptr<session::HistoryWriter>> history_ =
       std::make_shared<std::shared_ptr<session::HistoryWriter>>();
   struct Saved {
@@ -298,8 +308,8 @@ class Session::Engine : private data::WaitListener {
   };
   std::vector<Saved> saved_;       // neither known to be committed nor missed
   bool says_uncommitted_ = false;  // whether to report that many are uncommitted, once the reason is known
-  // The position that is reported as durable, and since when. The previous durable position is kept in case
-  // the newest save turns out to be damaged.
+  // The position that is reported as durable, and since when. The previous durable position is kept too, for
+  // the case that the newest checkpoint is found to be damaged.
   struct Durable {
     RunPosition position{};
     Timestamp since{};

@@ -22,15 +22,15 @@ using session::fail;
 
 namespace {
 
-// If a run ended early by finish(), the request to finish is fulfilled. If a run that ended early continues
-// to another end, the old request no longer counts.
+// Removes a fulfilled request to finish from the restored requests. If a run that ended early continues to
+// another end, the old request to finish is void.
 checkpoint::PendingRequests wishes_left(const checkpoint::RunRecord& resumed) {
   checkpoint::PendingRequests left = resumed.requests;
   if (resumed.early_end) left.finish.clear();
   return left;
 }
 
-// By default, network file systems list a folder anew after 60 s at the latest.
+// By default, clients of network file systems cache the list of a folder for at most 60 s.
 constexpr Duration kSeenWithin = std::chrono::seconds(60);
 constexpr Duration kSeenPauseMin = std::chrono::milliseconds(200);
 constexpr Duration kSeenPauseMax = std::chrono::seconds(5);
@@ -39,7 +39,7 @@ bool is_not_found(const Result<std::string>& restored) {
   return !restored && restored.error().kind() == ErrorKind::kNotFound;
 }
 
-// A location that cannot be listed at present counts as empty.
+// Returns false if the location cannot be listed at present.
 bool is_listed_here(const Result<checkpoint::Inventory>& found, const ResumePoint& point) {
   if (!found) return false;
   return std::ranges::any_of(std::array{&found->complete, &found->damaged, &found->given_up},
@@ -86,7 +86,7 @@ void Session::Engine::begin(Until until) {
   count_replay();
   prepare_saves();
   begin_reporting();
-  // If the run is over before its first step, its state is saved here: no run is complete without its last
+  // If the run is over before its first step, save the state now, because a complete run needs a last
   // checkpoint.
   if (is_done() && !position_.committed) save();
   position_.milestone = session::Milestone::kLoaded;
@@ -96,8 +96,8 @@ void Session::Engine::begin(Until until) {
   meters_.last_recovery.load = (step_began_ - joined_).count();
 }
 
-// Refuses a stream that is followed but not tracked: it would begin anew when the run resumes, so samples
-// would be taken twice.
+// Refuses a stream for follow() that is not tracked. After a resume, an untracked stream would begin at its
+// first sample again.
 void Session::Engine::check_followed_stream() const {
   const bool is_anew = data_ && data().samples == 0;
   if (!assignment_.resume || !resumed_ || resumed_->samples == 0 || !is_anew) return;
@@ -105,8 +105,8 @@ void Session::Engine::check_followed_stream() const {
        "the stream of session.follow() is at its first sample, but the checkpoint of step " +
            std::to_string(position_.step.value()) + " was saved after " + std::to_string(resumed_->samples) +
            " samples: the stream is not in the checkpoint, because it was not tracked; call "
-           "session.track(\"stream\", stream) before steps() and begin a run of another name (--load-from "
-           "takes these weights over)");
+           "session.track(\"stream\", stream) before steps() and start a run with another name (--load-from "
+           "can load these weights)");
 }
 
 void Session::Engine::begin_schedule(Until until) {
@@ -130,16 +130,18 @@ void Session::Engine::keep_early_end() {
   const std::string until = schedule_->until().text();
   const std::string what = "finished at step " + std::to_string(position_.step.value()) + ": " + end.reason;
   if (until != end.until) {
-    if (is_first()) say("continues to " + until + "; before, its end was " + end.until + " and " + what);
+    if (is_first()) say("continues to " + until + "; its earlier end was " + end.until + " and " + what);
     return;
   }
   schedule_->end_before_time();
   tell_finish_reason(end.reason);
   if (is_first())
-    say(what + "; set another end (--max-duration) to continue, or --overwrite true to begin anew");
+    say(what +
+        "; set another end (--max-duration) to continue, or --overwrite true to begin again at step 0");
 }
 
-// The ledger of an older run of the same name is not continued. Begins at zero if the ledger cannot be read.
+// Continues the ledger, which counts the run's time, but not the ledger of an older run with the same name.
+// The counts begin at zero if the old ledger cannot be read.
 void Session::Engine::carry_ledger_over() {
   std::optional<session::LastRecord> last;
   if (history_disk_ && (assignment_.resume || !options_.overwrite)) {
@@ -159,7 +161,7 @@ void Session::Engine::begin_reporting() {
                                   .attempt = assignment_.attempt,
                                   .until = schedule_->until(),
                                   .position = schedule_->position()};
-  // If a finished run is started again, it writes no ledger.
+  // A finished run that is started again writes no ledger, because no time is added.
   if (!is_at_end()) begin.ledger = [accounts = accounts_] { return accounts->of_run(); };
   if (resumed_ && resumed_->history_attempt != 0) {
     begin.history_after = history::HistoryPosition{.attempt = Attempt(resumed_->history_attempt),
@@ -171,7 +173,8 @@ void Session::Engine::begin_reporting() {
   reporting_->show_durable(durable_.position);
 }
 
-// Counts the steps that this process repeats. The operator adds the counts of earlier processes.
+// Counts the steps that this process repeats after a loss, for the metrics. The operator adds the counts of
+// other and earlier processes.
 void Session::Engine::count_replay() {
   const std::uint64_t left = meters_.step.exchange(position_.step.value());
   if (left > position_.step.value()) meters_.replayed_steps += left - position_.step.value();
@@ -180,8 +183,8 @@ void Session::Engine::count_replay() {
   show_progress();
 }
 
-// Another rank has listed the checkpoint that this rank must load. The caches of a shared file system may
-// show a new file late here, so the function lists the location until the checkpoint is there.
+// Another rank has found the checkpoint that this rank must load. A shared file system may show a new file
+// later on this machine, so the function lists the folder again until the checkpoint appears.
 Result<std::string> Session::Engine::restore_once_seen(const std::string& name,
                                                        const session::CheckpointLocations::Load& load) {
   auto restored = places_.restore(assignment_, load);
@@ -191,7 +194,8 @@ Result<std::string> Session::Engine::restore_once_seen(const std::string& name,
     if (!is_listed) {
       if (clock_.now() >= give_up) break;
       if (pause == kSeenPauseMin)
-        say(name + " is listed on another rank but not yet on this rank, which looks again for a minute");
+        say(name +
+            " is visible to another rank but not yet to this rank, which checks again for up to a minute");
       pause_in_load(pause);
     }
     restored = places_.restore(assignment_, load);
@@ -216,8 +220,7 @@ std::string Session::Engine::read_checkpoint(const ReadCheckpoint& read) {
   if (restored) return *std::move(restored);
   const std::string sentence =
       "the checkpoint to resume from cannot be loaded: " + restored.error().message();
-  // A read error of the disk counts as damage, too: after a bad sector the run resumes from an older
-  // checkpoint.
+  // A read error of the disk also counts as damage, so that the run resumes from an older checkpoint.
   const ErrorKind kind = restored.error().kind();
   const bool is_bad = kind == ErrorKind::kCorrupted || kind == ErrorKind::kNotFound ||
                       kind == ErrorKind::kIo || kind == ErrorKind::kInvalid;
@@ -266,8 +269,8 @@ void Session::Engine::restore() {
 }
 
 void Session::Engine::begin_new_run() {
-  // A job with --overwrite begins anew only once. The coordinator decides in which attempt: its assignment
-  // then has no checkpoint to resume.
+  // A job with --overwrite starts from step 0 only once. The coordinator decides which attempt starts from
+  // step 0: the assignment of that attempt has no checkpoint to resume from.
   const bool is_requested = options_.overwrite && !options_.member.coordinator_url.empty();
   if (is_requested && is_first()) places_.begin_anew(assignment_.attempt);
   if (options_.load_from.empty()) return;
@@ -293,8 +296,8 @@ void Session::Engine::check_nothing_is_left() const {
   if (!found) fail(session::exit_code_of(found.error()), found.error().message());
   if (!found->complete.empty() || !found->damaged.empty() || !found->given_up.empty()) {
     fail(ExitCode::kCheckpointsBad,
-         "the run has checkpoints and resumes none of them; --load-from does not let such a run begin anew "
-         "by itself");
+         "the run has checkpoints but resumes from none of them, and --load-from does not start such a run "
+         "again at step 0");
   }
 }
 

@@ -1,4 +1,5 @@
-// Ends an attempt. Either the run ends and its last step is saved, or the training function returned early.
+// Ends an attempt. An attempt ends at the run's end, after the last step was saved, or because the training
+// function returned early.
 #include <algorithm>
 #include <chrono>
 #include <exception>
@@ -22,16 +23,16 @@ using session::fail;
 
 namespace {
 
-// How long to wait for a save in progress after the program left its loop over steps.
+// How long to wait for a save in progress after the program has left its loop over steps.
 constexpr auto kLeavingPatience = std::chrono::seconds(10);
 constexpr auto kNewsPause = std::chrono::milliseconds(10);
 constexpr auto kLastCommitPatience = std::chrono::seconds(60);
 constexpr auto kCommitUnderWay = std::chrono::seconds(1);  // after the process was asked to leave
 
-// train() returns this exit code for any exception of the program.
+// The exit code that train() returns for any exception of the program.
 constexpr int kErrorOfProgram = 1;
 
-// This number of steps stands for a run without an end.
+// The number of steps of a run whose program decides the end itself.
 constexpr std::uint64_t kNoEnd = std::numeric_limits<std::uint64_t>::max();
 
 constexpr const char* kLeftSince = ", and this process left because it was told to leave; ";
@@ -54,10 +55,10 @@ std::string Session::Engine::describe_saved() const {
     return step == position_.step ? std::string("that step") : "step " + std::to_string(step.value());
   };
   if (!position_.committed)
-    return "the save of " + name_of(*saved_step_) + " is not committed, and there is none before it";
+    return "the save of " + name_of(*saved_step_) + " is not committed, and no earlier save is committed";
   const Step committed = position_.committed->step;
   if (committed != *saved_step_)
-    return "the save of " + name_of(*saved_step_) + " is not committed; the last committed one is of " +
+    return "the save of " + name_of(*saved_step_) + " is not committed; the last committed save is that of " +
            name_of(committed);
   return committed == position_.step ? "that step is saved"
                                      : "the last save is that of " + name_of(committed);
@@ -83,7 +84,8 @@ Timestamp Session::Engine::wait_for_news(const std::string& ended_by) {
       const Timestamp leaves = clock_.now() + drain_->time_to_commit(clock_.now());
       fail(*code, ended_by + kToldToLeave + describe_saved_by(std::min(give_up, leaves)));
     }
-    // A rank that returned because a collective failed may be faster than the report of the lost rank.
+    // Wait for a report of a lost rank, because the loss may have failed a collective and so made this rank
+    // return.
     if (assignment_.world_size == 1) break;
     enter(ProcessPhase::kCollective);
     wait.note(link_.change_signs());
@@ -91,7 +93,7 @@ Timestamp Session::Engine::wait_for_news(const std::string& ended_by) {
     static_cast<void>(pause_for(kNewsPause, {}));
   } while (!wait.is_over(clock_.now()));
   check();
-  // The program caught this exception without throwing it again.
+  // If the program caught an exception of Ratoon and did not throw it again, throw it now.
   if (failed_wait_) std::rethrow_exception(failed_wait_);
   if (wait.was_coordinator_silent()) {
     fail(ExitCode::kStartAgain, ended_by + ", and the coordinator, which knows whether the world changed, " +
@@ -102,19 +104,18 @@ Timestamp Session::Engine::wait_for_news(const std::string& ended_by) {
   return give_up;
 }
 
-// Programs may throw an Interrupted because one of their own collectives failed. A program can therefore know
-// of a lost rank before the session knows.
+// A program may throw Interrupted because one of its own collectives failed. The program may therefore notice
+// a lost rank before the session does.
 std::exception_ptr Session::Engine::classify_interruption(const Interrupted& thrown) {
   const auto* of_session = dynamic_cast<const AttemptOver*>(&thrown);
   if (of_session != nullptr && of_session->attempt == assignment_.attempt) return std::current_exception();
   const std::string threw = std::string("the program threw ratoon::Interrupted: ") + thrown.what();
   try {
     const Timestamp give_up = wait_for_news(threw);
-    throw Failure(
-        kErrorOfProgram,
-        threw + "; the world had not changed " + describe_position() +
-            ", so the training function is not called again: throw another type for other failures; " +
-            describe_saved_by(give_up));
+    throw Failure(kErrorOfProgram, threw + "; the set of processes had not changed " + describe_position() +
+                                       ", so the training function is not called again: throw another type "
+                                       "of exception for other errors; " +
+                                       describe_saved_by(give_up));
   } catch (...) {
     return std::current_exception();
   }
@@ -127,7 +128,7 @@ void Session::Engine::end_with_exception() {
   } catch (const Interrupted& thrown) {
     ends = classify_interruption(thrown);
   } catch (...) {
-    // wait_for_news() threw the exception that explains why the attempt ends.
+    // The exception of wait_for_news() explains why the attempt ends.
   }
   end_reporting();
   std::rethrow_exception(ends);
@@ -148,11 +149,11 @@ void Session::Engine::refuse_early_end(const std::string& ended_by, const std::s
   const Timestamp give_up = wait_for_news(ended_by);
   if (!schedule_) {
     fail(ExitCode::kConfiguration,
-         ended_by + ": call steps(); a run is complete at its end, or where finish() ended it");
+         ended_by + ": call steps(); a run is complete when the loop over steps() ends, or after finish()");
   }
   const char* const advice = requests_.needs_agreement()
                                  ? ": finish() and save() take effect when a step ends, so "
-                                 : ": call finish() where the run is to end there, and ";
+                                 : ": to end the run early, call finish() and ";
   fail(ExitCode::kConfiguration, ended_by + advice + how_to_end + describe_saved_by(give_up));
 }
 
@@ -169,14 +170,14 @@ void Session::Engine::end_in_place() {
   drain_->hear(link_.wanted(), clock_.now());
   const auto told = drain_->explains_return(clock_.now());
   if (!told && has_end()) {
-    // The program's state is not known to be whole, so it is not saved.
+    // Do not save, because the program may have changed only a part of its state.
     refuse_early_end(called, "let the loop end where step_done() is false or is_over() is true; ");
   }
   if (!told) schedule_->end_before_time();
-  // Requests that came after the last save belong to this step's checkpoint; finish() handles them.
+  // If this step is already saved, later requests apply to its checkpoint, and finish() handles them.
   if (saved_step_ != position_.step) save(told ? 0 : requests_.end_run());
   if (!told) return;
-  // The wait goes on even if the world changes, because other ranks may leave the world in another step.
+  // A change of the set of processes does not end the wait, because other ranks may leave at another step.
   static_cast<void>(wait_for_commits_in_any_world(drain_->time_to_commit(clock_.now())));
   fail(*told, called + kToldToLeave + describe_saved());
 }
@@ -197,7 +198,7 @@ void Session::Engine::refuse_step_after_end() {
        made + ": let the loop end where step_done() is false or is_over() is true; " + describe_saved());
 }
 
-// Only ranks whose program asked for the end of the run know the reason, so only they report it.
+// Only ranks on which the program called finish() know the reason, so only these ranks report it.
 void Session::Engine::tell_finish_reason(const std::string& reason) {
   position_.finish_reason = cut_text(as_utf8(reason), kFinishReasonBytesMax);
 }
@@ -209,8 +210,8 @@ void Session::Engine::say_that_it_is_finished() {
 }
 
 void Session::Engine::finish() {
-  // The tracked objects may have been destroyed with the training function, so steps after the last save can
-  // no longer be saved.
+  // Nothing can be saved here, because the tracked objects may have been destroyed when the training function
+  // returned.
   const bool is_committed = wait_for_last_commit();
   if (is_committed && position_.committed && position_.committed->step == position_.step) {
     leave_weights();  // first: a pin may fail now and at each later start
@@ -231,12 +232,12 @@ void Session::Engine::say_best() {
 void Session::Engine::serve_late_requests() {
   auto late = requests_.take_late();
   const checkpoint::CheckpointId last = checkpoint::id_of(position_.committed.value());
-  // save_best() came after the last save, so the pin is made now.
+  // save_best() was called after the last save, so pin the checkpoint now.
   if (const std::string best = best_.take(last); late.keep.empty()) late.keep = best;
   if (!late.keep.empty()) {
     const auto pinned = places_.pin(last, late.keep);
     if (!pinned && pinned.error().kind() == ErrorKind::kNoSpace) {
-      // The run is done even if the volume is full, because no later start would free space.
+      // The run is complete even if the disk is full, because a later start could not free space.
       say("the last checkpoint is not pinned, and save() asked for it (" + late.keep +
           "): " + pinned.error().message() + "; free space, and `ratoon checkpoint pin` does it");
     } else if (!pinned) {
@@ -259,7 +260,8 @@ void Session::Engine::leave_weights() {
                              .digest = position_.committed->digest};
   const auto is_weight = [this](std::string_view name) { return tracked_.is_weight(name); };
   const auto create = [&] { return checkpoint::replace_with_timeout(file, places_.calls()); };
-  // Writing another copy of the checkpoint would not correct an error of the weights file.
+  // An error of the weights file does not fail the run, because another save of the checkpoint would not
+  // correct it.
   Result<std::size_t> written = Error(ErrorKind::kIo, "nothing was read");
   try {
     const auto read = places_.restore(alone, [&](checkpoint::CheckpointReader& reader) -> Result<void> {

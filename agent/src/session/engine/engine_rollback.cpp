@@ -1,5 +1,5 @@
-// An attempt goes back to an older checkpoint if the user requests a rollback. rollback_plan.h makes the
-// decisions before the process joins a world.
+// Begins an attempt at an older checkpoint, if the user requests a rollback. The functions of rollback_plan.h
+// choose the checkpoint before the attempt begins.
 #include <stdexcept>
 
 #include "agent/src/session/engine/engine.h"
@@ -13,9 +13,9 @@ using session::fail;
 Stream& Session::Engine::stream_to_skip_in() const {
   if (streams_.size() == 1) return *streams_.front();
   fail(ExitCode::kConfiguration,
-       "--skip skips samples of the one ratoon::Stream that is tracked, and this program tracks " +
+       "--skip needs exactly one tracked ratoon::Stream, and this program tracks " +
            std::to_string(streams_.size()) +
-           ": leave --skip out, and skip them with Stream::skip_to() in the program");
+           ": leave --skip out, and skip samples with Stream::skip_to() in the program");
 }
 
 void Session::Engine::pass_over_skipped() {
@@ -25,9 +25,10 @@ void Session::Engine::pass_over_skipped() {
                                                                   .step = assignment_.resume->step})
                          : std::nullopt;
   if (plan.to && resumed != plan.to) {
-    fail(ExitCode::kCheckpointsBad,
-         "the world does not go back to step " + std::to_string(plan.to->step.value()) +
-             " as --resume-from says: not all ranks can read its checkpoint; no checkpoint was set aside");
+    fail(
+        ExitCode::kCheckpointsBad,
+        "the run does not go back to step " + std::to_string(plan.to->step.value()) +
+            " as --resume-from requests: not all ranks can read its checkpoint; no checkpoint was set aside");
   }
   if (!resumed) return;
   rollbacks_ = plan.in_force;
@@ -53,7 +54,7 @@ void Session::Engine::keep_rollbacks() {
   const session::RollbackPlan& plan = places_.rollback();
   if (plan.to && options_.skip != 0 && is_at_end()) {
     fail(ExitCode::kConfiguration,
-         "--skip " + std::to_string(options_.skip) + " passes the end of the run (" +
+         "--skip " + std::to_string(options_.skip) + " skips beyond the end of the run (" +
              schedule_->until().text() + ") from sample " + std::to_string(rollback_start_->from) +
              " on, and no sample is left to train: skip fewer samples; no checkpoint was set aside");
   }
@@ -65,7 +66,7 @@ void Session::Engine::keep_rollbacks() {
     std::string sentence =
         "the run goes back to step " + std::to_string(plan.to->step.value()) + " (--resume-from)";
     if (rollback_start_->to > rollback_start_->from) {
-      sentence += ", never takes samples " + std::to_string(rollback_start_->from) + " to " +
+      sentence += ", and skips samples " + std::to_string(rollback_start_->from) + " to " +
                   std::to_string(rollback_start_->to - 1) + " of its stream (--skip)";
     }
     session::say(sentence + "; later checkpoints are in aside/");

@@ -1,4 +1,5 @@
-// An attempt saves, checks its saves, and waits at its end until they are committed.
+// Saves checkpoints in an attempt, checks the results, and waits at the attempt's end until the checkpoints
+// are committed.
 #include <algorithm>
 #include <bit>
 #include <chrono>
@@ -26,7 +27,8 @@ constexpr int kTimesOwn = 2;  // a rank waits for others this many times as long
 constexpr auto kWorkOfOthers = std::chrono::hours(1);
 constexpr auto kCommitPause = std::chrono::milliseconds(10);
 
-// The receipts of other ranks have reasons of their own.
+// Returns the reason for a pin or for finish(). If this rank has no reason, another rank made the request,
+// and the receipt of that rank has the reason.
 std::string reason_of(const std::string& own) {
   return own.empty() ? std::string(checkpoint::kAnotherRank) : own;
 }
@@ -38,13 +40,13 @@ void Session::Engine::save(std::uint32_t agreed) {
   const Timestamp began = clock_.now();
   saved_.push_back({.position = schedule_->position(), .began = began});
   enter(ProcessPhase::kSave);
-  // This save serves every request that was made until now, from any source.
+  // This save fulfils all requests until now, also those of the coordinator.
   served_save_request_ = link_.wanted().save_request;
   const session::CollectedState state = tracked_.collect();
-  // Checks that all state is tracked, because an optimizer may have got new parameters since the last save,
-  // and untracked state cannot be resumed.
+  // Check again that all state is tracked, because the program may have added parameters to an optimizer
+  // since the last save.
   session::TrackedObjects::check_all_tracked(state);
-  // If the save fails, the saver records the failure, which look_at_saves() reads.
+  // If the save fails, the saver records the error, and look_at_saves() reads it.
   static_cast<void>(saver_.save(position_.step, state.tensors, run_record(agreed),
                                 requests_.take_ticket().value_or(checkpoint::SavePromise())));
   saved_step_ = position_.step;
@@ -94,8 +96,8 @@ void Session::Engine::note_saves_under_way() {
   position_.saving_since = saved_.empty() ? std::nullopt : std::optional(saved_.front().began);
 }
 
-// A commit is noticed only at the end of a step. The delay since the commit, `ago`, is subtracted, because
-// the disk did not cause that delay.
+// The session notices a commit only at the end of a step. The time since the commit, `ago`, is therefore
+// subtracted from the measured duration of the save.
 void Session::Engine::note_commit(Step step, Duration ago) {
   const auto is_it = [step](const Saved& one) { return one.position.steps == step.value(); };
   const auto found = std::find_if(saved_.begin(), saved_.end(), is_it);
@@ -104,8 +106,8 @@ void Session::Engine::note_commit(Step step, Duration ago) {
   show_durable();
   save_costs_.write = std::max(Duration(0), clock_.now() - found->began - ago);
   drain_->note_commit(save_costs_.write);
-  // Attempts that ended with a hand-over count as losses, too, because the record does not distinguish the
-  // two. Counting hand-overs makes saves a little more frequent than needed.
+  // Attempts that ended because a replacement joined count as losses too, because the attempt number does not
+  // distinguish these cases. This count of losses makes saves a little more frequent than needed.
   save_costs_.losses = assignment_.attempt.value() - 1;
   save_costs_.observed = schedule_->position().trained;
   schedule_->set_save_interval(preemption::save_interval(save_costs_));
@@ -162,7 +164,7 @@ checkpoint::SaveProgress Session::Engine::look_at_saves() {
   if (progress.is_committed) saved_.clear();  // the remaining ones were missed
   if (says_uncommitted_ && progress.votes && progress.votes->id.step == saved_step_) {
     says_uncommitted_ = false;
-    say(std::to_string(saved_.size()) + " saves are not committed, and a start would not find them: " +
+    say(std::to_string(saved_.size()) + " saves are not committed, so a start would not resume from them: " +
         session::describe_final_wait(progress.votes, places_.home()->shown("")));
   }
   if (progress.must_end) fail(ExitCode::kStorage, "nothing can be saved any longer: " + progress.last_error);
@@ -189,7 +191,7 @@ bool Session::Engine::wait_for_commits_in_any_world(Duration at_most) {
     if (wait.is_look_due(now)) saver_.ask_for_votes();
     wait.note(now, progress.votes);
     if (wait.is_report_due(now))
-      say("this process leaves, and waits for the last checkpoint: " +
+      say("before its end, this process waits for the last checkpoint: " +
           session::describe_final_wait(wait.votes(), places_.home()->shown("")));
   });
 }
@@ -210,8 +212,9 @@ bool Session::Engine::wait_until_committed(std::optional<Duration> at_most, cons
   return progress.is_committed && !progress.is_newest_lost;
 }
 
-// A rank that still validates, or sends a large pack to a store, looks like a rank that will never save. The
-// wait for the last checkpoint is therefore at least as long as validating or sending may take.
+// A rank that validates, or sends a large checkpoint file to a store, cannot be distinguished from a rank
+// that will never save. Returns how long to wait for the last checkpoint: at least as long as a validation or
+// a transfer of another rank may take.
 Duration Session::Engine::patience_at_end() const {
   const Duration of_work = std::max<Duration>(kWorkOfOthers, kTimesUsual * save_costs_.write);
   return std::chrono::seconds(options_.disk_timeout_seconds) + of_work;
@@ -228,7 +231,7 @@ bool Session::Engine::wait_for_last_commit() {
     wait.note(now, progress.votes);
     leave_in_time(leaves, now);
     if (wait.is_report_due(now))
-      say("the end waits for the last checkpoint: " +
+      say("the end of the run waits for the last checkpoint: " +
           session::describe_final_wait(wait.votes(), places_.home()->shown("")));
     if (!wait.is_over(now)) return;
     fail(ExitCode::kStorage,
@@ -257,13 +260,12 @@ void Session::Engine::leave_if_told() {
 }
 
 void Session::Engine::stop(std::uint32_t agreed) {
-  // The wait goes on even if the world changes, because ranks that finish first leave the
-  // world.
+  // A change of the set of processes does not end the wait, because ranks that finish earlier leave.
   const bool is_committed = wait_for_commits_in_any_world(drain_->time_to_commit(clock_.now()));
   throw drain_->exit_for_drain(agreed, position_.step, is_committed);
 }
 
-// Waits while any file of the checkpoint changes, because other ranks may write for a long time.
+// Waits as long as files of the checkpoint change, because other ranks may write for a long time.
 void Session::Engine::hand_over() {
   ++meters_.rejoins.handed_over;
   std::optional<Timestamp> leaves;
@@ -279,7 +281,7 @@ void Session::Engine::hand_over() {
     }
     wait.note(now, progress.votes);
     if (wait.is_report_due(now))
-      say("the hand-over waits for its checkpoint: " +
+      say("the hand-over to a replacement process waits for its checkpoint: " +
           session::describe_final_wait(wait.votes(), places_.home()->shown("")));
     leave_in_time(leaves, now);
     if (!wait.is_over(now)) return;

@@ -45,7 +45,7 @@ std::string describe_final_wait(const std::optional<checkpoint::Votes>& votes, c
   if (votes->missing.empty())
     return "all ranks have written " + step + " in " + place + ", but rank 0 has not committed it";
   return "no file of " + text_of(votes->missing) + " for " + step + " exists in " + place +
-         ": check what they printed, and whether this folder is the same one on their machines";
+         ": check the output of these ranks, and whether this folder is the same on their machines";
 }
 
 }  // namespace ratoon::session

@@ -1,7 +1,7 @@
-// FinalCommitWait decides how long the end of a run waits for the other ranks' parts of the last
-// checkpoint, and when to report the wait. The wait lasts while other ranks write. The wait is over once no
-// file of the checkpoint has changed for as long as the patience. Pure: the time and the observations are
-// arguments.
+// FinalCommitWait decides how long a process at the run's end waits for other ranks' files of the last
+// checkpoint, and when it reports this wait. The wait continues as long as other ranks write. The wait ends
+// when no file of the checkpoint has changed for the duration `patience`. The class does no I/O: the time and
+// the observations are arguments.
 //
 //   FinalCommitWait wait(now, 5min);
 //   if (wait.is_look_due(now)) saver.ask_for_votes();
@@ -25,18 +25,19 @@ class FinalCommitWait {
   FinalCommitWait(Timestamp now, Duration patience)
       : patience_(patience), changed_(now), next_look_(now), next_word_(now + kFirstWord) {}
 
-  // Returns whether to check: at once, and then every five seconds.
+  // Returns whether to check for new files: at the first call, and then every five seconds.
   [[nodiscard]] bool is_look_due(Timestamp now);
-  // Begins the patience anew, because this process still has work of its own.
+  // Restarts the time without changes, because this process itself is not done with its part.
   void note_own_work(Timestamp now) { changed_ = now; }
   void note(Timestamp now, const std::optional<checkpoint::Votes>& votes);
-  // Returns whether to report: after ten seconds, and then every minute.
+  // Returns whether to report the wait: after ten seconds, and then every minute.
   [[nodiscard]] bool is_report_due(Timestamp now);
-  // Lengthens the wait. Call grow_patience() when the other ranks' work takes longer than expected.
+  // Lengthens the wait. The engine calls grow_patience() if the work of the other ranks takes longer than
+  // expected.
   void grow_patience(Duration patience) { patience_ = std::max(patience_, patience); }
   [[nodiscard]] bool is_over(Timestamp now) const { return now - changed_ > patience_; }
   [[nodiscard]] Duration patience() const { return patience_; }
-  // Returns the ranks' votes that were noted last.
+  // Returns the votes from the last call of note(). A rank votes when its file is written.
   [[nodiscard]] const std::optional<checkpoint::Votes>& votes() const { return seen_; }
 
  private:

@@ -10,7 +10,8 @@ bool NewsWait::is_report_due(Timestamp now) {
 
 std::string NewsWait::text() const {
   return "waits up to " + std::to_string(patience() / std::chrono::seconds(1)) +
-         " s for news of a changed world" + (signs_.why_near.empty() ? "" : ": " + signs_.why_near);
+         " s for a report that the set of processes has changed" +
+         (signs_.why_near.empty() ? "" : ": " + signs_.why_near);
 }
 
 }  // namespace ratoon::session

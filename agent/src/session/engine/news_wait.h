@@ -1,6 +1,7 @@
-// NewsWait decides how long a process waits for a report of a changed world after the program left its loop.
-// A loss may be the reason, and the program may notice the loss before the coordinator does. Pure: the time
-// and the state of the link are arguments.
+// NewsWait decides how long a process waits, after the program left its loop, for a report that the set of
+// processes has changed. A lost rank may be the reason, and the program may notice the loss before the
+// coordinator does. The class does no I/O: the time and the state of the connection to the coordinator are
+// arguments.
 //
 //   NewsWait wait(now);
 //   do {
@@ -22,15 +23,16 @@ class NewsWait {
  public:
   explicit NewsWait(Timestamp now) : began_(now), next_word_(now + kFirstWord) {}
 
-  // Signs of a coming change of the world lengthen the wait, even if the signs disappear later, because the
-  // report of the change may still come.
+  // Signs that the set of processes will change lengthen the wait. The wait remains longer even if the signs
+  // disappear, because the report may still come.
   void note(const ChangeSigns& signs) {
     signs_ = signs;
     was_change_near_ = was_change_near_ || !signs.why_near.empty();
   }
-  // Returns whether to report: after ten seconds, and then every minute.
+  // Returns whether to report the wait: after ten seconds, and then every minute.
   [[nodiscard]] bool is_report_due(Timestamp now);
-  // Returns a text such as "waits up to 60 s for news of a changed world", and the link's state.
+  // Returns a text such as "waits up to 60 s for a report that the set of processes has changed", with the
+  // reason to expect a change.
   [[nodiscard]] std::string text() const;
   [[nodiscard]] bool is_over(Timestamp now) const { return now - began_ >= patience(); }
   // Returns whether there is a coordinator that has not answered since the wait began.

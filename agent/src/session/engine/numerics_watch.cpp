@@ -10,7 +10,8 @@
 namespace ratoon {
 namespace {
 
-// The hook is constructed on first use, because a library may attach itself before main().
+// A function-local variable, because a library may attach its hook before main(), when global variables may
+// not exist yet.
 std::optional<NumericsHook>& the_hook() {
   static const NeverDestroyed<std::optional<NumericsHook>> hook;
   return *hook;
@@ -27,7 +28,7 @@ namespace {
 
 class Comparison {
  public:
-  // If a value is unknown before or now, no difference is noted.
+  // An unknown old or new value counts as no difference.
   void add(std::string_view what, const std::string& before, const std::string& now) {
     if (before.empty() || now.empty() || before == now) return;
     text_ += (text_.empty() ? "" : "; ") + std::string(what) + " " + before + ", now " + now;

@@ -1,5 +1,6 @@
-// NumericsWatch handles the numerics of this process in all its attempts. The numerics are pinned on request,
-// recorded in each checkpoint, and compared with those of the checkpoint that is resumed from.
+// NumericsWatch handles the numerics of this process: the library settings on which the bits of results
+// depend. With --deterministic, NumericsWatch sets these settings. Each checkpoint records the settings, and
+// after a resume they are compared with those in the checkpoint.
 //
 //   NumericsWatch watch(options.deterministic, options.seed, attached_numerics());  // throws where nothing
 //                                                                                   // can be pinned
@@ -26,15 +27,16 @@ class NumericsWatch {
  public:
   NumericsWatch(bool is_pinned, std::uint64_t seed, std::optional<NumericsHook> hook);
 
-  // Returns the number of threads to which this process would pin all ranks; 0 if nothing is pinned or the
-  // number is not known.
+  // Returns the number of threads that this process, as rank 0, would set on all ranks; 0 without
+  // --deterministic or if the number is not known.
   [[nodiscard]] std::uint32_t pinned_threads() const;
-  // Lets all ranks begin an attempt alike: with one random seed and, if numerics are pinned, with rank 0's
-  // number of threads (0 if not known).
+  // Seeds the library on each rank at the beginning of an attempt and, with --deterministic, sets rank 0's
+  // number of threads (0: not known).
   void begin_attempt(std::uint32_t threads_of_first) const;
-  // If numerics are pinned, continues with the number of threads with which the run began. Reports once that
-  // bits may differ, and why: "threads 2, now 4; seed 7, now 0". Later calls return an empty text, because
-  // the difference was reported. Call resume() when all tracked objects are restored.
+  // With --deterministic, sets the number of threads with which the run began. Returns a text if results may
+  // differ in bits from the restored run, such as "threads 2, now 4; seed 7, now 0". Only the first call of
+  // resume() returns a text, so that the difference is reported once. Call resume() when all tracked objects
+  // are restored.
   [[nodiscard]] std::string resume(const std::optional<checkpoint::RunRecord>& before);
   [[nodiscard]] std::optional<Numerics> now() const;
 

@@ -25,7 +25,7 @@ Result<HangLimits> read_hang_limits(const Options& options) {
   if (limits.is_off || after == "auto") return limits;
   const auto amount = parse_amount(after);
   if (amount && amount->unit == CountedIn::kTime) {
-    // parse_amount() refuses times that a Duration cannot hold.
+    // The conversion cannot overflow, because parse_amount() refuses times that are too long for a Duration.
     const Duration fixed(static_cast<Duration::rep>(amount->period.count));
     if (fixed >= kFixedMin && fixed <= kFixedMax) {
       limits.fixed = fixed;

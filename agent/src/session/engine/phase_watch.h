@@ -1,6 +1,6 @@
-// PhaseWatch decides how long a process may stay in a phase of a step before it counts as hung. PhaseWatch
-// learns this limit from the usual duration of the phase. operator/core/loss/hang.h compares the phases of
-// all ranks and decides which rank hangs.
+// PhaseWatch decides how long a process may be in one phase of a step, such as the wait for data, before it
+// counts as hung. The time limit is computed from the usual duration of the phase. The code in
+// operator/core/loss/hang.h compares the phases of all ranks and decides which rank hangs.
 //
 //   PhaseWatch watch({});                             // of one attempt
 //   watch.enter(ProcessPhase::kCompute, Step(7), now);
@@ -22,19 +22,22 @@ namespace ratoon::session {
 struct HangLimits {
   Duration at_least = std::chrono::seconds(30);
   double times_median = 10;
-  // The limit of a phase that was not measured often enough: a rare phase may take long.
+  // The time limit of a phase that was not measured often enough. This limit is long, because a rare phase
+  // may take long.
   Duration unlearned = std::chrono::minutes(10);
-  // A store that is silent for a while does not count as hanging, because disk calls have their own timeout.
+  // The limit of the save phase is at least this long, because calls of the disk or store have their own
+  // timeout.
   Duration save_at_least{0};
-  // The limit in --hang-after, if set. The user's limit overrides the learned limit.
+  // The limit in --hang-after, if set, which overrides the computed limit.
   std::optional<Duration> fixed{};
   bool is_off = false;
 };
 
-// Reads --hang-after and --disk-timeout. An error kInvalid names the option that has a wrong value.
+// Computes the limits from the options --hang-after and --disk-timeout. An error kInvalid names the option
+// that has a wrong value.
 [[nodiscard]] Result<HangLimits> read_hang_limits(const Options& options);
 
-// The training thread reports each change of phase.
+// Only the training thread calls enter(), at each change of phase.
 class PhaseWatch {
  public:
   static constexpr std::size_t kLearned = 31;  // the latest steps with the phase that are kept
@@ -42,21 +45,22 @@ class PhaseWatch {
 
   explicit PhaseWatch(const HangLimits& limits) : limits_(limits) {}
 
-  // Notes that the process is in `phase` since `at`, with `step` steps in the weights. A call with the same
-  // phase again counts as a sign of life.
+  // Records that the process is in `phase` since the time `at`, after `step` completed steps. Another call
+  // with the same phase restarts the phase's time limit.
   void enter(ProcessPhase phase, Step step, Timestamp at);
 
-  // Only the program knows where its loop ends, and its work after the loop looks like a long step. After
-  // note_open_end(), the limit of kCompute is at least `unlearned`.
+  // Records that only the program knows where its loop ends, so that its work after the loop cannot be
+  // distinguished from a long step. After note_open_end(), the time limit of the phase kCompute is at least
+  // `unlearned`.
   void note_open_end() { has_open_end_ = true; }
 
-  // Returns the limit of the current phase, counted from the last enter(); nullopt if it has none. No limit
-  // applies before the first step of the attempt is made, which compiles, connects and reads cold disks.
-  // Loading a checkpoint, and a validation that the program announced, have no limit either.
+  // Returns the time limit of the current phase, counted from the last enter(); nullopt if the phase has no
+  // limit. The first step of an attempt has no limit, because it may compile code, connect ranks and fill
+  // caches. The load of a checkpoint, and a validation that the program announced, have no time limit either.
   [[nodiscard]] std::optional<Duration> allowed() const;
 
  private:
-  // The longest stay in a phase in each of the last steps.
+  // The longest duration of a phase in each of the last steps.
   struct Lasted {
     std::array<Duration, kLearned> durations{};
     std::size_t count = 0;  // of all recorded steps; the newest overwrites the oldest

@@ -13,7 +13,7 @@ ProgramRequests::~ProgramRequests() {
     if (asked->ticket) asked->ticket->fail(ended);
 }
 
-// A manifest replaces invalid UTF-8, so a reason that is read back may be longer than the original.
+// A manifest replaces invalid UTF-8, so a reason read from a manifest may be longer than the original.
 void ProgramRequests::resume(const checkpoint::PendingRequests& of_all) {
   resumed_ = of_all;
   resumed_.keep = cut_text(of_all.keep, checkpoint::kReasonBytesMax);
@@ -22,7 +22,7 @@ void ProgramRequests::resume(const checkpoint::PendingRequests& of_all) {
 
 checkpoint::SavePromise ProgramRequests::ask_to_save(const std::string& keep) {
   made_.requests.save = true;
-  // save_best() finds its own pins by their reason, so no reason of save() may look like one of save_best().
+  // save_best() finds its own pinned checkpoints by their reason, so save() must not use such a reason.
   const std::string reason = checkpoint::is_marked_as_best(keep) ? keep + "." : keep;
   if (made_.requests.keep.empty()) made_.requests.keep = cut_text(reason, checkpoint::kReasonBytesMax);
   if (!made_.ticket) made_.ticket.emplace();
@@ -47,7 +47,8 @@ std::uint32_t ProgramRequests::end_step(TakesEffect when) {
   const std::uint32_t known = bits_of(resumed_);
   due_ = std::exchange(told_, {});
   due_.requests.join(std::exchange(resumed_, {}));
-  // A request that is due already keeps its own save and ticket, separate from a new request.
+  // A request whose save is already due keeps its own save and ticket. A new request gets another save and
+  // ticket.
   if (when == TakesEffect::kAtOnce && due_.requests.is_empty()) {
     due_ = std::exchange(made_, {});
     return bits_of(due_.requests);

@@ -1,8 +1,8 @@
-// ProgramRequests: the requests of this rank's program (a save, a pinned save, the end of the run), and the
-// step at whose end each takes effect. If the ranks agree once a step, a request takes effect at the end of
-// the next step; if not, at the end of its own step. In the last step of the run a request takes effect at
-// the end of that step. A lost rank does not change the step in which a request takes effect: pending
-// requests are in the receipt of the step, and in the manifest from all ranks.
+// ProgramRequests: the requests of the program on this rank (a save, a pinned save, the end of the run), and
+// the steps at which they take effect. If the ranks exchange requests in every step (Session::agree()), a
+// request takes effect at the end of the next step, else at the end of the current step. In the last step of
+// the run, a request takes effect at the end of this step. Each save contains the pending requests of all
+// ranks, so a request takes effect in the same step even if a rank is lost.
 //
 //   requests.resume(manifest.run->requests);  // from the step that the attempt resumes
 //   auto ticket = requests.ask_to_save("the lowest loss");
@@ -29,31 +29,32 @@ class ProgramRequests {
   ProgramRequests(const ProgramRequests&) = delete;
   ProgramRequests& operator=(const ProgramRequests&) = delete;
 
-  // Restores the requests that all ranks had made when the checkpoint was saved, so that no program has to
-  // repeat a request.
+  // Restores the requests that were pending when the checkpoint was saved, so that no program has to repeat a
+  // request.
   void resume(const checkpoint::PendingRequests& of_all);
 
-  // The functions below make requests in the current step. Several requests of one kind in a step count as
-  // one request, with the first reason.
+  // The functions below record requests of the program in the current step. Several requests of the same kind
+  // in one step count as one request, with the reason of the first.
   [[nodiscard]] checkpoint::SavePromise ask_to_save(const std::string& keep);
   void finish(const std::string& reason);
 
-  // Returns the bits for the current step's control word: the requests of the previous step.
+  // Returns the requests of the previous step, as bits for the current step's control word, which the ranks
+  // exchange.
   [[nodiscard]] std::uint32_t bits() const;
-  // Returns whether other ranks must learn of a request of this rank, in this step or in the next step.
+  // Returns whether this rank has a request that the ranks must exchange in this or the next step.
   [[nodiscard]] bool needs_agreement() const;
 
-  // Returns the bits of the requests that take effect now, except requests that another rank reports.
+  // Returns, as bits, the requests that take effect now, without the requests of other ranks.
   [[nodiscard]] std::uint32_t end_step(TakesEffect when);
 
-  // Call end_run() after end_step() when the run is at its end. At its end a run has no next step, so
-  // requests of this step belong to this step. The last step is always saved. Returns the request bits of the
-  // run's last save. At that point a request to end the run has no effect, but its reason counts if the ranks
-  // agreed in `agreed` to end the run here.
+  // The engine calls end_run() at the run's end, after end_step(). At the run's end there is no next step, so
+  // requests in this step take effect in this step. The last step is always saved. Returns, as bits, the
+  // requests that the run's last save fulfils. A later request to end the run has no effect, but its reason
+  // is used if the ranks agreed, in `agreed`, to end the run at this step.
   std::uint32_t end_run(std::uint32_t agreed = 0);
 
-  // Call take_late() when the last checkpoint is committed. A request that was made after the last checkpoint
-  // was saved belongs to that checkpoint, too.
+  // The engine calls take_late() when the last checkpoint is committed. A request after the save of the last
+  // checkpoint also applies to that checkpoint.
   struct Late {
     std::string keep{};  // the reason to pin it; empty: there is none
     std::optional<checkpoint::SavePromise> ticket{};
@@ -61,11 +62,11 @@ class ProgramRequests {
   [[nodiscard]] Late take_late();
 
   // due() returns the requests that take effect with the step that ended, with the reasons that this rank
-  // knows; pending() returns those for the next step.
+  // knows. pending() returns the requests for the next step.
   [[nodiscard]] const checkpoint::PendingRequests& due() const { return due_.requests; }
   [[nodiscard]] const checkpoint::PendingRequests& pending() const { return told_.requests; }
-  // Returns the ticket of the save that is due; nullopt if the program requested no save, or if the ticket
-  // was already taken.
+  // Returns the SaveTicket of the save that is due; nullopt if the program requested no save, or if this
+  // function returned the ticket before.
   [[nodiscard]] std::optional<checkpoint::SavePromise> take_ticket();
 
  private:

@@ -58,7 +58,7 @@ void RunSchedule::end_step(const DataPosition& data, Timestamp now) {
 void RunSchedule::take(std::uint32_t agreed) {
   requests_ &= ~agreed;
   if ((agreed & (control::kEnd | control::kFinish)) != 0) is_over_ = true;
-  // A run's state at its end is its result, and is always saved.
+  // The last step is always saved, because the state at the end is the result of the run.
   if ((agreed & control::kSave) != 0 || is_over_) is_save_due_ = true;
 }
 

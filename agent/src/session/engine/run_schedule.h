@@ -1,7 +1,8 @@
-// RunSchedule counts a run's progress and decides when the run is over and when a save is due. The position
-// and the time are arguments of its functions. Events that are due by counts are due in the same step on
-// every rank. Events that are due by time would be due in a different step on each rank. Therefore rank 0
-// alone decides events that are due by time, and requests them with a bit of the control word.
+// RunSchedule counts a run's progress and decides when the run is over and when a save is due. RunSchedule
+// does no I/O: the position and the time are arguments of its functions. Events that depend on counts of
+// steps or samples are due in the same step on every rank. Events that depend on time would be due in
+// different steps on different ranks. Rank 0 alone decides when events that depend on time are due, and
+// requests them with a bit of the control word, which the ranks exchange.
 //
 //   RunSchedule schedule({.until = Until::epochs(90), .save_every = Every::steps(100)}, DueBy::kTime);
 //   schedule.begin_at(position_in_the_manifest, clock.now());
@@ -22,7 +23,7 @@
 
 namespace ratoon::session {
 
-// The position of a run in its data: the cursor and the epoch of a stream.
+// The position of a run in its data: the position and the epoch size of its stream.
 struct DataPosition {
   std::uint64_t samples = 0;
   std::uint64_t epoch_samples = 0;
@@ -39,24 +40,26 @@ class RunSchedule {
   };
   RunSchedule(const Rules& rules, DueBy decides);
 
-  // Throws std::invalid_argument if the run counts samples or epochs, but has no stream.
+  // Throws std::invalid_argument if the end or the save interval is in samples or epochs, but the run has no
+  // stream.
   void begin_at(const RunPosition& position, Timestamp now);
-  // Ends the run at the current step, either because an earlier start had ended it there, or because the
-  // program decides the end in its own loop.
+  // Ends the run at the current step, because the program ended its own loop there, or because an earlier
+  // start had ended there.
   void end_before_time() { is_over_ = true; }
   void end_step(const DataPosition& data, Timestamp now);
-  // Returns rank 0's request bits: the events that became due by time since the last agreement.
+  // Returns, as request bits of rank 0, the events that became due by time since the ranks last exchanged
+  // requests.
   [[nodiscard]] std::uint32_t requests() const { return requests_; }
-  // Applies the requests that all ranks agreed on for the step that ended. Call take() before is_over() and
-  // is_save_due().
+  // Applies the requests on which all ranks have agreed for the step that ended. In each step, call take()
+  // before is_over() and is_save_due().
   void take(std::uint32_t agreed);
-  // For automatic saves: sets when the last save began, and the interval to the next save.
+  // For --save-every=auto: sets when the last save began, and the interval to the next save.
   void note_save(Timestamp began) { saved_ = began; }
   void set_save_interval(Duration interval) { interval_ = interval; }
 
   [[nodiscard]] bool is_over() const { return is_over_; }
   [[nodiscard]] bool is_save_due() const { return is_save_due_; }
-  // Returns whether each step must end with an agreement if there are several ranks.
+  // Returns whether several ranks would have to exchange their requests in each step.
   [[nodiscard]] bool needs_agreement() const;
 
   [[nodiscard]] const RunPosition& position() const { return position_; }
@@ -74,8 +77,8 @@ class RunSchedule {
   bool is_save_due_ = false;
 };
 
-// Converts a position to the record of a manifest, and back. If the manifest has no record, only its steps
-// are known: the samples are then those of the restored stream.
+// Convert a position to the record in a checkpoint's manifest, and back. If the checkpoint's manifest has no
+// record, only the number of steps is known, and the samples are those of the restored stream.
 [[nodiscard]] checkpoint::RunRecord record_of(const RunPosition& position);
 [[nodiscard]] RunPosition position_of(std::uint64_t steps, const std::optional<checkpoint::RunRecord>& record,
                                       const DataPosition& data);

@@ -22,11 +22,12 @@ namespace ratoon::session {
 namespace {
 
 constexpr Duration kRetryPause = std::chrono::milliseconds(200);
-// Each retry may cost a token review by the API server, or a TLS handshake.
+// The pause between retries, because each retry may cost a token review by the API server or a TLS handshake.
 constexpr Duration kDoubtPause = std::chrono::seconds(1);
 constexpr Duration kOrphanGrace = std::chrono::seconds(10);
 constexpr Duration kBeatPatienceMin = std::chrono::seconds(1);  // and of the last one, which delays the end
-// A learned limit is ten times a step's usual duration; to leave, a step may take twice that duration.
+// The computed limit of a step is ten times its usual duration. Before a process ends, a step may take a
+// fifth of the computed limit.
 constexpr int kAllowedOfUsual = 5;
 constexpr Duration kCompletePatience = std::chrono::seconds(60);
 
@@ -106,14 +107,15 @@ Result<Reply> CoordinatorLink::exchange(std::string_view route, const Message& m
   const auto response = transport_->call(request, {.total = patience, .silence = patience}, stop);
   if (const auto why = why_not_coordinator(response))
     return doubt(
-        "the server that answers is not accepted as the coordinator, and no message is sent to it; it is "
-        "called again",
+        "the server that answers is not accepted as the coordinator; no message is sent, and the call is "
+        "repeated",
         *why);
   const auto refusal = find_refusal(response);
   if (refusal && refusal->kind == names::refusal::kUnauthorized) {
     token_->doubt();
-    return doubt("the coordinator does not accept this process's token; the token is read and sent again",
-                 refusal->message);
+    return doubt(
+        "the coordinator does not accept the token of this process; the token is read and sent again",
+        refusal->message);
   }
   trust();
   if (!response) {
@@ -131,7 +133,7 @@ Result<Reply> CoordinatorLink::exchange(std::string_view route, const Message& m
   }
   if (refusal->kind == names::refusal::kBadMessage) return unread_.refused(route, refusal->message);
   hear(*refusal);
-  // A new leader, or a coordinator that does not know the job yet, may soon accept the message.
+  // Some refusals are temporary: a coordinator that has just become leader may not know the job yet.
   const bool may_change =
       refusal->kind == names::refusal::kNotLeader || refusal->kind == names::refusal::kUnknownJob;
   return Error(may_change ? ErrorKind::kUnavailable : ErrorKind::kInvalid, refusal->message);
@@ -165,7 +167,7 @@ void CoordinatorLink::tell_of_wait(const std::string& what) {
   const Timestamp now = system_clock().now();
   if (!world_wait_.is_report_due(now)) return;
   const Logger logger(system_clock(), {.format = LogFormat::kText});
-  logger.info("waiting for a place in a world",
+  logger.info("waiting for an assignment to an attempt",
               {{"for", what}, {"waited_seconds", seconds(world_wait_.waited(now))}});
 }
 
@@ -263,8 +265,8 @@ Result<Assignment> CoordinatorLink::join(const std::vector<InventoryEntry>& inve
         position_.step = resume ? resume->step : Step(0);  // else beats would report that of the last world
         return *reply->assignment;
       }
-      // The assignment was outdated before it arrived. Newer orders would interrupt this process in the
-      // assigned world at once.
+      // This assignment to an attempt was outdated before it arrived. Newer orders of the coordinator would
+      // end this attempt at once.
       note_left(reply->assignment->attempt, Step(0));
       request.left_attempt = left_attempt_;
       request.left_step = left_step_;
@@ -289,12 +291,11 @@ Result<void> CoordinatorLink::complete(const Position& position, const std::stop
   const Timestamp give_up = system_clock().now() + kCompletePatience;
   for (;;) {
     const auto reply = exchange<Orders>(names::route::kCompleted, message, timeouts_.poll, leaves);
-    // The job may be over because only the answer to this process's first message was lost.
+    // If the first message arrived but its answer was lost, the job may already be over.
     if (reply || world_status() == WorldStatus::kStop) return {};
     if (!reply.error().is_retryable() || system_clock().now() > give_up) return reply.error();
     if (wait.is_report_due(system_clock().now()))
-      say("the run is complete, but this could not be reported to its coordinator yet, and is reported "
-          "again: " +
+      say("the run is complete, but the report to the coordinator has failed and is repeated: " +
           reply.error().message());
     if (!pause_for(retry_pause(), leaves)) return reply.error();
   }
@@ -308,7 +309,8 @@ std::optional<Timestamp> CoordinatorLink::waits_for_ranks_since() const {
 
 void CoordinatorLink::note_peers(bool is_any_unreachable) {
   if (!is_any_unreachable) {
-    // The network was cut until now, so the wait so far is no hang: connections need time to resume.
+    // The network was interrupted until now. The wait so far does not count as a hang, because connections
+    // need time to recover.
     const std::lock_guard lock(mutex_);
     if (position_.phase == ProcessPhase::kCollective) phase_since_ = system_clock().now();
   }
@@ -321,7 +323,7 @@ Beat CoordinatorLink::next_beat() {
   const std::lock_guard lock(mutex_);
   const Timestamp now = system_clock().now();
   const Duration between_beats = now - std::exchange(beaten_, now);
-  // After a suspension of this process or its machine, the time of its phase starts again now.
+  // If this process or its machine was suspended, the measured time of the current phase starts again now.
   if (between_beats > 2 * (beat_pause_.load() + timeouts_.beat_max)) phase_since_ = told_to_leave_ = now;
   return {.process = process_,
           .attempt = position_.attempt,
@@ -366,8 +368,7 @@ void CoordinatorLink::listen_until_stopped(const std::stop_token& stop) {
 void CoordinatorLink::end_if_stuck() const {
   std::unique_lock lock(mutex_);
   if (world_status_.load() == WorldStatus::kGoOn || position_.is_winding_up) return;
-  // The coordinator link does not end a process while its step takes no longer than usual, because losing the
-  // process would cost more time than the step.
+  // Wait for the end of a usual step, because a lost process costs more time than this step.
   const Duration patience =
       std::max(leave_within_, position_.allowed.value_or(Duration(0)) / kAllowedOfUsual);
   if (system_clock().now() - std::max(told_to_leave_, phase_since_) <= patience) return;
@@ -387,7 +388,7 @@ void CoordinatorLink::end_if_stuck() const {
 
 void CoordinatorLink::sleep_until_news(Duration at_most) {
   end_if_stuck();
-  // A step that never ends must not outlast the run: the next run may already write to the folder.
+  // End the process even within a step, because the next run may already write to the same folder.
   if (orphaned_at_ && system_clock().now() - *orphaned_at_ > kOrphanGrace)
     ::_exit(static_cast<int>(ExitCode::kPreempted));
   if (news_.sleep(at_most, lifeline_fd_) != InterruptibleSleep::kLifelineEnded) return;

@@ -1,6 +1,6 @@
-// CoordinatorLink calls a coordinator over HTTP. One thread sends heartbeats, one thread polls for orders,
-// and the training thread calls join(). While the coordinator does not answer, training continues and the
-// threads retry.
+// CoordinatorLink: the connection of a process to the coordinator, over HTTP. One thread sends heartbeats,
+// one thread polls for orders of the coordinator, and the training thread calls join(). If the coordinator
+// does not answer, training continues and the threads retry.
 #pragma once
 
 #include <atomic>
@@ -26,18 +26,18 @@
 
 namespace ratoon::session {
 
-// The timeouts of the link to a coordinator. Tests use shorter timeouts.
+// LinkTimeouts: the timeouts of the connection to a coordinator, which tests can shorten.
 struct LinkTimeouts {
-  // The timeout of one heartbeat, even if the pause between heartbeats is longer. While a heartbeat hangs,
-  // the runner's lifeline is not checked, and new commits are not reported.
+  // The timeout of one heartbeat, even if the pause between heartbeats is longer. This timeout is short,
+  // because during a hanging heartbeat the process does not notice the end of its runner (`ratoon run`).
   Duration beat_max{std::chrono::seconds(5)};
-  // How long to retry if the server refuses this process's token, or this process refuses the server's
-  // certificate: the token may soon be replaced, or the operator may get its permissions back.
+  // How long to retry if the server refuses this process's token, or this process the server's certificate.
+  // The cause of a refusal may be temporary, such as a token that will be replaced.
   Duration doubt{std::chrono::minutes(1)};
-  // The timeout of one long poll, which is longer than the coordinator keeps a poll open.
+  // The timeout of one long poll, which is longer than the time for which the coordinator keeps a poll open.
   Duration poll{std::chrono::seconds(30)};
-  // A process waits for a place in a world without a limit. After `word`, and every minute from then on, the
-  // process logs why it still waits.
+  // A process waits without a time limit until it is assigned to an attempt. After the time `word`, and then
+  // every minute, the process logs why it waits.
   Duration word{std::chrono::seconds(10)};
   PeerWatch::Pace peers{};
 };
@@ -71,29 +71,30 @@ class CoordinatorLink final : public Link {
   CoordinatorLink(const Options& options, FolderLocks folder_locks, ProcessIdentity process,
                   std::unique_ptr<TokenFile> token, RendezvousSocket meeting, const LinkTimeouts& patience);
 
-  // Notes an attempt that is over, and the number of steps that it is known to have made.
+  // Records an attempt that is over, and its known number of steps.
   void note_left(Attempt attempt, Step step);
   void beat_until_stopped(const std::stop_token& stop);
   void listen_until_stopped(const std::stop_token& stop);
-  // Sends one message. A refusal is returned as an error; a final refusal also sets the world status.
+  // Sends one message. Returns a refusal as an error. A final refusal also sets world_status(), so that the
+  // attempt ends.
   template <class Reply, class Message>
   Result<Reply> exchange(std::string_view route, const Message& message, Duration patience,
                          const std::stop_token& stop);
   void hear(const Refusal& refusal);
   void hear(const Orders& orders);
   void stop_job(const std::string& reason);
-  // Returns the error of a call in which client or server refused the other's identity. Once refusals have
-  // lasted for `timeouts_.doubt`, they are final for this process; a later start may succeed, after an
-  // administrator has corrected the cause.
+  // Returns the error of a call in which the client did not accept the server's identity or the server did
+  // not accept the client's. After refusals for the time `timeouts_.doubt`, this process gives up. A later
+  // start may succeed, after an administrator has corrected the cause.
   [[nodiscard]] Error doubt(const std::string& what, const std::string& why);
   void trust();
   void note_answer();
   void note_no_answer(const Error& why);
-  // Returns why the answering server is not accepted as the coordinator, or nullopt if it is.
+  // Returns why the server that answered is not accepted as the coordinator; nullopt if it is accepted.
   [[nodiscard]] std::optional<std::string> why_not_coordinator(const Result<http::Response>& response) const;
   [[nodiscard]] Duration retry_pause() const;
-  // Pauses before join() is retried, longer each time. If an unreachable coordinator answers again, the pause
-  // ends at once.
+  // Pauses before join() sends its request again. Each pause is longer than the last. The pause ends at once
+  // when an unreachable coordinator answers again.
   void pause_joining();
   void tell_of_wait(const std::string& what);
   void set_world_status(WorldStatus world_status, const std::string& reason);
@@ -101,7 +102,7 @@ class CoordinatorLink final : public Link {
   [[nodiscard]] std::optional<Timestamp> waits_for_ranks_since() const;
   void note_peers(bool is_any_unreachable);
   void sleep_until_news(Duration at_most);
-  // Ends this process if it was ordered to leave its world and does not leave.
+  // Ends this process if it was ordered to end its attempt but makes no progress.
   void end_if_stuck() const;
 
   static constexpr Timestamp kNever{Duration::max()};
@@ -150,7 +151,7 @@ class CoordinatorLink final : public Link {
   std::atomic<WorldStatus> world_status_{WorldStatus::kGoOn};
   std::atomic<bool> is_stopped_{false};  // the job, and not only this process
   std::atomic<bool> is_unknown_{false};  // to the coordinator, by its last answer: the job is deleted
-  // `peers_` must be the last member, because its threads use the members above. Heartbeats use it.
+  // `peers_` is declared after the members that its thread uses. Heartbeats use it.
   PeerWatch peers_;
   std::jthread beating_;
   std::jthread listening_;

@@ -1,5 +1,5 @@
-// This part of CoordinatorLink notes which calls were answered, whether the server is trusted, and which
-// earlier attempts to name in a request for a world.
+// The part of CoordinatorLink that records which calls were answered, whether the server is trusted, and
+// which earlier attempts the next request names.
 #include "agent/src/session/link/coordinator_link.h"
 #include "base/contract/names.h"
 #include "base/core/log.h"
@@ -43,8 +43,9 @@ Error CoordinatorLink::doubt(const std::string& what, const std::string& why) {
   return {counts ? ErrorKind::kPermissionDenied : ErrorKind::kUnavailable, why};
 }
 
-// Every accepted answer shows that the coordinator trusts this process. A call without an answer restarts the
-// time of doubt, too, because the unreachable coordinator may be under repair.
+// trust() is called after each accepted answer, which shows that the coordinator accepts this process's
+// token. A call without an answer also restarts the time limit for refusals, because an administrator may be
+// repairing the coordinator.
 void CoordinatorLink::trust() {
   const std::lock_guard lock(mutex_);
   doubted_since_.reset();
@@ -83,7 +84,8 @@ void CoordinatorLink::note_left(Attempt attempt, Step step) {
 
 void CoordinatorLink::note_history(Attempt attempt, Step step) {
   const std::lock_guard lock(mutex_);
-  // This process may have made more steps of its own attempt than the history shows.
+  // For the attempt of this process, keep the step that the process itself knows, because the history may
+  // lack the last steps.
   if (attempt != position_.attempt) note_left(attempt, step);
 }
 

@@ -132,14 +132,15 @@ Result<Assignment> GroupLink::join(const std::vector<InventoryEntry>& inventory,
   return formed;
 }
 
-// If publishing fails, the other ranks wait as if rank 0 had ended without a reason.
+// If the reason cannot be published, the other ranks wait, as if rank 0 had ended without a reason.
 void GroupLink::publish_refusal(const std::string& why) {
   std::vector<std::string> former;
   {
     const std::lock_guard lock(mutex_);
     former = calls_;
   }
-  // Ranks of the previous attempt still watch rank 0's earlier call file.
+  // Write the reason also to rank 0's earlier call file, because ranks of the previous attempt still read
+  // that file.
   if (!former.empty()) static_cast<void>(folder_.note_end(former.front(), why));
   const auto tell = [&] { return folder_.end_before_call(why, own_call_, former); };
   call_until_all_informed(tell, clock_.now() + timeouts_.telling, timeouts_.look, clock_);
@@ -147,12 +148,13 @@ void GroupLink::publish_refusal(const std::string& why) {
 
 void GroupLink::end_for_good(const std::string& why) {
   if (!own_call_.empty()) return static_cast<void>(folder_.note_end(own_call_, why));
-  // No other rank knows yet that this process exists.
+  // Publish the reason in a new file, because the other ranks have not seen a call file of this process.
   const auto tell = [&] { return folder_.end_before_call(why); };
   call_until_all_informed(tell, clock_.now() + timeouts_.telling, timeouts_.look, clock_);
 }
 
-// Checks that no rank has ended for good, either a rank of the last attempt or a rank that never called.
+// Returns an error if a rank of the last attempt, or a rank that has not called yet, has ended and would fail
+// again after a restart.
 Result<void> GroupLink::check_none_has_ended(const std::vector<std::uint32_t>& ranks) const {
   std::vector<std::string> calls;
   {
@@ -166,7 +168,8 @@ Result<void> GroupLink::check_none_has_ended(const std::vector<std::uint32_t>& r
     if (*why) return Error(ErrorKind::kInvalid, "rank " + std::to_string(rank) + " ended for good: " + **why);
   }
   if (group_.rank != 0) return {};
-  // While this process rejoined, ranks that ended may have written to its earlier call file.
+  // Check the earlier call file too, because ranks that ended during this call may have written their reason
+  // there.
   for (const std::string& own : {own_call_, calls.empty() ? own_call_ : calls.front()}) {
     const auto why = folder_.find_end_before_call(own, ranks);
     if (!why) return why.error();
@@ -195,15 +198,15 @@ Result<Assignment> GroupLink::form_world(const JoinRequest& own) {
     if (const auto why = find_given_up()) return Error(ErrorKind::kCancelled, *why);
     const Timestamp now = clock_.now();
     if (now - began > timeouts_.meeting) {
-      // kIo: this process cannot correct the error, but after its restart the launcher may have started the
-      // other ranks.
+      // The kind is kIo, because a restart of this process may help: the launcher may have started the other
+      // ranks by then.
       return Error(ErrorKind::kIo,
                    "ranks " + list(missing) + " have not called for " +
                        std::to_string(timeouts_.meeting / std::chrono::seconds(1)) +
                        " s: give all ranks the same --save-folder, on a volume that all of them see");
     }
     if (now >= next_line) {
-      logger.info("waiting for ranks of the world", {{"missing", list(missing)}});
+      logger.info("waiting for other ranks of this launch", {{"missing", list(missing)}});
       note_waiting();
       next_line = now + kLine;
     }
@@ -227,8 +230,8 @@ Result<Assignment> GroupLink::assign(const std::vector<JoinRequest>& calls) {
   const auto resume = pick_resume_point(calls, {});
   if (!resume && is_anything_saved) {
     return Error(ErrorKind::kInvalid,
-                 "checkpoints exist but none can be read by all ranks: see the output of the ranks; no run "
-                 "is started over by itself");
+                 "checkpoints exist, but no checkpoint can be read by all ranks: see the output of the "
+                 "ranks; Ratoon does not start the run over by itself");
   }
   auto secret = draw_secret(kSecretBytes);
   if (!secret) return secret.error();
@@ -248,15 +251,16 @@ Result<Assignment> GroupLink::assign(const std::vector<JoinRequest>& calls) {
     const auto answered = answer(starts.back(), {.assignment = assignment, .first_call = own_call_});
     if (!answered) return answered.error();
   }
-  // All ranks have called again, so their older call files are removed. The next launch removes any remains.
+  // Remove the older call files, because all ranks have written new call files. Files that cannot be removed
+  // are removed by the next launch.
   const auto forgotten = folder_.forget(calls_);
   if (!forgotten && !forgotten.error().is_retryable()) return forgotten.error();
   stand_in(own.attempt, std::move(starts));
   return own;
 }
 
-// Repeats a write of an answer that fails for now. A new call of rank 0 instead would be wrong, because it
-// would end the attempt for ranks that have joined after their answers.
+// Writes an answer for a rank, and repeats the write after a temporary error. Rank 0 must not join again
+// instead, because this would end the attempt for ranks that already have their answers.
 Result<void> GroupLink::answer(const std::string& call, const GroupRendezvous::Answer& answer) {
   const Timestamp give_up = clock_.now() + timeouts_.local_check;
   for (;;) {
@@ -277,8 +281,8 @@ Result<Assignment> GroupLink::wait_for_answer(const std::string& call) {
     if (!found) return found.error();
     if (auto why = looks.note(found->unknown, clock_)) return Error(ErrorKind::kIo, *std::move(why));
     if (const auto& answer = found->answer) {
-      // If an earlier process of rank 0 wrote the answer and has ended since, the attempt is over, and this
-      // rank's watch on rank 0 notices it.
+      // If the process that wrote this answer has ended since, the attempt is over. During the attempt, this
+      // rank then notices that rank 0 has ended.
       stand_in(answer->assignment.attempt, {answer->first_call});
       return answer->assignment;
     }
@@ -294,7 +298,7 @@ Result<Assignment> GroupLink::wait_for_answer(const std::string& call) {
                        " s: see the output of rank 0, and check whether it has the same --save-folder");
     }
     if (clock_.now() >= next_line) {
-      logger.info("waiting for rank 0, which forms the world once all ranks have called",
+      logger.info("waiting for rank 0, which begins the attempt when all ranks have started",
                   {{"rank", std::to_string(group_.rank)}});
       note_waiting();
       next_line = clock_.now() + kLine;
@@ -320,7 +324,7 @@ Result<void> GroupLink::complete(const Position&, const std::stop_token&) {
 std::string GroupLink::find_end_of_attempt(Attempt attempt, const std::vector<std::string>& calls) {
   const auto looked = folder_.find_fault(attempt, calls);
   if (looked && !looked->why.empty()) return looked->why;
-  // A check that hangs ends the attempt, but does not count as a check that failed on this machine.
+  // A check that hangs ends the attempt, but does not count as an error of this machine.
   if (!looked && !looked.error().is_retryable()) return looked.error().message();
   const std::optional<Error> unknown = looked ? looked->unknown : looked.error();
   {

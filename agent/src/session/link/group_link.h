@@ -1,11 +1,11 @@
-// GroupLink connects processes that torchrun or srun started to a world. The number of processes is fixed,
-// and no coordinator manages them. Rank 0 forms the world from call files, which the ranks leave in the run's
-// folder. Rank 0 watches the other ranks, and the other ranks watch rank 0. If a rank is lost, the launcher
-// starts it again, with the other ranks or alone.
+// GroupLink: forms a group of ranks from processes that torchrun or srun started. The number of processes is
+// fixed, and no coordinator manages them. Each rank writes a call file to the run's folder, and rank 0 forms
+// the group from these files. During an attempt, rank 0 checks that the other ranks are alive, and the other
+// ranks check rank 0. If a rank is lost, the launcher starts this rank again, or all ranks.
 //
-// If the folder hangs with its disk, the attempt ends with kIo after the timeout of the calls. A check that
-// fails on this machine (no descriptors are left) says nothing about the other ranks. The process repeats a
-// check that failed for such a reason for as long as `local_check`.
+// If the disk of the folder hangs, the attempt ends with kIo after the timeout of the calls. If a check fails
+// because of this machine, for example without free descriptors, it says nothing about the other ranks. The
+// process repeats such a check for the time `local_check`.
 #pragma once
 
 #include <atomic>
@@ -68,8 +68,8 @@ class GroupLink final : public Link {
   void stand_in(Attempt attempt, std::vector<std::string> calls);
 
   void watch_until_stopped(const std::stop_token& stop);
-  // Checks once whether the attempt is over, and returns why. The result is empty if the attempt is not over,
-  // or if the check failed for now.
+  // Checks once whether the attempt is over, and returns the reason. Returns an empty text if the attempt is
+  // not over, or after a temporary error of the check.
   [[nodiscard]] std::string find_end_of_attempt(Attempt attempt, const std::vector<std::string>& calls);
 
   const GroupOptions group_;

@@ -23,12 +23,12 @@ InterruptibleSleep::InterruptibleSleep() : event_(::eventfd(0, EFD_NONBLOCK | EF
 
 void InterruptibleSleep::notify() const {
   const std::uint64_t one = 1;
-  // If the eventfd's counter is full, a notification is already waiting.
+  // The write fails only if the eventfd's counter is full, and then a notification is already pending.
   if (::write(event_.get(), &one, sizeof one) < 0) return;
 }
 
 InterruptibleSleep::Reason InterruptibleSleep::sleep(Duration at_most, int lifeline_fd) const {
-  // poll() skips negative descriptors.
+  // poll() ignores the entry of a negative descriptor.
   std::array<pollfd, 2> ready{{{event_.get(), POLLIN, 0}, {lifeline_fd, POLLIN, 0}}};
   const auto millis = std::chrono::ceil<std::chrono::milliseconds>(at_most).count();
   ::poll(ready.data(), ready.size(), static_cast<int>(std::clamp<std::int64_t>(millis, 0, 1'000'000'000)));

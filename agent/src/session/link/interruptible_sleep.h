@@ -1,5 +1,5 @@
-// InterruptibleSleep: a sleep that another thread can end. The sleep also ends when the runner that started
-// this process has ended.
+// InterruptibleSleep: a wait with a time limit that another thread can end early. The wait also ends when the
+// runner (such as `ratoon run`) that started this process has ended.
 #pragma once
 
 #include "base/core/clock.h"
@@ -13,10 +13,10 @@ class InterruptibleSleep {
 
   InterruptibleSleep();
 
-  // Ends a sleep, from any thread. If no thread sleeps now, the next sleep ends at once.
+  // Ends a sleep of another thread. If no thread sleeps now, the next sleep ends at once.
   void notify() const;
-  // `lifeline_fd` is a pipe without data, which reads end-of-file once its writer has ended; -1: there is no
-  // pipe.
+  // `lifeline_fd` is a pipe from the runner, from which this process reads end-of-file when the runner has
+  // ended; -1: there is no pipe.
   [[nodiscard]] Reason sleep(Duration at_most, int lifeline_fd) const;
 
  private:

@@ -1,10 +1,10 @@
-// session/link/: how a process learns of its world: from a coordinator, from the ranks of a launcher, or
-// alone.
+// session/link/: how a process learns its rank and the other ranks of an attempt: from a coordinator, through
+// files of the other ranks, or as a single process.
 //
-// A Link tells a process in which world it trains. A Link uses HTTP with a coordinator, and the run's folder
-// without a coordinator.
+// Link: gives a process its rank and the number of ranks of each attempt, and reports the process's position.
+// With a coordinator, a Link uses HTTP, without one it uses files in the run's folder.
 //
-// Thread contract: the training thread uses a Link; implementations have their own threads.
+// Thread contract: only the training thread uses a Link. Implementations have their own threads.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@
 
 namespace ratoon::session {
 
-// The order that this process received last about its world.
+// WorldStatus: the last order of the coordinator to this process about its attempt.
 enum class WorldStatus {
   kGoOn,
   kWorldChanged,  // leave this attempt and join again
@@ -33,8 +33,8 @@ enum class WorldStatus {
   kFenced,        // another incarnation has the place of this process
 };
 
-// Milestone: the last stage that this process has reached in an attempt. The operator measures recoveries by
-// milestones, so each milestone is reported at once.
+// Milestone: the last stage that this process has reached in an attempt. Each milestone is reported at once,
+// because the operator measures the duration of recoveries with them.
 enum class Milestone { kNone, kJoined, kLoaded, kStepped };
 
 struct Position {
@@ -52,22 +52,22 @@ struct Position {
   std::optional<double> save_seconds{};     // the longest recent one; absent: nothing was saved yet
   std::optional<Timestamp> saving_since{};  // of the oldest save in progress
 
-  // The position includes the save in progress. While training waits for a save, no newer position is
-  // reported.
+  // save_seconds_at() also counts the save in progress, because no new position is reported while training
+  // waits for a save.
   [[nodiscard]] std::optional<double> save_seconds_at(Timestamp now) const {
     return saving_since ? std::max(save_seconds.value_or(0), seconds(now - *saving_since)) : save_seconds;
   }
 };
 
-// Requests from outside of the process that take effect at the end of a step on which all ranks agree. No
-// request from outside forces a process to leave.
+// OutsideRequests: requests of the coordinator, which take effect at the end of a step on which all ranks
+// agree. No request of the coordinator ends the process within a step.
 struct OutsideRequests {
   std::uint64_t save_request = 0;  // a count: save together once it is greater than the one already served
   Attempt hand_over{0};            // leave this attempt for a replacement that is ready; 0: none
   std::optional<Timestamp> drain_deadline{};  // when the node of this process goes away
 };
 
-// Signs that the world will change, although no order has come yet.
+// ChangeSigns: signs that the set of processes will change soon, although no order has arrived yet.
 struct ChangeSigns {
   std::string why_near{};  // a change is under way, or a peer does not answer; empty: nothing points to one
   std::optional<Timestamp> coordinator_answered{};  // the last time; nullopt: there is no coordinator
@@ -77,62 +77,62 @@ class Link {
  public:
   virtual ~Link() = default;
 
-  // Call begin_listing() before listing checkpoints for the next join(): the list may lack later
-  // commits.
+  // The caller announces that it lists the checkpoints for the next join(). The list may lack commits after
+  // the call of begin_listing().
   virtual void begin_listing() {}
-  // Blocks until there is a world, or returns an error that says why there will be no world. kCancelled:
-  // this process was ordered to stop, or was fenced. kUnavailable: the coordinator does not answer. After
-  // kUnavailable, the next coordinator may know no state of the job: list the checkpoints, and call again.
-  // The attempt will be newer than `newest_attempt`, which is the newest attempt that left any file in the
-  // run's folder.
+  // Blocks until the next attempt has all its ranks, or returns an error. kCancelled: this process was
+  // ordered to stop, or another process has replaced it. kUnavailable: the coordinator does not answer. After
+  // kUnavailable, list the checkpoints again before the next call, because a new coordinator may have lost
+  // the job's state. The new attempt has a greater number than `newest_attempt`, the newest attempt of which
+  // the run's folder has a file.
   [[nodiscard]] virtual Result<Assignment> join(const std::vector<InventoryEntry>& inventory,
                                                 Attempt newest_attempt) = 0;
-  // Returns the socket on which rank 0 listens, which the link owns, or -1 if no other process can
-  // connect.
+  // Returns the socket on which rank 0 listens for the other ranks, or -1 if no other process can connect.
+  // The link owns the socket.
   [[nodiscard]] virtual int listening_fd() const = 0;
   [[nodiscard]] virtual std::string own_host() const = 0;
-  // Reports the current position, which is also a sign of life. note() is cheap, and is called at each change
-  // of phase.
+  // Stores the current position for the next report, which also shows that this process is alive. note() is
+  // cheap, and is called at each change of phase.
   virtual void note(const Position& position) = 0;
   [[nodiscard]] virtual WorldStatus world_status() const = 0;
   [[nodiscard]] virtual std::string reason() const = 0;
-  // Returns whether the world changes because one of its ranks hung.
+  // Returns whether the attempt ends because one of its ranks hung.
   [[nodiscard]] virtual bool is_hung() const { return false; }
-  // Returns signs that the world will change. All times in ChangeSigns are those of a SystemClock.
+  // Returns signs that the set of processes will change. The times in ChangeSigns are those of a SystemClock.
   [[nodiscard]] virtual ChangeSigns change_signs() const { return {}; }
   [[nodiscard]] virtual OutsideRequests wanted() const = 0;
-  // Reports that this process reached the run's end. Returns once the report has arrived, or soon after a
-  // stop request; after a stop request it is unknown whether the report arrived.
+  // Reports that this process has completed the run. Returns when the report has arrived. After a stop
+  // request, complete() returns soon, and the report may or may not have arrived.
   [[nodiscard]] virtual Result<void> complete(const Position& position, const std::stop_token& leaves) = 0;
-  // Ends a wait of join() for a world, from any thread: join() returns kCancelled with `reason`. A link that
-  // never waits does nothing.
+  // Ends the wait in join(), from any thread: join() returns kCancelled with `reason`. Implementations that
+  // never wait do nothing.
   virtual void give_up(const std::string& reason) { static_cast<void>(reason); }
 
-  // Rank 0 calls this before join(). If no process of the launch was in a world before, no world is
-  // formed, and all ranks get the reason. A world is formed if one of its processes was in a world
+  // Rank 0 calls form_no_new_world() before join(). If no process of the launch has trained yet, no attempt
+  // begins, and all ranks get the reason `why`. An attempt still begins if one of the processes has trained
   // before.
   virtual void form_no_new_world(const std::string& why) { static_cast<void>(why); }
 
-  // Returns whether the coordinator ends the whole job, at least for a while. If the job does not end, other
-  // processes go on with it when this process leaves.
+  // Returns whether the coordinator ends the whole job, for a while or for ever. If the job does not end,
+  // other processes continue it after this process has ended.
   [[nodiscard]] virtual bool is_job_over() const { return false; }
 
-  // Call end_for_good() if this process ends, and would end again after a restart. Processes that wait for
-  // this process get the reason `why`.
+  // Reports that this process ends and would fail again after a restart. Processes that wait for this process
+  // then receive the reason `why`.
   virtual void end_for_good(const std::string& why) { static_cast<void>(why); }
 
-  // Call note_history() before join(), with the newest attempt in the run's history and that attempt's newest
-  // step. When all processes of an attempt are gone, only the history knows the attempt's newest step.
+  // Records, before join(), the newest attempt in the run's history and that attempt's newest step. After all
+  // processes of an attempt have ended, its newest step is only in the history.
   virtual void note_history(Attempt attempt, Step step) {
     static_cast<void>(attempt);
     static_cast<void>(step);
   }
 
-  // Sets, before join(), how many threads share one operation in this process. Used only in runs in which all
-  // ranks take over the number of rank 0.
+  // Sets, before join(), how many threads the computing library uses for one operation in this process. Only
+  // runs with --deterministic need this function, because all ranks then use the number of rank 0.
   void pin_threads(std::uint32_t count) { threads_ = count; }
 
-  // join() calls `told` each time that it learns that members of the world are missing.
+  // Sets a function that join() calls each time that it learns that other ranks are missing.
   void tell_of_waiting(std::function<void()> told) { told_of_waiting_ = std::move(told); }
 
  protected:
@@ -146,9 +146,9 @@ class Link {
   std::uint32_t threads_ = 0;
 };
 
-// If the disk of a lock hangs, the result is kTimeout after the timeout of `calls`. If another process holds
-// a lock, the function waits while `goes_on` returns true (held_lock.h), and returns kCancelled if it returns
-// false.
+// Creates the Link that the options require, and locks the run's folder. If the disk of the run's folder
+// hangs, the result is kTimeout after the timeout of `calls`. If another process holds the lock, the function
+// waits until `goes_on` returns false (held_lock.h), and then returns kCancelled.
 [[nodiscard]] Result<std::unique_ptr<Link>> make_link(
     const Options& options, const std::shared_ptr<checkpoint::CallsWithTimeout>& calls,
     const std::function<bool()>& goes_on);

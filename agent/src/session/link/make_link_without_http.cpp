@@ -1,4 +1,4 @@
-// This file defines make_link() in builds without base/http.
+// Defines make_link() for builds without HTTP (RATOON_WITH_HTTP=OFF).
 #include "agent/src/session/link/group_link.h"
 #include "agent/src/session/link/single_process_link.h"
 

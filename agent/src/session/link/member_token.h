@@ -1,4 +1,4 @@
-// Reads the token by which a coordinator recognizes this process.
+// Reads the token with which this process authenticates to the coordinator.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@
 
 namespace ratoon::session {
 
-// Returns kInvalid if the token's file is missing or empty, and the read error if the file exists but cannot
-// be read now. `clock` must outlive the result.
+// Returns kInvalid if the token's file is missing or empty, and the error of the read if the file exists but
+// cannot be read. `clock` must outlive the returned TokenFile.
 [[nodiscard]] Result<std::unique_ptr<TokenFile>> open_token(const MemberOptions& member, const Clock& clock);
 
 }  // namespace ratoon::session

@@ -1,8 +1,9 @@
-// PeerWatch: while a process waits for other ranks, it probes the members of its world and keeps a list of
-// those to which no connection is possible. The coordinator gets the list by heartbeats.
+// PeerWatch: while a process waits for other ranks, tries to connect to each of them, and keeps a list of the
+// unreachable ranks (peers). Heartbeats send the list to the coordinator.
 //
-// A process probes only after it has waited for a while, so a world that makes steps sends no probes. A peer
-// is put on the list after two failed tries in a row, about 11 s after the wait began.
+// A process tries to connect only after it has waited for some seconds, so ranks that make steps send no
+// probes. A peer is added to the list after two failed connection attempts in a row, about 11 s after the
+// wait began.
 #pragma once
 
 #include <chrono>
@@ -30,16 +31,18 @@ class PeerWatch {
     Duration calm = std::chrono::seconds(5);   // after all could
     Duration connect = std::chrono::seconds(2);
   };
-  // Returns since when the process waits for other ranks; nullopt if it does not wait.
+  // A function that returns the time since which the process waits for other ranks; nullopt if it does not
+  // wait.
   using WaitsSince = std::function<std::optional<Timestamp>()>;
 
-  // Called when the list of unreachable peers has changed; `is_any` says whether the list is not empty.
+  // A function that is called when the list of unreachable peers has changed. `is_any` is true if the list is
+  // not empty.
   using OnNews = std::function<void(bool is_any)>;
 
-  // The watch's own thread calls `waits_since` and `on_news`.
+  // The thread of PeerWatch calls `waits_since` and `on_news`.
   PeerWatch(const Pace& pace, WaitsSince waits_since, OnNews on_news);
 
-  // Sets the peers of a new world; without peers, nothing is probed.
+  // Sets the peers of a new attempt. If `peers` is empty, nothing is probed.
   void watch(std::vector<PeerAddress> peers);
 
   // Returns the UIDs of the peers that were unreachable in the wait that began at `waits_since`.
@@ -47,7 +50,7 @@ class PeerWatch {
 
  private:
   void run(const std::stop_token& stop);
-  // Tries to connect to each peer once. Returns the time until the next round.
+  // Tries once to connect to each peer. Returns the pause until the next call of probe().
   [[nodiscard]] Duration probe(const std::stop_token& stop);
 
   const Pace pace_;

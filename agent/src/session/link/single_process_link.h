@@ -1,5 +1,5 @@
-// SingleProcessLink is for a run of one process without a coordinator. This link counts attempts from the
-// manifests, and locks the folder against a second process.
+// SingleProcessLink: the Link for a run of one process without a coordinator. This Link counts attempts from
+// the checkpoints' manifests, and locks the run's folder against a second process.
 #pragma once
 
 #include "agent/src/session/link/link.h"

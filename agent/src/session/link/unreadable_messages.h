@@ -1,6 +1,7 @@
-// UnreadableMessages counts messages between agent and coordinator that their receiver could not read. A
-// newer program may soon answer at the same address, so an unreadable message may be followed by readable
-// messages. A read error is logged once per route, until a message of that route is read again.
+// UnreadableMessages counts messages between agent and coordinator that their receiver could not read. An
+// unreadable message is no permanent error, because a program of another version may soon answer at the same
+// address. An error is logged once per HTTP route, and again after a later message of that route was
+// readable.
 //
 // Thread contract: every method may be called from any number of threads at once.
 #pragma once
@@ -27,14 +28,15 @@ class UnreadableMessages {
   [[nodiscard]] Result<Answer> read(std::string_view route, std::string_view text) {
     auto answer = decode<Answer>(text);
     if (!answer)
-      return say(route, "the coordinator's answer cannot be read; it is called again",
+      return say(route, "the answer of the coordinator cannot be read; the call is repeated",
                  answer.error().message());
     const std::lock_guard lock(mutex_);
     if (const auto said = said_.find(route); said != said_.end()) said_.erase(said);
     return answer;
   }
   [[nodiscard]] Error refused(std::string_view route, const std::string& why) {
-    return say(route, "the coordinator cannot read this process's message; it is sent again", why);
+    return say(route, "the coordinator cannot read a message of this process; the message is sent again",
+               why);
   }
 
  private:

@@ -33,8 +33,8 @@ using checkpoint::Disk;
 
 constexpr auto kLeavingPatience = std::chrono::seconds(5);
 
-// If a disk call is abandoned, the process ends without destructors, because the call may still use its
-// objects.
+// If a disk call exceeds its timeout, the process later ends without destructors, because the call may still
+// use its objects.
 std::shared_ptr<checkpoint::CallsWithTimeout> make_calls(Duration patience) {
   auto calls = std::make_shared<checkpoint::CallsWithTimeout>(patience, std::make_shared<SystemClock>());
   skip_teardown_if([abandoned = calls->was_abandoned()] { return abandoned->load(); });
@@ -45,7 +45,8 @@ checkpoint::Tiers open_tiers(const Options& options,
                              const std::shared_ptr<checkpoint::CallsWithTimeout>& calls,
                              std::shared_ptr<Disk>& home, const std::stop_token& stop) {
   auto places = tier_locations(options);
-  // Shared with the disk call: if the call hangs, the caller returns before the call does.
+  // A shared pointer, because the disk call still uses the object if the caller stops waiting for a hanging
+  // disk.
   const auto folder_itself = std::make_shared<std::shared_ptr<Disk>>();
   places.folder_wrapper = [folder_itself, calls](const std::shared_ptr<Disk>& folder) {
     if (!*folder_itself) *folder_itself = folder;
@@ -89,8 +90,8 @@ std::shared_ptr<Mirrors> make_mirrors(MirrorPlan plan, std::shared_ptr<metrics::
   return std::make_shared<Mirrors>(std::move(plan), std::move(meters), events);
 }
 
-// Ranks the errors of several copies by how much each says about the checkpoint. A temporary error has the
-// least weight, because the unread copy may be good.
+// Returns the weight of an error, by which the errors of a checkpoint's copies are sorted. A temporary error
+// has the least weight, because the copy that could not be read may be intact.
 int weight_of(const Error& error) {
   const ErrorKind kind = error.kind();
   if (kind == ErrorKind::kNotFound) return 0;
@@ -101,7 +102,7 @@ int weight_of(const Error& error) {
 }  // namespace
 
 ExitCode exit_code_of(const Error& error) {
-  // These errors may be temporary: a volume that is not mounted yet has no files, and a proxy may reply
+  // kNotFound and kCorrupted may be temporary: a volume may not be mounted yet, and a proxy may answer
   // instead of the store.
   const bool may_pass = error.kind() == ErrorKind::kNotFound || error.kind() == ErrorKind::kCorrupted;
   return may_pass ? ExitCode::kStorage : ratoon::exit_code_of(error.kind());
@@ -120,14 +121,14 @@ CheckpointLocations::CheckpointLocations(const Options& options, std::shared_ptr
     fail(exit_code_of(checked.error().kind()), checked.error().message());
 }
 
-// At the end of the job, releases the claims on locations, so that the next job need not wait for them. A
-// store that does not answer does not delay this process.
+// At the end of the job, releases its claims on the locations, so that the next job need not wait until they
+// expire. The calls have a short timeout, so a store that does not answer hardly delays this process.
 CheckpointLocations::~CheckpointLocations() {
   static_cast<void>((*leaving_calls_)("ending copies", [mirrors = mirrors_]() -> Result<void> {
     mirrors->stop();
     return {};
   }));
-  // The last owner of this object waits for its thread, so it is released here.
+  // Release the ownership guard within the timed call, because its destructor waits for its thread.
   static_cast<void>((*leaving_calls_)(
       "letting places go",
       [ownership = std::move(ownership_), gives_back = is_job_over_]() mutable -> Result<void> {
@@ -150,7 +151,7 @@ std::optional<std::string> CheckpointLocations::find_refusal() {
   Disk& home = *tiers_.home().disk;
   const auto known = choice ? Result<bool>(true) : was_accepted_before(home, options_.group.launches);
   if (!known) fail(exit_code_of(known.error()), known.error().message());
-  // A launch that is refused now must be refused again after a restart.
+  // Record the launch only now, because a launch that is refused above must be refused again after a restart.
   const auto noted = record_accepted_launches(
       home, *known ? options_.group.launches : std::vector<LaunchName>(), draw_name());
   if (!noted) fail(exit_code_of(noted.error()), noted.error().message());
@@ -172,13 +173,13 @@ void CheckpointLocations::begin_anew(Attempt first) {
 }
 
 void CheckpointLocations::set_lineage_aside(std::optional<Attempt> before) {
-  // The home's checkpoints are moved last. If this start is interrupted before that, a repeated start without
-  // --overwrite still finds the run.
+  // Move the checkpoints in the run's own folder last. If this start is interrupted during the moves, a later
+  // start without --overwrite then still finds the run.
   for (auto tier = tiers_.all().rbegin(); tier != tiers_.all().rend(); ++tier) {
     const auto moved = checkpoint::set_lineage_aside(*tier->disk, draw_name(), before);
     if (!moved) fail(ExitCode::kStorage, moved.error().message());
     if (*moved == 0) continue;
-    say("the run begins anew (--overwrite): " + std::to_string(*moved) + " checkpoints of " +
+    say("the run begins again at step 0 (--overwrite): " + std::to_string(*moved) + " checkpoints of " +
         tier->disk->shown("") + " are in its folder aside/");
   }
 }
@@ -246,9 +247,10 @@ Result<void> CheckpointLocations::keep_rollbacks(const std::vector<checkpoint::R
   }
   for (const checkpoint::Tier& tier : tiers_.all()) {
     const auto moved = checkpoint::set_rolled_back_aside(*tier.disk, in_force, draw_name());
-    // The checkpoints after the rollback count as given up even if they cannot be set aside.
+    // Checkpoints of steps after the rollback no longer count, even if they cannot be moved away.
     if (!moved)
-      events_->add("checkpoints that were rolled back are not set aside for now: " + moved.error().message());
+      events_->add("checkpoints of steps after the rollback could not be moved to the folder aside/ yet: " +
+                   moved.error().message());
   }
   return {};
 }
@@ -267,8 +269,10 @@ void CheckpointLocations::begin_waiting() {
 
 void CheckpointLocations::begin_attempt(const Assignment& assignment, const std::function<bool()>& goes_on) {
   if (assignment.rank.value() == 0) {
-    // If the attempt is over already, its claim would block the next attempt.
-    if (!goes_on()) throw Interrupted("the world changed before its rank 0 had claimed its locations");
+    // Check whether the attempt is already over, because its claim on the locations would block the next
+    // attempt.
+    if (!goes_on())
+      throw Interrupted("the set of processes changed before rank 0 had claimed the checkpoint locations");
     take_ownership(goes_on);
     if (ownership_->took_from_another_job())
       throw Interrupted("another job used " + tiers_.home().disk->shown("") +
@@ -277,7 +281,7 @@ void CheckpointLocations::begin_attempt(const Assignment& assignment, const std:
   } else {
     ownership_->leave_to_others();
   }
-  // Copies of the previous attempt stop; rank 0 of this attempt continues them.
+  // Stop the copies to stores that the previous attempt began. Rank 0 of this attempt continues these copies.
   const auto begin = [mirrors = mirrors_, assignment]() -> Result<void> {
     mirrors->begin_attempt(assignment);
     return {};
@@ -309,8 +313,8 @@ checkpoint::SavingWorld CheckpointLocations::saving_world(const Assignment& assi
                                            const auto& ticket) { mirrors->await(id, ticket); },
       .read_back = tiers_.home().store ? checkpoint::ReadBack::kHeaders : checkpoint::ReadBack::kAllBytes};
   if (rules.last != 0) return world;
-  // With --keep-last 0, a checkpoint is removed here once the stores have it. Until the stores have a
-  // checkpoint, the folder keeps as many as without stores.
+  // With --keep-last=0, a checkpoint is removed from the folder when all stores have it. A checkpoint that a
+  // store lacks is kept like in a run without stores.
   world.rules.last = 2;
   world.find_copy = [mirrors = mirrors_](const checkpoint::CheckpointId& id) { return mirrors->find(id); };
   return world;
@@ -321,7 +325,8 @@ checkpoint::SaverOptions CheckpointLocations::saver_options() const {
   options.calls = calls_;
   options.owner = identity_;
   if (!options.slots_folder.empty()) {
-    // Training copies into staging slots, and a copy that waits for a disk cannot be interrupted.
+    // Staging slots must be in memory, because a copy by the training thread that waits for a disk could not
+    // be interrupted.
     const auto is_memory =
         (*calls_)("looking at " + options.slots_folder.string(),
                   [folder = options.slots_folder] { return checkpoint::is_in_memory(folder); });

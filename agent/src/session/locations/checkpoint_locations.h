@@ -1,15 +1,15 @@
-// session/locations/: the folders and stores with the checkpoints of a run, their locks and claims, and the
-// choice of the checkpoint to resume.
+// session/locations/: the folders and stores with the checkpoints of a run, their locks against other jobs,
+// and the choice of the checkpoint to resume from.
 //
-// CheckpointLocations holds the home in which a run saves its checkpoints, and the stores that get copies.
-// The checkpoint to resume from is chosen among the checkpoints of the home and of all stores.
+// CheckpointLocations: the home, which is the folder or store in which a run saves its checkpoints, and the
+// stores that get copies. A run resumes from the newest checkpoint in the home and all stores.
 //
 //   CheckpointLocations places(options, meters);                    // throws a Failure
 //   auto found = places.inventory();  // passed to join()
 //   places.begin_attempt(assignment, goes_on);
 //   auto restored = places.restore(assignment, [&](auto& reader) { return load(reader); });
 //
-// Thread contract: the training thread; lost() from any thread.
+// Thread contract: only the training thread uses the object, but any thread may call lost().
 #pragma once
 
 #include <functional>
@@ -36,7 +36,7 @@
 
 namespace ratoon::session {
 
-// Returns the exit code for an error of a location; the code says whether the same start would fail again.
+// Returns the exit code for an error of a folder or store, which says whether a restart would fail again.
 [[nodiscard]] ExitCode exit_code_of(const Error& error);
 
 class CheckpointLocations {
@@ -47,84 +47,86 @@ class CheckpointLocations {
   CheckpointLocations(const CheckpointLocations&) = delete;
   CheckpointLocations& operator=(const CheckpointLocations&) = delete;
 
-  // Returns the home's disk without timeouts, for the saver, which limits the time of its calls itself.
-  // Listing and loading use another Disk, whose calls have a timeout, so that they do not hang.
+  // Returns the Disk of the home without timeouts, for the saver, which has its own timeouts. To list and
+  // load checkpoints, another Disk is used, whose calls have a timeout.
   [[nodiscard]] const std::shared_ptr<checkpoint::Disk>& home() const { return home_; }
-  // Returns the run's home if it is a folder, in which files can grow; else null. Each disk call has a
-  // timeout, so the training thread may make it.
+  // Returns the Disk of the run's home if the home is a folder, to whose files one can append; null for a
+  // store. The calls of this Disk have a timeout, so the training thread may use it.
   [[nodiscard]] std::shared_ptr<checkpoint::Disk> folder() const {
     return tiers_.home().store ? nullptr : tiers_.home().disk;
   }
   [[nodiscard]] checkpoint::SaverOptions saver_options() const;
-  // Gives a timeout to other calls that may hang with a disk.
+  // Returns an object that runs other disk calls with a timeout.
   [[nodiscard]] const std::shared_ptr<checkpoint::CallsWithTimeout>& calls() const { return calls_; }
 
-  // A run without a coordinator calls own() before anything else. When own() returns, no other job uses the
-  // run's locations. Throws a Failure. While own() waits for the end of another job, it calls `goes_on`, and
-  // throws Interrupted if `goes_on` returns false.
+  // A run without a coordinator calls own() before all other functions. Waits until no other job uses the
+  // run's locations. Throws a Failure. While own() waits, it calls `goes_on`, and throws Interrupted if
+  // `goes_on` returns false.
   void own(const std::function<bool()>& goes_on);
-  // Does what own() does, for a process with a coordinator, before the process joins a world.
+  // Waits like own(), in a process with a coordinator, before the process joins other ranks.
   void enter(const std::function<bool()>& goes_on);
-  // For rank 0 of a run that has no coordinator and must not resume (--autoresume false). Returns why this
-  // start is refused: the run has checkpoints, and this launch was not accepted before. Returns nullopt if
-  // this start may go on. Throws a Failure.
+  // For rank 0 of a run without a coordinator that must not resume (--autoresume=false). Returns the reason
+  // if this start is refused: the run has checkpoints, and this launch was not accepted before. Returns
+  // nullopt if this start may continue. Throws a Failure.
   [[nodiscard]] std::optional<std::string> find_refusal();
-  // Moves all checkpoints of the run aside (--overwrite). Throws a Failure.
+  // Moves all checkpoints of the run to a separate folder (--overwrite). Throws a Failure.
   void begin_anew();
-  // For the job of a coordinator, whose first attempt without a checkpoint to resume is `first`: moves the
-  // checkpoints of older attempts aside.
+  // Moves the checkpoints of attempts before `first` to a separate folder (--overwrite), for a job with a
+  // coordinator.
   void begin_anew(Attempt first);
 
-  // Lists the checkpoints of all locations: a checkpoint is complete if one location has a good copy.
+  // Lists the checkpoints of all locations. A checkpoint is complete if at least one location has an intact
+  // copy.
   [[nodiscard]] Result<checkpoint::Inventory> inventory() const;
-  // Lists, for a process that joins, the checkpoints that may be resumed from, according to --resume-from.
+  // Lists the checkpoints from which the run may resume, according to --resume-from, for the next join().
   // Throws a Failure if the step of --resume-from cannot be resumed.
   [[nodiscard]] Result<checkpoint::Inventory> look();
-  // Returns kCorrupted if a location had checkpoints, but the manifests that name them are missing.
+  // Returns kCorrupted if a location had checkpoints, but their manifests, without which no checkpoint is
+  // found, are missing.
   [[nodiscard]] Result<void> check_manifests_are_there() const;
-  // Returns the rollback that look() planned last.
+  // Returns the rollback that the last call of look() planned.
   [[nodiscard]] const RollbackPlan& rollback() const { return rollback_; }
-  // Records the rollbacks in every location, the newest first, and sets aside the checkpoints that they gave
-  // up. For rank 0 only.
+  // Writes the records of rollbacks to every location, and moves the checkpoints of later steps to a separate
+  // folder. Only rank 0 calls keep_rollbacks().
   [[nodiscard]] Result<void> keep_rollbacks(const std::vector<checkpoint::Rollback>& in_force);
 
-  // From this call on rank 0 owns the locations, and copies committed checkpoints to stores. If `goes_on`
-  // returns false, begin_attempt() no longer waits for another job's claim. Throws a Failure, or Interrupted.
+  // Begins an attempt: rank 0 claims the locations for this attempt, and copies committed checkpoints to the
+  // stores. While begin_attempt() waits for the claim of another job, it calls `goes_on`, and stops waiting
+  // if it returns false. Throws a Failure or Interrupted.
   void begin_attempt(const Assignment& assignment, const std::function<bool()>& goes_on);
-  // Returns the options of the saver in an attempt.
+  // Returns the options with which the saver writes checkpoints in an attempt.
   [[nodiscard]] checkpoint::SavingWorld saving_world(const Assignment& assignment) const;
 
   using Load = std::function<Result<void>(checkpoint::CheckpointReader&)>;
-  // Loads the checkpoint of the assignment from its first intact copy, and returns the name of that copy's
-  // tier. Damaged copies that were tried before the intact copy are set aside with the reason. The error that
-  // is returned describes all copies: it is kUnavailable or similar if a copy could not be read.
+  // Loads the assigned checkpoint from its first intact copy, and returns the name of the tier (folder or
+  // store) of this copy. Damaged copies that were found before the intact copy are moved to quarantine.
+  // Returns one error for all copies, of a temporary kind such as kUnavailable if a copy could not be read.
   [[nodiscard]] Result<std::string> restore(const Assignment& assignment, const Load& load);
-  // Call set_aside() if all copies of a checkpoint were damaged. Moves the copies with wrong bytes to
-  // quarantine.
+  // Moves the copies of a checkpoint to quarantine, after all copies were found to be damaged.
   void set_aside(const checkpoint::CheckpointId& id, const std::string& reason) const;
 
-  // Pins the checkpoint in every location. Returns an error of the home; for errors of other locations it
+  // Pins the checkpoint in every location. Returns an error only for the home. For an error of a store, pin()
   // only prints a message.
   [[nodiscard]] Result<void> pin(const checkpoint::CheckpointId& id, const std::string& why) {
     return tiers_.pin(id, why, [events = events_](const std::string& event) { events->add(event); });
   }
-  // Completes `ticket` once each store has the committed checkpoint, or a newer checkpoint.
+  // Completes `ticket` when each store has this checkpoint or a newer one.
   void await_copies(const checkpoint::CheckpointId& id, const checkpoint::SavePromise& ticket) {
     mirrors_->await(id, ticket);
   }
 
-  // Notes that this process waits for a world from now until begin_attempt().
+  // Records that this process waits for other ranks, from now until begin_attempt().
   void begin_waiting();
-  // Notes that the whole job ends, at least for a while: the destructor then releases the claims of this
-  // object. Without note_job_over() the claims stay for the job's other processes or its next attempt.
+  // Records that the whole job ends, so that the destructor releases this process's claims on the locations.
+  // Without note_job_over(), the claims remain for the job's other processes and its next attempt.
   void note_job_over() { is_job_over_ = true; }
 
-  // Moves out the messages since the last call, for example the reason why this process must no longer write.
+  // Appends the messages since the last call to `events`, for example why this process must no longer write.
   void move_events_to(std::vector<std::string>& events) { events_->move_to(events); }
   [[nodiscard]] std::optional<std::string> lost() const { return ownership_->lost(); }
 
-  // Returns a sentence for each store that does not have this process's newest commit within `at_most`.
-  // `goes_on` is called regularly and may end the wait; if it is null, the wait is not ended early.
+  // Waits at most `at_most` until the stores have the newest checkpoint, and returns a sentence for each
+  // store that lacks it. The wait ends early when the function `goes_on`, if given, returns false.
   [[nodiscard]] std::vector<std::string> wait_for_copies(Duration at_most,
                                                          const std::function<bool()>& goes_on = {}) const {
     return mirrors_->wait_for_newest(at_most, goes_on);
@@ -146,7 +148,7 @@ class CheckpointLocations {
   std::string identity_;  // of the job; see identity.h
   checkpoint::Owner owner_;
   std::shared_ptr<EventLog> events_ = std::make_shared<EventLog>();
-  // Shared with threads that may be abandoned.
+  // Shared with threads that may still run when a hanging disk call has been abandoned.
   std::shared_ptr<Mirrors> mirrors_;
   std::shared_ptr<OwnershipGuard> ownership_;
   RollbackPlan rollback_;

@@ -24,7 +24,8 @@ std::string host_name() {
 }
 
 constexpr std::size_t kBootDigits = 8;
-// One process of each of the first four members keeps claims alive: rarely are so many members lost at once.
+// One process of each of the first four members (pods) keeps the job's claims alive, because four members are
+// rarely lost at once.
 constexpr std::uint32_t kWatchingMembers = 4;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Decides which of a run's locations have to be claimed, under which name, and what a claim
-// allows.
+// Decides which of a run's locations (folders and stores) need a claim, the file by which a job owns a
+// location, and the name of its owner.
 #pragma once
 
 #include <cstdint>
@@ -18,24 +18,25 @@
 
 namespace ratoon::session {
 
-// Returns the locations that no lock of this machine protects. Processes of a world share a lock, so the lock
-// does not distinguish two jobs.
+// Returns the locations that need a claim, because no lock of this machine protects them from another job.
+// All processes of a job share a folder's lock, so the lock cannot distinguish two jobs.
 [[nodiscard]] std::vector<std::shared_ptr<checkpoint::Disk>> locations_to_claim(
     const checkpoint::Tiers& tiers, const Options& options);
-// Returns whether this process keeps its job's claims alive while it waits for a world. Only a few processes
-// keep claims alive, so that the load on a store does not grow with the job.
+// Returns whether this process keeps its job's claims (marks of ownership) on stores alive while it waits for
+// other ranks. Only a few processes keep claims alive, so that the load on a store does not grow with the
+// number of processes.
 [[nodiscard]] bool keeps_claims_alive(const Options& options);
-// Returns a text such as "node-1+5e0f33c1": the host name, and digits of its kernel's boot id. A clone of a
-// machine's disk has the host name, folder, identity and inode of the original, but another boot id.
+// Returns a text such as "node-1+5e0f33c1": the host name, and the first digits of the kernel's boot id. On a
+// machine with a cloned disk, host name, folder, identity and inode are equal, but the boot id differs.
 [[nodiscard]] std::string host_text(const std::string& name, const std::string& boot);
-// Describes this process as an owner of locations: a start of the job that has the given identity.
+// Returns the Owner with which this process claims locations, for the job with the given identity.
 [[nodiscard]] Result<checkpoint::Owner> owner_on_this_host(const Options& options,
                                                            const std::string& identity);
-// Returns folder_mark() of the run's folder, within the timeout of its disk.
+// Returns folder_mark() of the run's folder. If the disk hangs, returns an error after its timeout.
 [[nodiscard]] Result<std::uint64_t> mark_of_home(const Options& options, checkpoint::CallsWithTimeout& calls);
 
-// Returns the rule whether a process may remove old files from a location: a location that has to be claimed
-// must still be this job's.
+// Returns a function that decides whether this process may remove old files from a location. If a location
+// needs a claim, this job must still have the claim.
 [[nodiscard]] std::function<bool(const checkpoint::Disk&)> cleaning_rule(const checkpoint::Tiers& tiers,
                                                                          const Options& options,
                                                                          const checkpoint::Owner& owner);

@@ -28,17 +28,18 @@
 namespace ratoon::session {
 namespace {
 
-// A user who could open another user's lock file could lock it and keep that user's run from starting.
+// The lock file is private, because a user who could open it could lock it and so prevent another user's run
+// from starting.
 constexpr mode_t kLockMode = 0600;
 
-// Makes the error for a lock that only processes of this machine can see.
+// Returns the error for a lock that another process of this machine holds.
 Error is_taken(const std::string& place) {
   return {ErrorKind::kAlreadyExists,
           "another process trains in " + place + ": wait for it, end it, or use another --run-name"};
 }
 
-// Takes a lock that is the name of a socket, not a file. The kernel gives the name to one process, and frees
-// it when the process ends.
+// Takes a lock by binding an abstract socket name of Linux instead of a file. The kernel gives the name to
+// only one process, and releases it when the process ends.
 Result<UnforkedFd> lock_name(const std::string& place) {
   const std::string name = "ratoon-run-" + to_hex(xxh3_128(std::as_bytes(std::span(place))));
   sockaddr_un address{};
@@ -58,7 +59,7 @@ Result<UnforkedFd> lock_file(const std::filesystem::path& folder, FolderUse use)
   const int number = errno;
   if (!lock.is_open() && number == ELOOP)
     return Error(ErrorKind::kInvalid,
-                 path + " is a link, and links in a run's folder are not followed: remove it");
+                 path + " is a symbolic link, and links in a run's folder are not followed: remove the link");
   if (!lock.is_open()) {
     const Error refused = system_error(number, "opening " + path);
     return number == EACCES || number == EPERM ? not_allowed(refused, folder) : refused;
@@ -74,8 +75,9 @@ Result<UnforkedFd> lock_file(const std::filesystem::path& folder, FolderUse use)
   return UnforkedFd(std::move(lock));
 }
 
-// Returns a text that changes while a run commits and writes its history. Changes of packs do not count,
-// because other ranks may still write packs after the run lost its rank 0.
+// Returns a text that changes each time that a run commits a checkpoint or writes its history. Changes of
+// ranks' checkpoint files do not count, because other ranks may still write them after the run has lost its
+// rank 0.
 std::string life_in(const std::filesystem::path& folder) {
   std::set<std::string> seen;  // sorted: a folder may be listed in another order each time
   for (const char* name : {checkpoint::kManifests, checkpoint::kHistory}) {
@@ -116,15 +118,15 @@ LockResult lock_patiently(const std::filesystem::path& folder,
 
 Result<UnforkedFd> lock_home(const Options& options, FolderUse use, checkpoint::CallsWithTimeout& calls,
                              const LockWaiting& waiting) {
-  // Ranks of one world may share a machine, so they take no lock by a socket's name. The claim in the bucket
-  // excludes other runs.
+  // Several ranks may run on one machine, so they take no lock by a socket name. For a bucket, the claim in
+  // the bucket excludes other jobs.
   if (is_home_in_store(options) && use == FolderUse::kTogether) return UnforkedFd();
   if (is_home_in_store(options)) return lock_name(home_of(options));
   const auto folder = run_folder(options);
   return lock_patiently(folder, [folder, use] { return lock_file(folder, use); }, calls, waiting).lock;
 }
 
-// Locks the run's folders in stores that are folders.
+// Returns the run's folders in those stores that are folders, for locking.
 std::vector<std::filesystem::path> folders_of_stores(const Options& options) {
   std::vector<std::filesystem::path> folders;
   for (const std::string& text : options.stores) {
@@ -134,7 +136,8 @@ std::vector<std::filesystem::path> folders_of_stores(const Options& options) {
   return folders;
 }
 
-// Returns the warning for a store's folder that does not answer or has no locks: the run trains anyway.
+// Returns the warning for a store's folder that does not answer or has no locks. The run continues without
+// this lock.
 std::string trains_without(const std::filesystem::path& folder, const Error& why) {
   return "warning: the folder " + folder.string() +
          " of a store (--stores) cannot be locked: " + why.message() +
@@ -165,7 +168,7 @@ Result<FolderLocks> lock_folders(const Options& options, FolderUse use, checkpoi
     else
       warnings.push_back(trains_without(folder, lock.error()));
   }
-  // One process per machine prints the warnings for all its processes.
+  // Only one process of each machine prints the warnings.
   if (options.member.local_rank == 0) std::ranges::for_each(warnings, say);
   return locks;
 }

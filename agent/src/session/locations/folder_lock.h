@@ -1,12 +1,13 @@
-// Locks on the folders of a run. A folder belongs to one run at a time: a process that trains alone holds its
-// lock exclusively, and the processes of a world share it. The lock ends with its holder, even if a forked
-// child of the holder still runs. A folder that receives copies (--stores) is locked as shared, too, because
-// a process that trains alone in that folder does not read the claims there. If the folder of a store cannot
-// be locked, a warning is printed.
+// FolderLocks: the locks on the folders of a run, which keep other runs out. Only one run may use a folder at
+// a time. A run of one process has an exclusive lock, and the processes of a larger run have shared locks.
+// The lock ends when its process ends, even if a forked child of this process still runs. A folder of
+// --stores also gets a shared lock, because a process that trains alone in that folder checks the lock but no
+// claims. If a folder of --stores cannot be locked, a warning is printed.
 //
-// If the home of the run is a bucket, the lock is a socket name of this machine (of this network namespace).
-// The socket name tells processes of one machine apart, which claims in the bucket would treat as starts of
-// one job. The processes of a world take no socket lock: lock_folders() returns a closed descriptor.
+// If the run saves to a bucket instead of a folder, the lock is an abstract socket name in this machine's
+// network namespace. The socket lock is needed because a claim in the bucket does not distinguish two
+// processes of one machine. In a run of several processes, no process takes the socket lock, and
+// lock_folders() returns a closed descriptor.
 #pragma once
 
 #include <vector>
@@ -24,9 +25,9 @@ enum class FolderUse { kAlone, kTogether };
 
 using FolderLocks = std::vector<UnforkedFd>;
 
-// Returns kAlreadyExists if a process that is known to live holds one of the locks; kUnavailable, after a
-// wait (held_lock.h), if the machine of the holder may have failed; kTimeout if the run's own folder hangs
-// with its disk.
+// Locks the run's folders. Returns kAlreadyExists if a running process holds a lock. Returns kUnavailable,
+// after a wait (held_lock.h), if the machine of the holder may have failed, and kTimeout if the disk of the
+// run's folder hangs.
 [[nodiscard]] Result<FolderLocks> lock_folders(const Options& options, FolderUse use,
                                                checkpoint::CallsWithTimeout& calls,
                                                const LockWaiting& waiting = {});

@@ -22,7 +22,7 @@ std::string own_boot_id() {
   return boot_id ? *boot_id : std::string();
 }
 
-// Returns the begin of the lock's file, or an empty text if the file cannot be read.
+// Returns the beginning of the lock file's text, or an empty text if the file cannot be read.
 std::string read_start(int fd) {
   std::array<char, kTextBytesMax> text{};
   const auto bytes = ::pread(fd, text.data(), text.size(), 0);
@@ -42,10 +42,10 @@ LockVerdict judge_held_lock(bool is_on_this_machine, Duration waited, const Lock
 void note_holder(int fd, const std::string& boot_id) {
   const std::string text = holder_text(boot_id);
   if (boot_id.empty() || read_start(fd) == text) return;
-  // The file is emptied first, because a half-written text could name another machine.
+  // First truncate the file, because a partly overwritten text could name another machine.
   if (::ftruncate(fd, 0) != 0) return;
   if (::pwrite(fd, text.data(), text.size(), 0) < 0) return;
-  // The text is synced to the file server, because other machines must be able to read it there.
+  // Sync the text, because other machines must be able to read it from the file server.
   static_cast<void>(::fdatasync(fd));
 }
 
@@ -67,10 +67,12 @@ Error held_lock_error(int fd, const std::string& what) {
 }
 
 Error may_pass(const Error& held, Duration waited) {
-  return {ErrorKind::kUnavailable,
-          held.message() + ". Its holder is on another machine, which showed no sign of life for " +
-              std::to_string(waited / std::chrono::seconds(1)) +
-              " s: if that machine has failed, start again once the file server has freed its lock"};
+  return {
+      ErrorKind::kUnavailable,
+      held.message() +
+          ". The process that holds the lock is on another machine, which has shown no sign of life for " +
+          std::to_string(waited / std::chrono::seconds(1)) +
+          " s: if that machine has failed, start again once the file server has freed its lock"};
 }
 
 }  // namespace ratoon::session

@@ -1,14 +1,14 @@
-// HeldLock decides how long a process waits for another process's lock, and with which error it gives up.
+// Decides how long a process waits for a lock that another process holds, and with which error the wait ends.
 //
-// The kernel frees a lock when its holder ends. A network file system does not notice that the machine of a
-// holder has failed: its server frees the lock once the lease of that machine has passed (90 s with NFS 4).
-// The lock's file names the machine on which the lock was taken last, so a holder on this machine is known to
-// live.
+// The kernel releases a lock when the process that holds it ends. If the holder's machine fails, the server
+// of a network file system releases the lock only after the machine's lease (90 s with NFS 4). The lock file
+// names the machine on which the lock was last taken. If a process on this machine holds the lock, the
+// process is still running.
 //
 //   const auto lock = take_when_free(take, life, waiting);
 //
-// `take` returns kAlreadyExists if a process of this machine holds the lock, and kConflict if another machine
-// holds it.
+// The function `take` tries to lock: it returns kAlreadyExists if a process of this machine has the lock, and
+// kConflict if another machine has it.
 #pragma once
 
 #include <functional>
@@ -32,8 +32,8 @@ struct LockPatience {
   Duration first_word{std::chrono::seconds(10)};
 };
 
-// Signs of life of a holder on another machine. In the first `caches` of the wait no sign counts: a file
-// system's cache may show old changes late.
+// HolderLife: signs that the holder of a lock on another machine still works. During the time `caches` at the
+// beginning of the wait, no sign counts, because the file system's cache may show old changes late.
 struct HolderLife {
   std::optional<std::string> at_first{};  // read once the caches are known to be new
   std::string now{};
@@ -48,28 +48,29 @@ enum class LockVerdict {
 [[nodiscard]] LockVerdict judge_held_lock(bool is_on_this_machine, Duration waited,
                                           const LockPatience& patience, const HolderLife& life);
 
-// Writes into the file of a lock that this process has taken that the lock was taken on this machine. If the
-// text cannot be written, a later process only waits longer.
+// Writes the machine's boot_id to the lock file. The process that has taken the lock calls note_holder(). An
+// error of the write is ignored, because it only makes a later process wait longer.
 void note_holder(int fd, const std::string& boot_id);
-// Returns whether the lock in this open file was last taken on the machine with this boot_id.
+// Returns whether the lock file says that the lock was last taken on the machine with this boot_id.
 [[nodiscard]] bool was_taken_here(int fd, const std::string& boot_id);
-// The following two functions use the boot_id of this machine.
+// The two functions below use the boot_id of this machine.
 void note_holder(int fd);
 [[nodiscard]] bool was_taken_here(int fd);
 
-// Makes the error for a lock that another process holds.
+// Returns the error for a lock that another process holds.
 [[nodiscard]] Error held_lock_error(int fd, const std::string& what);
-// Makes the error for a lock of another machine whose holder showed no sign of life.
+// Returns the error for a lock of another machine whose holder has shown no sign of life.
 [[nodiscard]] Error may_pass(const Error& held, Duration waited);
 
 struct LockWaiting {
   LockPatience patience{};
-  // Each pause of the wait calls `goes_on`. If `goes_on` returns false (an order to leave), the wait ends.
+  // The function `goes_on` is called in each pause of the wait. If `goes_on` returns false, for example after
+  // an order to end this process, the wait ends.
   std::function<bool()> goes_on = [] { return true; };
 };
 
-// `life()` returns a text that changes while the holder of the lock works, or always the same text if no
-// change can be seen. Returns kCancelled if `goes_on` returned false.
+// Waits for a lock of another process. The function `life` returns a text that changes while the lock's
+// holder works, if its work is visible. take_when_free() returns kCancelled if `goes_on` returned false.
 template <class Take, class Life>
 auto take_when_free(const Take& take, const Life& life, const LockWaiting& how, const Clock& clock) {
   const Timestamp began = clock.now();

@@ -28,22 +28,24 @@ Result<std::string> read_owner(const checkpoint::Disk& home) {
   return is_identity(identity) ? identity : std::string();
 }
 
-// If no identity can be created in a folder, identities are not compared. The calls that later lock, list and
-// save to the folder report the folder's errors. A folder that hangs delays this process once.
+// If no identity can be created in the folder, returns an empty text, so that identities are not compared.
+// Later calls, which lock, list and save to the folder, report the folder's error. A hanging folder thus
+// delays this process only once.
 Result<std::string> or_none(const Error& why) {
   return why.kind() == ErrorKind::kTimeout ? Result<std::string>(why) : Result<std::string>(std::string());
 }
 
 Error unknown(const Error& why) {
   return {why.kind(), why.message() +
-                          ": the identity of the run is unknown while this file cannot be read; start it "
-                          "again once it can be read"};
+                          ": the identity of the run is unknown because this file cannot be read; start the "
+                          "run again when the file can be read"};
 }
 
 Result<std::string> kept_in(checkpoint::Disk& home, const std::string& new_one, std::string_view writer) {
   auto there = read_owner(home);
   if (there) return there;
-  // The file with the identity may exist: if it were ignored, another job would count as this job.
+  // The identity's file may exist although it cannot be read. Ignoring the identity could make another job
+  // count as this job.
   if (there.error().kind() != ErrorKind::kNotFound) return unknown(there.error());
   const auto saved = checkpoint::save_durably(home, checkpoint::kOwner, new_one + "\n", writer);
   if (saved) return new_one;

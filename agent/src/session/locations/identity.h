@@ -1,5 +1,6 @@
-// A job's identity is drawn at random. All processes and restarts of a job have the same identity, which
-// differs from that of every other job. Claims, packs and receipts carry the identity.
+// A job's identity: a random text that distinguishes the job from all other jobs. All processes and restarts
+// of a job have the same identity, and no other job has this identity. The files of claims and checkpoints
+// contain the identity.
 //
 //   of a coordinator's job     its UID (RATOON_JOB_UID): a cluster's, or that of the folder of `ratoon run`
 //   in a folder, without one   the run's folder has it in the file `owner`, made by the first start: random

@@ -31,7 +31,8 @@ std::string path_of(const std::string& name) {
   return std::string(kLaunches) + "/" + name;
 }
 
-// Returns the number of restarts in a name that file_name() made for `launch`; nullopt for other names.
+// Returns the number of restarts in a file name that file_name() made for `launch`; nullopt for other file
+// names.
 std::optional<std::uint64_t> restarts_in(std::string_view name, const LaunchName& launch) {
   const std::string beginning = digest_of(launch) + ".";
   if (!name.starts_with(beginning)) return std::nullopt;
@@ -67,7 +68,7 @@ Result<void> record_accepted_launches(Disk& home, const std::vector<LaunchName>&
     const auto saved = save_durably(home, path_of(file_name(launch)), launch.name + "\n", mark);
     if (!saved && saved.error().kind() != ErrorKind::kAlreadyExists) return saved;
   }
-  // Removes old entries last: a launch that is killed before the removal is still accepted.
+  // Remove old records last, so that a launch that is killed before the removal is still accepted.
   const auto there = checkpoint::list_if_there(home, kLaunches);
   if (!there) return there.error();
   for (const DiskEntry& entry : *there) {

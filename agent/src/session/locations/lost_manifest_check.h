@@ -1,5 +1,5 @@
-// Detects that the locations of a run have lost its manifests. A start that took the run for a new run would
-// remove its packs.
+// Detects that the manifests of a run, the files that list its checkpoints, have been lost. Without this
+// check, a start would take the run for a new run, and would remove the tensor files of its checkpoints.
 #pragma once
 
 #include <ratoon/options.h>
@@ -10,7 +10,8 @@
 
 namespace ratoon::session {
 
-// Returns kCorrupted, with remedies, if packs or a link refer to a checkpoint without a manifest.
+// Returns kCorrupted if tensor files or a link belong to a checkpoint without a manifest. The message says
+// how to repair the folder.
 [[nodiscard]] Result<void> check_no_manifests_lost(const checkpoint::Tiers& tiers, const Options& options,
                                                    checkpoint::CallsWithTimeout& calls);
 

@@ -51,7 +51,7 @@ void Mirrors::begin_attempt(const Assignment& assignment) {
       note_result(i, id, result);
     };
     const auto& tier = tier_of(i);
-    // Called before the first copy of this attempt, which may be the copy of an older attempt's checkpoint.
+    // The worker calls this function before its first copy of this attempt.
     const auto begins = [this, &tier, own](const std::stop_token& stop) {
       abort_abandoned_uploads(tier, own, stop);
     };
@@ -68,9 +68,10 @@ void Mirrors::stop() {
   std::vector<std::unique_ptr<Worker>> ending;  // destroyed after the lock, which their threads may need
   const std::lock_guard lock(mutex_);
   ending.swap(workers_);
-  fail_waiters(
-      [](const CheckpointId&) { return true; },
-      {ErrorKind::kCancelled, "this process makes no further copies; the next start of the run makes them"});
+  fail_waiters([](const CheckpointId&) { return true; },
+               {ErrorKind::kCancelled,
+                "this process copies no further checkpoints to stores; the next start of the run continues "
+                "the copies"});
 }
 
 void Mirrors::note_found(const std::vector<checkpoint::TierInventory>& tiers) {
@@ -161,7 +162,7 @@ std::vector<std::string> Mirrors::wait_for_newest(Duration at_most,
   const auto began = std::chrono::steady_clock::now();
   const auto until = began + waitable(at_most);
   std::vector<std::string> late;
-  // The workers exist during the following calls, because only this thread removes workers.
+  // The pointers remain valid without the lock, because only this thread removes workers.
   std::vector<Worker*> all;
   CheckpointId id;
   {
@@ -213,7 +214,7 @@ void Mirrors::note_result(std::size_t store, const CheckpointId& id,
   hear_of(store, id, result);
   if (!result) {
     ++meters.missed_copies;
-    // The problem is reported only at the first failed try, not at each later try.
+    // Report only the first failed copy, not each retry.
     if (!is_behind_[store]->exchange(true)) {
       events_->add(text_of(id) + " could not be copied to " + meters.uri +
                    "; training goes on, and the copy is tried again: " + result.error().message());
@@ -237,7 +238,8 @@ void Mirrors::point_to(std::size_t store, const CheckpointId& id, const std::str
     auto one = point(tier_of(store), {.id = id, .digest = digest, .rank = Rank(rank)}, epoch);
     if (pointed && !one) pointed = std::move(one);
   }
-  complain(pointed, "the pointer to the newest checkpoint is outdated in " + meters_->stores[store].uri);
+  complain(pointed,
+           "the pointer to the newest checkpoint could not be updated in " + meters_->stores[store].uri);
 }
 
 Result<std::uint64_t> Mirrors::epoch_of(const checkpoint::Tier& tier, const CheckpointId& id) const {
@@ -265,14 +267,15 @@ void Mirrors::abort_abandoned_uploads(const checkpoint::Tier& tier, Attempt own,
   const auto aborted = checkpoint::abort_abandoned_uploads(tier.store->store(), own, stop);
   if (!aborted && stop.stop_requested()) return;
   complain(aborted ? Result<void>() : aborted.error(),
-           "unfinished uploads of ended processes stay for now in " + tier.disk->shown(""));
+           "unfinished uploads of ended processes could not be removed yet from " + tier.disk->shown(""));
   if (aborted && *aborted > 0) {
     events_->add("aborted " + counted(*aborted, "upload") + " of an older attempt that did not finish, in " +
                  tier.disk->shown(""));
   }
 }
 
-// Returns false if no checkpoint stays at home, because a link to one would soon lead nowhere.
+// Returns whether to keep links to the newest checkpoint. If no checkpoint stays in the run's folder, a link
+// would soon be dangling.
 bool Mirrors::has_link() const {
   return !plan_.latest_name.empty() && plan_.home_rules.last != 0;
 }
@@ -280,19 +283,21 @@ bool Mirrors::has_link() const {
 void Mirrors::link_to(const InventoryEntry& entry, const Result<std::uint64_t>& epoch) {
   const checkpoint::Latest latest{
       .id = checkpoint::id_of(entry), .digest = entry.digest, .rank = Rank(rank_.load())};
-  complain(point(plan_.tiers.home(), latest, epoch), "the link to the newest checkpoint is outdated");
+  complain(point(plan_.tiers.home(), latest, epoch),
+           "the link to the newest checkpoint could not be updated");
 }
 
 void Mirrors::remove_stale_links() {
   if (has_link()) remove_stale_names(plan_.tiers.home());
 }
 
-// A pointer with a fixed name needs no removal. Links with changing names leave old links behind.
+// A link or pointer with a fixed name needs no removal, because each commit replaces it. If the name has the
+// step or epoch, old links remain and are removed here.
 void Mirrors::remove_stale_names(const checkpoint::Tier& tier) {
   if (tier.store && !checkpoint::changes_with_checkpoints(plan_.latest_name)) return;
   complain(tier.store ? checkpoint::remove_stale_pointers(*tier.store, plan_.latest_name, plan_.run_name)
                       : checkpoint::remove_stale_links(plan_.run_folder, plan_.latest_name, plan_.run_name),
-           "links to removed checkpoints stay for now in " + tier.disk->shown(""));
+           "links to removed checkpoints could not be removed yet from " + tier.disk->shown(""));
 }
 
 void Mirrors::clean_up(std::size_t store) {
@@ -301,12 +306,12 @@ void Mirrors::clean_up(std::size_t store) {
   const auto there = checkpoint::RunStore::open(tier_of(store).disk, draw_name());
   complain(there ? there->retire_old(plan_.store_rules, own, {}, checkpoint::ReadBack::kHeaders)
                  : Result<void>(there.error()),
-           "old checkpoints are kept for now in " + meters_->stores[store].uri);
+           "old checkpoints could not be removed yet from " + meters_->stores[store].uri);
   remove_stale_names(tier_of(store));
   if (plan_.home_rules.last != 0 || !plan_.may_clean_up(*plan_.tiers.home().disk)) return;
   checkpoint::Copies known = copies();
   for (std::size_t i = 0; i < is_behind_.size(); ++i) {
-    // Reads the lists of the stores again, because another process may have removed checkpoints there.
+    // List the store again, because another process may have removed checkpoints from it.
     const auto found = checkpoint::take_inventory(*tier_of(i).disk);
     if (!found) return complain(found.error(), "checkpoints that stores have are kept here for now");
     std::set<CheckpointId> there_too;

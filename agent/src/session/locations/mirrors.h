@@ -1,8 +1,9 @@
-// Mirrors does the work after a commit, in parallel with training: copies to the run's stores, retention
-// there, and names of the newest checkpoint. Each failure becomes an event, and is counted.
+// Mirrors: after each commit, and parallel to training, copies the checkpoint to the stores, removes old
+// checkpoints there, and updates the links to the newest checkpoint. Each failure is reported as an event and
+// counted in the metrics.
 //
-// Thread contract: note_committed(), go_back_to(), copies() and await() from any thread, the rest from the
-// training thread.
+// Thread contract: any thread may call note_committed(), go_back_to(), copies() and await(), and only the
+// training thread the other functions.
 #pragma once
 
 #include <atomic>
@@ -36,7 +37,8 @@ struct MirrorPlan {
   std::string run_folder{};   // of the home, for links; empty: the home is a store
   std::string latest_name{};  // empty: none
   std::string run_name{};
-  // Returns whether this job still owns a location; if not, Mirrors removes nothing there.
+  // A function that returns whether this job still owns a location. Mirrors removes files only from locations
+  // of this job.
   std::function<bool(const checkpoint::Disk&)> may_clean_up = [](const auto&) { return true; };
 };
 
@@ -45,34 +47,35 @@ class Mirrors {
   // `meters` must have one StoreMeters for each store of the plan.
   Mirrors(MirrorPlan plan, std::shared_ptr<metrics::Meters> meters, std::shared_ptr<EventLog> events);
 
-  // Sets what this process does in the attempt: rank 0 copies committed checkpoints, and each rank maintains
-  // its own link.
+  // Starts the work of an attempt: rank 0 copies committed checkpoints, and each rank maintains its own link.
   void begin_attempt(const Assignment& assignment);
-  // Stops the copies in progress, which a later attempt completes.
+  // Stops the copies in progress. A later attempt completes these copies.
   void stop();
 
-  // For the metrics: takes the checkpoints that were found at the start.
+  // Records, for the metrics, which checkpoints the locations had at the start.
   void note_found(const std::vector<checkpoint::TierInventory>& tiers);
-  // Starts the work after a commit. The caller must be allowed to wait for the disk, because a link name that
-  // contains the epoch needs the manifest.
+  // Starts the work after the commit of a checkpoint. note_committed() may wait for the disk, because a link
+  // whose name contains the epoch requires reading the manifest.
   void note_committed(const InventoryEntry& entry);
-  // Does the work after a commit for a checkpoint that was loaded from home, on the training thread. `run` is
-  // the record in the checkpoint's manifest.
+  // Starts the same work for a checkpoint that was loaded from the home, because its copies may be missing.
+  // The training thread calls note_loaded(). `run` is the run's record from the checkpoint's manifest.
   void note_loaded(const InventoryEntry& entry, const std::optional<checkpoint::RunRecord>& run);
-  // Removes all ranks' links at home that point to removed checkpoints.
+  // Removes the links of all ranks in the run's folder that point to removed checkpoints.
   void remove_stale_links();
-  // Call it if the last reported checkpoint is damaged. `newest` is the newest remaining checkpoint.
+  // Goes back to an older checkpoint, because the last reported checkpoint was found to be damaged. `newest`
+  // is the newest checkpoint that remains.
   void go_back_to(const std::optional<InventoryEntry>& newest);
-  // For the retention at home: returns the checkpoints that are being copied, which must stay at home until
-  // then. `in_store` stays empty: if no checkpoint is to stay at home, the copying thread removes checkpoints
-  // at home.
+  // Returns the checkpoints that are being copied to stores, which must not be removed from the home before
+  // the copies are complete. The field `in_store` of the result is always empty, because with --keep-last=0
+  // the copying thread itself removes checkpoints from the home.
   [[nodiscard]] checkpoint::Copies copies() const;
-  // Completes `ticket` once each store has the committed checkpoint, or a newer checkpoint.
+  // Completes `ticket` when each store has this checkpoint or a newer one.
   void await(const checkpoint::CheckpointId& id, const checkpoint::SavePromise& ticket);
-  // Finds a checkpoint in the stores. Any thread on any rank may call find().
+  // Returns the entry of a checkpoint in the first store that has it. Any thread, on any rank, may call
+  // find().
   [[nodiscard]] Result<std::optional<InventoryEntry>> find(const checkpoint::CheckpointId& id) const;
-  // If a store does not have the last reported checkpoint within `at_most`, returns a sentence about that
-  // store. `goes_on` is called regularly and may end the wait; if it is null, the wait is not ended early.
+  // Waits at most `at_most` until the stores have the last reported checkpoint, and returns a sentence for
+  // each store that lacks it. The wait ends early when the function `goes_on`, if given, returns false.
   [[nodiscard]] std::vector<std::string> wait_for_newest(Duration at_most,
                                                          const std::function<bool()>& goes_on = {}) const;
 
@@ -82,13 +85,13 @@ class Mirrors {
                    const Result<checkpoint::Mirrored>& result);
   void hear_of(std::size_t store, const checkpoint::CheckpointId& id,
                const Result<checkpoint::Mirrored>& result);
-  // The caller must hold mutex_.
+  // The caller of notify_waiters() and fail_waiters() must hold mutex_.
   void notify_waiters();
   void fail_waiters(const std::function<bool(const checkpoint::CheckpointId&)>& is_for, const Error& why);
   void point_to(std::size_t store, const checkpoint::CheckpointId& id, const std::string& digest);
   [[nodiscard]] Result<void> point(const checkpoint::Tier& tier, const checkpoint::Latest& latest,
                                    const Result<std::uint64_t>& epoch) const;
-  // Returns the checkpoint's epoch; 0 if the name pattern has no {epoch}.
+  // Returns the epoch of a checkpoint for the link's name; 0 if --latest-name has no {epoch}.
   [[nodiscard]] Result<std::uint64_t> epoch_of(const checkpoint::Tier& tier,
                                                const checkpoint::CheckpointId& id) const;
   void pass_on(const InventoryEntry& entry);
@@ -96,10 +99,10 @@ class Mirrors {
   void link_to(const InventoryEntry& entry, const Result<std::uint64_t>& epoch);
   void remove_stale_names(const checkpoint::Tier& tier);
   void clean_up(std::size_t store);
-  // Aborts uploads that dead processes of older attempts did not finish.
+  // Aborts unfinished uploads of processes of older attempts, which have ended.
   void abort_abandoned_uploads(const checkpoint::Tier& tier, Attempt own, const std::stop_token& stop);
-  // Reports a problem once, and again only if its text changes, because the cause that blocks one save
-  // usually blocks the next save, too.
+  // Reports a problem once, and again only if its text changes, because the same problem usually occurs after
+  // each save.
   void complain(const Result<void>& result, const std::string& what);
   [[nodiscard]] const checkpoint::Tier& tier_of(std::size_t store) const {
     return plan_.tiers.all()[store + 1];

@@ -175,8 +175,8 @@ void OwnershipGuard::renew_until(const std::stop_token& stop) {
   }
 }
 
-// An exception that left this thread would end the process. If renewing a claim fails for now, it is tried
-// again within the lease.
+// Catches all exceptions, because an exception that leaves this thread would end the process. If renewing a
+// claim fails for now, it is tried again within the lease.
 void OwnershipGuard::renew_or_tell() {
   try {
     const bool are_own_renewed = renew_own();
@@ -219,7 +219,8 @@ bool OwnershipGuard::renew_own() {
     }
     const std::lock_guard lock(mutex_);
     if (is_entering_) {
-      // Another process took the claim. Rank 0 of the first attempt checks whether it belongs to its job.
+      // Another process has taken the claim. Rank 0 of the first attempt checks whether that process belongs
+      // to its job.
       claim.reset();
       is_held_ = is_entering_ = holds_any(claims_);
     } else {
@@ -230,8 +231,8 @@ bool OwnershipGuard::renew_own() {
   return has_answered;
 }
 
-// An owner renews its claim four times in a lease. An owner that renews less often may be lost. The first
-// look at a claim cannot tell the claim's age.
+// A running owner renews its claim four times within a lease. If a claim is renewed less often, its owner may
+// be lost. At the first read of a claim, its age is unknown.
 bool OwnershipGuard::keep_others_alive() {
   const std::lock_guard claims_lock(claims_mutex_);
   const SystemClock clock;

@@ -1,8 +1,8 @@
-// OwnershipGuard holds the claims of this process on locations that no lock of this machine protects (see
-// claim.h), and renews them on a thread. While this process waits for a world, the thread also renews claims
-// of other processes of the job, which may be lost.
+// OwnershipGuard: holds this process's claims (claim.h), by which a job owns folders and stores that no lock
+// protects, and renews the claims on a thread. While this process waits for other ranks, the thread also
+// renews claims of lost processes of the job.
 //
-// Thread contract: one thread; lost() from any thread.
+// Thread contract: only one thread uses the object, but any thread may call lost() and confirm().
 #pragma once
 
 #include <condition_variable>
@@ -27,55 +27,58 @@ class OwnershipGuard {
  public:
   OwnershipGuard(std::vector<std::shared_ptr<checkpoint::Disk>> places, checkpoint::Owner owner,
                  std::shared_ptr<EventLog> events, const checkpoint::ClaimTimes& times = {});
-  // The destructor does not release claims. The next process notices that the claims are not renewed.
+  // The destructor does not release the claims. If the process ends, the next process notices that the claims
+  // are no longer renewed.
   ~OwnershipGuard();
   OwnershipGuard(const OwnershipGuard&) = delete;
   OwnershipGuard& operator=(const OwnershipGuard&) = delete;
 
-  // Each process of a job calls enter() before its first attempt, when no process knows its rank yet.
-  // After enter() the locations belong to the job: by the claim of another process of the job, or by a
-  // claim that this process makes and renews until another process of the job takes it over. A claim
-  // that another process of the job made meanwhile stays as it is. Errors and waits are those of
-  // take().
+  // Each process of a job calls enter() before its first attempt, when its rank is not decided yet. After
+  // enter(), the locations belong to the job. If no other process of the job has claimed a location, this
+  // process claims it, and renews the claim until another process of the job takes over. The claim of another
+  // process of the job is not changed. The function waits like take() and returns the same errors.
   [[nodiscard]] Result<void> enter(const Clock& clock, const checkpoint::Claim::Pause& pause);
-  // Claims all locations, unless they are held already. Errors are the same as for Claim::take. If another
-  // job may be alive, take() waits for one lease, and reports the wait.
+  // Claims all locations, unless this process already has the claims. Returns the same errors as
+  // Claim::take(). If another job that may still run has a claim, take() waits for one lease, and prints that
+  // it waits.
   [[nodiscard]] Result<void> take(const Clock& clock, const checkpoint::Claim::Pause& pause);
-  // Returns whether a location was another job's when take() claimed it last: that job may have saved newer
-  // checkpoints than those that this process has listed before.
+  // Returns whether the last take() took a location from another job. The other job may have saved
+  // checkpoints after this process listed the checkpoints.
   [[nodiscard]] bool took_from_another_job() const;
-  // Call begin_waiting() before a wait for a world. Until take() or leave_to_others(), this process keeps the
-  // job's claims alive. No owner loses a claim by this renewal.
+  // Records that this process begins to wait for other ranks. After begin_waiting(), this process keeps the
+  // claims of its job alive, until take() or leave_to_others(). Keeping claims alive does not change their
+  // owners.
   void begin_waiting();
-  // Leaves the claims to another process of the job, which writes from now on.
+  // Stops the renewal of the claims, because from now on another process of the job writes and renews the
+  // claims.
   void leave_to_others();
-  // Releases the claims, so that the next process need not wait. If releasing fails, the next process waits
-  // for the lease to end.
+  // Releases the claims, so that the next process need not wait for the end of the lease. If the release
+  // fails, the next process waits until the lease has expired.
   void release();
 
-  // Checks in the claim at `place`, a claimed location, that the location still belongs to the job. A process
-  // that was suspended for longer than a lease may not know that it lost the location. Returns kConflict if
-  // the location is lost. May be called from any thread.
+  // Reads the claim at the location `place`, and checks that the location still belongs to the job. A process
+  // that was suspended for longer than a lease may have lost the location without noticing. Returns kConflict
+  // if the location no longer belongs to the job. May be called from any thread.
   [[nodiscard]] Result<void> confirm(const checkpoint::Disk& place);
-  // Returns why this process must no longer write; nullopt if it may write.
+  // Returns the reason if this process must no longer write to the locations; nullopt if it may write.
   [[nodiscard]] std::optional<std::string> lost() const;
 
  private:
   using TakePlace = std::function<Result<std::optional<checkpoint::Claim>>(std::size_t place)>;
-  // Claims all locations, and releases them if another job has one of them. After other errors the claims
-  // that were made are kept and renewed. Needs claims_mutex_.
+  // Claims all locations. If another job owns a location, releases the claims on the other locations again.
+  // After any other error, the claims made so far are kept and renewed. Needs claims_mutex_.
   [[nodiscard]] Result<void> claim_all(const TakePlace& take_place);
-  // Makes a pause that reports the wait for another job once, and renews the other claims of this process
-  // meanwhile, because the wait may be longer than a lease.
+  // Returns a pause function for the wait for another job. The pause function reports the wait once, and
+  // renews this process's other claims, because the wait may be longer than a lease.
   [[nodiscard]] checkpoint::Claim::Pause while_watched(std::size_t place, const Clock& clock,
                                                        const checkpoint::Claim::Pause& pause);
-  // Reads the claims in the locations, because an attempt without this process may have had another writer.
-  // claims_mutex_ is held.
+  // Reads the claims and returns whether they are still this process's, because another process may have
+  // written since. The caller holds claims_mutex_.
   [[nodiscard]] bool still_holds_all();
   [[nodiscard]] bool is_waiting() const;
   void renew_until(const std::stop_token& stop);
   void renew_or_tell();
-  // renew_own() and keep_others_alive() return whether each location answered.
+  // renew_own() and keep_others_alive() return true if all locations answered.
   [[nodiscard]] bool renew_own();
   [[nodiscard]] bool keep_others_alive();
   void tell_trouble(const std::string& why);
@@ -93,11 +96,12 @@ class OwnershipGuard {
   std::optional<std::string> lost_;     // guarded by mutex_
   bool took_from_another_job_ = false;  // guarded by mutex_
   std::mutex claims_mutex_;             // held while a location answers
-  // The claims of this process, one per location, which count while is_held_. claims_mutex_ guards this
-  // member and the next.
+  // The claims of this process, one per location, valid if is_held_ is true. claims_mutex_ guards claims_ and
+  // seen_.
   std::vector<std::optional<checkpoint::Claim>> claims_;
   std::vector<checkpoint::SeenClaim> seen_;
-  // The claims as seen since this wait began. For the renewing thread only.
+  // The last observed claims of each location since the current wait for other ranks began. Only the renewing
+  // thread uses this member.
   std::vector<std::optional<checkpoint::SeenClaim>> watched_;
   bool is_troubled_ = false;  // reported; of the renewing thread
   std::jthread renewing_;     // the last member: it uses the others

@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint64_t kSkipMax = 1ULL << 62;
 constexpr std::size_t kNamedMax = 20;
 
-// Names a few of the newest steps that have checkpoints, in ascending order.
+// Returns a text with some of the newest steps that have checkpoints, in ascending order.
 std::string known_steps(const std::vector<InventoryEntry>& complete) {
   std::set<std::uint64_t> steps;
   for (const InventoryEntry& entry : complete) steps.insert(entry.step.value());
@@ -33,12 +33,13 @@ Result<void> check_rollback(const Options& o) {
   if (o.skip > kSkipMax)
     return Error(ErrorKind::kInvalid, "--skip must be at most 2^62, found '" + std::to_string(o.skip) + "'");
   if (o.resume_from && !o.autoresume)
-    return Error(
-        ErrorKind::kInvalid,
-        "--resume-from goes back in the run, but --autoresume false resumes nothing: leave one of them out");
+    return Error(ErrorKind::kInvalid,
+                 "--resume-from goes back to a step of the run, but --autoresume false does not resume the "
+                 "run: leave one of the two flags out");
   if (o.resume_from && o.overwrite)
     return Error(ErrorKind::kInvalid,
-                 "--resume-from goes back in the run, but --overwrite begins it anew: leave one of them out");
+                 "--resume-from goes back to a step of the run, but --overwrite begins the run again at step "
+                 "0: leave one of the two flags out");
   return {};
 }
 

@@ -1,6 +1,7 @@
-// Decides what --resume-from and --skip mean for a run, given its checkpoints. Pure: every process of a world
-// has the same options and sees the same checkpoints. Each process thus makes the same decision, and reports
-// all other checkpoints as given up when it joins. When the attempt begins, rank 0 records the decision.
+// Decides, from the options --resume-from and --skip and the run's checkpoints, to which checkpoint a run
+// goes back (rollback). The functions do no I/O. All processes have the same options and list the same
+// checkpoints, so each process makes the same decision. When a process joins, it reports all other
+// checkpoints as given up. At the beginning of the attempt, rank 0 records the decision.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +20,10 @@
 
 namespace ratoon::session {
 
-// The message of kInvalid names the flag and quotes its value.
+// Checks --resume-from and --skip. The message of a kInvalid error names the flag and quotes its value.
 [[nodiscard]] Result<void> check_rollback(const Options& options);
 
-// Returns the rollback that a process requests when it joins.
+// Returns the rollback of --resume-from, which a process requests when it joins.
 [[nodiscard]] std::optional<RollbackRequest> rollback_wish(const Options& options);
 
 struct RollbackPlan {
@@ -32,24 +33,26 @@ struct RollbackPlan {
   friend bool operator==(const RollbackPlan&, const RollbackPlan&) = default;
 };
 
-// Returns kNotFound if the step has no checkpoint; the message names the steps that exist.
+// Returns kNotFound if the step of --resume-from has no checkpoint; the message lists steps that have one.
 [[nodiscard]] Result<RollbackPlan> plan_rollback(const Options& options, const checkpoint::Inventory& found);
 
-// Returns the checkpoints that may be resumed from: only the rollback's checkpoint, if a rollback is
-// requested. The checkpoints that narrow() leaves out are reported as given up.
+// Returns the checkpoints from which the run may resume. If a rollback is requested, only the rollback's
+// checkpoint is returned. All other checkpoints are reported as given up, so that no process resumes from
+// them.
 [[nodiscard]] checkpoint::Inventory narrow(checkpoint::Inventory found, const RollbackPlan& plan);
 
-// RollbackStart: the position at which an attempt begins that loaded a checkpoint from before a rollback.
+// RollbackStart: the position in the data at which an attempt begins after a rollback.
 struct RollbackStart {
   checkpoint::Rollback rollback;
   std::uint64_t from = 0;  // slots of the stream: at the checkpoint, and where it goes on
   std::uint64_t to = 0;
   friend bool operator==(const RollbackStart&, const RollbackStart&) = default;
 };
-// Returns the row of the history that records a rollback.
+// Returns the row that records a rollback in the run's history.
 [[nodiscard]] history::Row row_of(const RollbackStart& passed, WallTime at);
 
-// Returns the rollbacks in force for an attempt that has loaded `plan.to`, its own rollback included.
+// Returns all rollbacks that apply to an attempt that has loaded the checkpoint `plan.to`, including the new
+// one.
 [[nodiscard]] std::vector<checkpoint::Rollback> with_new(const RollbackPlan& plan,
                                                          const checkpoint::Rollback& made);
 

@@ -1,4 +1,4 @@
-// Checks this process's place among a launch's ranks (Options::group), which a program may have set.
+// Checks Options::group: the rank of this process and the number of ranks, which a program may have set.
 #pragma once
 
 #include <ratoon/options.h>
@@ -6,10 +6,11 @@
 
 namespace ratoon::session {
 
-// Returns whether the program set its place among the ranks, so that the variables of launchers are not read.
+// Returns whether the program itself set its rank, so that the environment variables of launchers are not
+// read.
 [[nodiscard]] bool is_filled(const GroupOptions& group);
 
-// The message of kInvalid names the field of Options::group and quotes its value.
+// The message of a kInvalid error names the field of Options::group and quotes its value.
 [[nodiscard]] Result<void> check_group(const Options& options);
 
 }  // namespace ratoon::session

@@ -1,4 +1,5 @@
-// Checks whether options fit together. Options may come from flags, variables or the program itself.
+// Checks whether the options of a run are valid and do not contradict each other. The options may be from
+// flags, environment variables or the program itself.
 #pragma once
 
 #include <ratoon/options.h>
@@ -6,7 +7,7 @@
 
 namespace ratoon::session {
 
-// The message of kInvalid names the flag and quotes its value.
+// The message of a kInvalid error names the flag and quotes its value.
 [[nodiscard]] Result<void> check_options(const Options& options);
 
 }  // namespace ratoon::session

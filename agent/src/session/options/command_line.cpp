@@ -57,7 +57,7 @@ Error refuse_near(std::string_view word, const std::string& flag) {
 }
 
 Error refuse_with_prefix(std::string_view word, const std::vector<OptionRow>& rows) {
-  // In words such as "--ratoon_sed" and "-ratoon-sed" the prefix itself is misspelt.
+  // In words such as "--ratoon_sed" and "-ratoon-sed", the prefix "--ratoon-" itself is misspelt.
   const std::string bare = "--" + plain_flag_name(word).substr(plain_flag_name(kPrefix).size());
   const OptionRow* const row = find_row(bare, rows);
   const char* const near = row != nullptr ? row->flag : find_near(bare, rows);

@@ -29,19 +29,21 @@ struct CommandLine {
   std::optional<Error> refusal{};  // the first word that is refused; flags after it are found nevertheless
 
   [[nodiscard]] bool asks_for_help() const;
-  // Returns the flag that sets `option`: the last with the prefix --ratoon-; if none, the last without it.
+  // Returns the flag that sets `option`: the last flag with the prefix --ratoon- or, if there is none, the
+  // last flag without the prefix.
   [[nodiscard]] const FoundFlag* find(std::string_view option) const;
 };
 
-// Reads words up to "--", without argv[0]. The word after a flag that needs a value is the value. Returns
-// kInvalid if a word is one typing error away from a flag of Ratoon, or is no flag but begins with --ratoon-.
+// Finds Ratoon's flags in the words after argv[0], up to the word "--". If a flag needs a value, the next
+// word is its value. Returns kInvalid for an unknown word that begins with --ratoon-, or that differs from a
+// flag of Ratoon by one typing error.
 [[nodiscard]] CommandLine read_command_line(std::span<const char* const> argv,
                                             const std::vector<OptionRow>& rows, const FlagRules& rules);
 
-// Returns kInvalid if an entry of the rules begins with --ratoon-, or is no flag.
+// Returns kInvalid if an entry of FlagRules::of_program begins with --ratoon- or is not a flag.
 [[nodiscard]] Result<void> check_flag_rules(const FlagRules& rules);
 
-// Removes Ratoon's flags and their values from argv, which ends with a null pointer.
+// Removes Ratoon's flags and their values from argv. A null pointer ends argv, as in main().
 void remove_flags(const CommandLine& line, int& argc, char** argv);
 
 }  // namespace ratoon::session

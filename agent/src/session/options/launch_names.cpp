@@ -29,16 +29,16 @@ std::string digest_of(const std::string& text) {
   return to_hex(xxh3_64(std::as_bytes(std::span(text))));
 }
 
-// Returns the folder that torchrun creates for the logs of each launch on a machine; empty if the variable
-// does not name it. Each round of restarts has its own subfolder, so the path without the subfolder
-// identifies the launch.
+// Returns the folder that torchrun creates on a machine for the logs of one launch; empty if no environment
+// variable names the folder. Each restart has a subfolder in this log folder, so the path without the
+// subfolder identifies the launch.
 std::string log_folder_of_launch(const Variables& variables) {
   const std::string file = variables("TORCHELASTIC_ERROR_FILE").value_or("");
   const std::size_t round = file.rfind("/attempt_");
   return round == std::string::npos ? std::string() : file.substr(0, round);
 }
 
-// Returns the number in the variable; any other text counts as 0.
+// Returns the number in an environment variable; 0 if its text is not a number.
 std::uint64_t count_in(const Variables& variables, const char* name) {
   const std::string text = variables(name).value_or("");
   std::uint32_t count = 0;

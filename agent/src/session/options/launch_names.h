@@ -1,5 +1,6 @@
-// Makes the names of launches. Ranks form a world only with ranks of a launch with the same name. Therefore
-// all processes of a launch need one name, and two launches that save in one folder need different names.
+// Makes a unique name for each launch (one start of torchrun, mpirun or srun). A rank joins only ranks of a
+// launch with the same name. All processes of a launch must get the same name, and two launches that save to
+// the same folder must get different names.
 #pragma once
 
 #include <functional>
@@ -39,7 +40,8 @@ struct LaunchSite {
 [[nodiscard]] Result<std::string> name_of_hydra(const Variables& variables, bool is_on_one_machine,
                                                 const LaunchSite& site);
 
-// Returns the launches that may restart this process. mpirun never restarts a process.
+// Returns the launches, of one or several nested launchers, that may restart this process. mpirun never
+// restarts a process.
 [[nodiscard]] std::vector<LaunchName> read_launches(const Variables& variables);
 
 }  // namespace ratoon::session

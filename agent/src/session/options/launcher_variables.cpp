@@ -71,7 +71,8 @@ Result<GroupOptions> read_numbers(const Variables& variables, const Names& names
   return group;
 }
 
-// Reads one node's number of tasks in Slurm's list: "8(x2),4" means two nodes with 8, one with 4.
+// Returns the number of tasks on one node from Slurm's list. "8(x2),4" means two nodes with 8 tasks each and
+// one node with 4.
 std::optional<std::uint32_t> find_tasks_of(std::string_view list, std::uint32_t node) {
   const auto read = [](std::string_view text, std::uint32_t& number) {
     return std::from_chars(text.data(), text.data() + text.size(), number).ec == std::errc();
@@ -98,7 +99,7 @@ std::uint32_t tasks_here(const Variables& variables) {
   return list && node ? find_tasks_of(*list, *node).value_or(1) : 1;
 }
 
-// The variables in which launchers give rank and size to their processes.
+// The environment variables in which launchers give each process its rank and the number of ranks.
 constexpr Names kTorchrun = {"RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "LOCAL_RANK"};
 constexpr Names kOpenMpi = {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE",
                             "OMPI_COMM_WORLD_LOCAL_RANK"};
@@ -112,13 +113,13 @@ bool is_slurm_step(const Variables& variables) {
   return variables("SLURM_PROCID") && variables("SLURM_STEP_ID");
 }
 
-// srun gives PMI_RANK to its ranks, too, if it was started with --mpi=pmi2.
+// PMI_RANK alone does not prove Hydra, because srun --mpi=pmi2 also sets PMI_RANK.
 bool is_from_hydra(const Variables& variables) {
   const bool is_from_srun = is_slurm_step(variables) && !variables(kHydra.rank_here);
   return is_set(variables, kHydra) && !is_from_srun;
 }
 
-// If two launchers set variables, both must give this process the same place.
+// If the variables of two launchers are set, both must give this process the same rank and number of ranks.
 Result<void> check_agreement(const Variables& variables, const GroupOptions& group, const Names& names,
                              const Names& others) {
   if (!is_set(variables, others)) return {};
@@ -172,13 +173,14 @@ Result<GroupOptions> read_slurm_step(const Variables& variables) {
 
 Result<GroupOptions> read_group(const Variables& variables, const LaunchSite& site) {
   const bool is_from_mpirun = is_set(variables, kOpenMpi) || is_from_hydra(variables);
-  // mpirun or srun may start torchrun, once for each machine. RANK and WORLD_SIZE alone do not prove
-  // torchrun: they may come from a script, or be left over in a shell.
+  // torchrun is checked first, because mpirun or srun may start torchrun on each machine. RANK and WORLD_SIZE
+  // alone do not prove that torchrun started this process, because a script or a shell may also have set
+  // them.
   const bool is_from_torchrun = variables("TORCHELASTIC_RUN_ID").has_value() || !is_from_mpirun;
   if (is_set(variables, kTorchrun) && is_from_torchrun) return read_torchrun(variables, site);
   if (is_from_mpirun) return read_mpirun(variables, site);  // its daemons may be ranks of a Slurm step
   if (is_slurm_step(variables)) return read_slurm_step(variables);
-  // After MPI_Init(), even a process that no launcher started may have PMIX_RANK 0.
+  // PMIX_RANK 0 proves nothing, because MPI_Init() sets it even in a process that no launcher started.
   if (const auto rank = variables("PMIX_RANK"); rank && *rank != "0") {
     return contradiction("PMIX_RANK is " + *rank +
                          ", and no variable gives the number of ranks (OMPI_COMM_WORLD_SIZE)");

@@ -1,4 +1,4 @@
-// Reads the variables that torchrun, mpirun, srun and `ratoon launch` set for their processes.
+// Reads the environment variables that torchrun, mpirun, srun and `ratoon launch` set for their processes.
 #pragma once
 
 #include <ratoon/options.h>
@@ -8,14 +8,15 @@
 
 namespace ratoon::session {
 
-// Reads the variables of torchrun, of mpirun (Open MPI, or Hydra of MPICH), or of a Slurm step. A batch
-// script that Slurm runs is not a step: a process that it starts without srun is a single process. The result
-// also names the launches to which this process belongs. If variables contradict each other, the error names
-// them.
+// Reads the rank and the number of ranks from the variables of torchrun, of mpirun (Open MPI, or Hydra of
+// MPICH), or of srun. A process that a Slurm batch script starts without srun counts as a single process. The
+// result also has the names of the launches to which this process belongs. Returns an error that names the
+// variables if two of them contradict each other.
 [[nodiscard]] Result<GroupOptions> read_launcher_variables(const Variables& variables,
                                                            const LaunchSite& site = {});
 
-// If a member (a pod or host) has several processes, checks that this process knows its local rank.
+// If a member of the job (a pod or host) has several processes, checks that a variable gives this process its
+// local rank.
 [[nodiscard]] Result<void> check_local_rank(const MemberOptions& member, const Variables& variables);
 
 }  // namespace ratoon::session

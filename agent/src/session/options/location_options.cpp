@@ -33,8 +33,8 @@ Result<void> check_home(const Options& o) {
                         : "': web servers are only read; they are for --load-from"));
   }
   if (o.group.size > 1) {
-    return refusal("ranks of a launch meet in the run's folder, but '" + o.save_folder +
-                   "' is no folder: name a folder that all of them share, and the bucket as --stores");
+    return refusal("ranks of a launch exchange their addresses in the run's folder, but '" + o.save_folder +
+                   "' is no folder: name a folder that all ranks share, and give the bucket as --stores");
   }
   return {};
 }
@@ -51,7 +51,7 @@ Result<void> check_stores(const Options& o) {
                      text + "'");
     }
     if (text == o.save_folder)
-      return refusal("--stores names '" + text + "', which is also the place of --save-folder");
+      return refusal("--stores names '" + text + "', which is also the folder of --save-folder");
     if (!seen.insert(text).second) return refusal("--stores names '" + text + "' twice");
   }
   return {};
@@ -93,7 +93,8 @@ Result<void> check_latest(const Options& o) {
   return {};
 }
 
-// Compares paths as the user wrote them. Links are resolved later, when the disk is opened (run_files.h).
+// Compares paths as the user wrote them. Symbolic links are resolved later, when the disk is opened
+// (run_files.h).
 Result<void> check_final_weights(const Options& o) {
   const std::filesystem::path file = final_weights_file(o);
   if (file.empty()) return {};
@@ -113,7 +114,7 @@ Result<void> check_final_weights(const Options& o) {
   return {};
 }
 
-// Returns the interval in words: options write "20st", but the sentence says "20 steps".
+// Returns the save interval in words, such as "20 steps" for "20st".
 std::string describe_interval(const Every& every) {
   if (every.is_automatic()) return "at the interval that costs least";
   std::string text = every.text();
@@ -137,11 +138,11 @@ Result<void> check_places(const Options& o) {
   if (auto valid = check_kept(o); !valid) return valid;
   if (auto valid = check_latest(o); !valid) return valid;
   if (auto valid = check_final_weights(o); !valid) return valid;
-  // Each start of one of several ranks would begin the run anew, so the first loss would discard all work.
+  // With --overwrite, the restart of a lost rank would begin the run again at step 0.
   if (o.overwrite && o.group.size > 1) {
     return refusal(
-        "--overwrite begins anew at every start, and ranks of a launch are started again after each "
-        "loss: give the new run a name of its own (--run-name)");
+        "--overwrite begins at step 0 at every start, and ranks of a launch are started again after each "
+        "loss: instead, give the new run another name (--run-name)");
   }
   return {};
 }

@@ -1,4 +1,5 @@
-// Derives the locations of a run's checkpoints from its options. Uses no clock, file or network.
+// Computes the locations of a run's checkpoints from its options. The functions use no clock, file or
+// network.
 #pragma once
 
 #include <filesystem>
@@ -13,12 +14,12 @@
 
 namespace ratoon::session {
 
-// The message of kInvalid names the flag and quotes its value.
+// Checks the options for locations. The message of a kInvalid error names the flag and quotes its value.
 [[nodiscard]] Result<void> check_places(const Options& options);
 
 // Returns whether checkpoints are saved only in a bucket, as with --save-folder s3://bucket/runs.
 [[nodiscard]] bool is_home_in_store(const Options& options);
-// Returns the run's folder. run_folder() may be called only if --save-folder is a folder, not a bucket.
+// Returns the run's folder. Call run_folder() only if --save-folder is a folder and not a bucket.
 [[nodiscard]] std::filesystem::path run_folder(const Options& options);
 // Returns the run's own location, such as "/data/runs/digits" or "s3://bucket/runs/digits".
 [[nodiscard]] std::string home_of(const Options& options);
@@ -26,11 +27,12 @@ namespace ratoon::session {
 [[nodiscard]] checkpoint::TierLocations tier_locations(const Options& options);
 [[nodiscard]] checkpoint::KeepRules home_rules(const Options& options);
 [[nodiscard]] checkpoint::KeepRules store_rules(const Options& options);
-// Returns the sentence that each run prints at its start, such as "saves every 100 steps (--save-every) and
-// keeps the newest 3 (--keep-last) in /data/runs/digits".
+// Returns the text that each run prints at its start, such as "saves every 100 steps (--save-every) and keeps
+// the newest 3 (--keep-last) in /data/runs/digits".
 [[nodiscard]] std::string describe_saving(const Options& options);
 
-// Outside a pod, `host` is part of the owner's name. `start` is a random id of this process's start.
+// Returns the name with which a process owns locations. Outside of a pod, `host` is a part of the name.
+// `start` is a random id of this process.
 [[nodiscard]] checkpoint::Owner owner_of(const Options& options, const std::string& host,
                                          const std::string& identity, std::string start);
 

@@ -1,6 +1,7 @@
 // Finds words of a command line that are almost flags of Ratoon, such as `--save-evry`, `--run_name` or
 // `-stores`. A program has its own flags on the same command line, so a word is refused only if one typing
-// error separates it from a flag of Ratoon. Without this refusal, training would silently use other options.
+// error separates it from a flag of Ratoon. Without this check, a misspelled flag would be ignored without a
+// message.
 #pragma once
 
 #include <string>
@@ -14,8 +15,8 @@ namespace ratoon::session {
 // if the words are equal.
 [[nodiscard]] bool is_nearly(std::string_view word, std::string_view flag);
 
-// Pure. Returns the name in a flag, without its dashes and value, in small letters, with '-' for '_':
-// "save-every" for "--Save_Every=5".
+// Pure. Returns the normalized name of a flag, such as "save-every" for "--Save_Every=5": without dashes and
+// value, in small letters, with '-' for '_'.
 [[nodiscard]] std::string plain_flag_name(std::string_view word);
 
 }  // namespace ratoon::session

@@ -48,8 +48,9 @@ std::string join_lines(Options& defaults, const Line& line) {
 }  // namespace
 
 std::string help_text(Options defaults) {
-  return "Options of Ratoon, each as --flag VALUE, --flag=VALUE or in the environment; a flag overrides the "
-         "environment. Where the program has the flag, too: each also as --ratoon-FLAG.\n" +
+  return "Options of Ratoon. Set each as --flag VALUE, as --flag=VALUE or by its environment variable; a "
+         "flag "
+         "overrides the variable. If the program has a flag of the same name, write --ratoon-FLAG.\n" +
          join_lines(defaults, [](const OptionRow& row, const std::string& by_default) {
            const std::string shown = by_default.empty() ? "" : " [" + by_default + "]";
            return std::string(row.flag) + ", " + row.variable + ": " + row.meaning + shown;

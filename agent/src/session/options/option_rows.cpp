@@ -1,4 +1,4 @@
-// This table has the flag, the variable and the meaning of every option.
+// The table of all options, with the flag, the environment variable and the meaning of each.
 #include "agent/src/session/options/option_rows.h"
 
 #include "base/contract/names.h"
@@ -14,7 +14,8 @@ using Rows = std::vector<session::OptionRow>;
 // Options for the locations of checkpoints, for retention, and for the beginning of a run.
 Rows rows_of_what_is_kept(Options& o) {
   return {
-      {&o.save_folder, env::kSaveFolder, "--save-folder", "the folder in which runs are kept; required"},
+      {&o.save_folder, env::kSaveFolder, "--save-folder",
+       "the folder in which each run gets its own folder; required"},
       {&o.run_name, env::kRunName, "--run-name",
        "the name of the run's own folder in the save folder; required"},
       {&o.save_every, env::kSaveEverySteps, "--save-every",
@@ -22,38 +23,44 @@ Rows rows_of_what_is_kept(Options& o) {
       {&o.max_duration, env::kMaxDuration, "--max-duration",
        "the end of the run, counted from its beginning: 90ep, 5000st, 12h; overrides the program's value"},
       {&o.resume_from, env::kResumeFrom, "--resume-from",
-       "a step; the run goes back to its checkpoint, once for each value of this flag and --skip; newer "
-       "checkpoints are set aside"},
-      {&o.skip, env::kSkip, "--skip", "samples to skip after the step of --resume-from"},
+       "go back to the checkpoint of this step, once for each pair of values of this flag and --skip; "
+       "newer checkpoints are moved to the folder aside/"},
+      {&o.skip, env::kSkip, "--skip", "how many samples to skip after the checkpoint of --resume-from"},
       {CountOrAll{&o.keep_last}, env::kKeepLast, "--keep-last",
-       "how many committed checkpoints to keep: at least 2, all, or 0: remove each once every store has it"},
+       "how many committed checkpoints to keep in the run's folder: 2 or more, or all; 0: remove each when "
+       "all stores have it"},
       {&o.stores, env::kStores, "--stores",
-       "places that receive copies, separated by commas: folders, file://, s3://; the run's name is added"},
+       "folders and file:// or s3:// URLs to which checkpoints are copied, separated by commas; the run's "
+       "name is added"},
       {&o.load_from, env::kLoadFrom, "--load-from",
-       "another run's folder, store or manifest: the initial state if this run has no checkpoint anywhere"},
+       "another run's folder, store or manifest: the state with which this run begins if it has no "
+       "checkpoint"},
       {&o.load_parts, env::kLoadParts, "--load-parts",
        "the parts of --load-from to load: weights; state: all but the position in the data; all: continue "
        "from its step"},
       {&o.autoresume, env::kAutoresume, "--autoresume",
-       "false: a start that finds checkpoints of the run is refused; always true if a coordinator starts the "
+       "false: refuse to start if the run already has checkpoints; always true if a coordinator starts the "
        "members"},
       {&o.overwrite, env::kOverwrite, "--overwrite",
-       "true: begin anew at each start and set existing checkpoints aside; a TrainingJob begins anew once"},
+       "true: begin at step 0 at each start and move existing checkpoints to the folder aside/; a "
+       "TrainingJob does so only once"},
       {CountOrAll{&o.keep_last_in_stores}, env::kKeepLastInStores, "--keep-last-in-stores",
        "how many committed checkpoints to keep in each store: at least 2, or all"},
       {&o.keep_every_steps, env::kKeepEverySteps, "--keep-every",
-       "also keep checkpoints whose step is a multiple of this, here and in stores; 0: none"},
+       "also keep checkpoints whose step is a multiple of this number, in the run's folder and in stores; "
+       "0: none"},
       {&o.keep_mib, env::kKeepMib, "--keep-mib",
-       "the limit for all checkpoints in the folder; the oldest are removed first, the newest is kept; 0: no "
-       "limit"},
+       "the limit in MiB for all checkpoints in the run's folder; the oldest are removed first, the newest "
+       "is kept; 0: no limit"},
       {&o.latest_name, env::kLatestName, "--latest-name",
-       "link to the newest pack, with {run_name}, {epoch}, {batch}, {rank}, {timestamp}; empty: none"},
+       "the name of a link to this rank's newest checkpoint file, with {run_name}, {epoch}, {batch}, "
+       "{rank}, {timestamp}; empty: no link"},
       {&o.final_weights, env::kFinalWeights, "--final-weights",
-       "safetensors file for the weights at the end, in the run's folder unless the name has a folder; "
-       "empty: none"},
+       "the safetensors file to which a completed run writes its weights, in the run's folder unless the "
+       "name has a folder; empty: no file"},
       {&o.deterministic, env::kDeterministic, "--deterministic",
-       "true: pins threads, CPU instructions and algorithms, so that bits do not depend on the machine; "
-       "slower"},
+       "true: use fixed threads, CPU instructions and algorithms, so that results have the same bits on "
+       "each machine; slower"},
       {&o.seed, env::kSeed, "--seed",
        "the seed of all random number generators (default 0) and of the order of samples (default: the "
        "program's)"},
@@ -62,7 +69,7 @@ Rows rows_of_what_is_kept(Options& o) {
   };
 }
 
-// Options for how saves are made.
+// Options for staging memory, and for failing or hanging saves.
 Rows rows_of_saving(Options& o) {
   return {
       {&o.staging_folder, env::kStagingFolder, "--staging-folder",
@@ -71,37 +78,38 @@ Rows rows_of_saving(Options& o) {
       {&o.staging_slots, env::kStagingSlots, "--staging-slots",
        "how many saves may wait for the disk at once; 0: training waits for the disk"},
       {&o.staging_memory_mib, env::kStagingMemoryMib, "--staging-memory-mib",
-       "the memory for all staging slots of a process; 0: its share of half of the memory that is free at "
-       "its start"},
+       "the memory in MiB for a process's saves that are not yet on the disk; 0: its share of half of the "
+       "memory that is free at its start"},
       {&o.max_missed_saves, env::kMaxMissedSaves, "--max-missed-saves",
-       "saves in a row that may fail before the process ends with exit code 84"},
+       "how many saves in a row may fail before the process ends with exit code 84"},
       {&o.disk_timeout_seconds, env::kDiskTimeoutSeconds, "--disk-timeout",
-       "seconds that one call to the disk may hang"},
+       "how many seconds one call to the disk may hang"},
   };
 }
 
-// Options for when a process leaves, and for the signals that it handles.
+// Options for time limits, signals, hang detection and the end of a process.
 Rows rows_of_leaving(Options& o) {
   return {
       {&o.notice.time_limit, env::kTimeLimit, "--time-limit",
-       "how long this process, or its launch, may run, such as 4h; it saves in time and ends with exit code "
-       "80; "
-       "empty: no limit"},
+       "how long this process, or its launch, may run, such as 4h; before the limit it saves and ends with "
+       "exit code 80; empty: no limit"},
       {&o.notice.grace_seconds, env::kGraceSeconds, "--grace-seconds",
        "seconds from SIGTERM to the moment when the process is killed"},
       {&o.notice.signal, env::kNoticeSignal, "--notice-signal",
-       "the signal that means the same as SIGTERM: USR1, USR2 or none; empty: USR1 under Slurm, else none"},
+       "a second signal with the effect of SIGTERM: USR1, USR2 or none; empty: USR1 under Slurm, else none"},
       {&o.notice.handles_signals, env::kSignals, "--signals",
-       "false: no signals are handled, and Ctrl-C loses all steps after the last save"},
+       "false: Ratoon handles no signals, and Ctrl-C loses all steps after the last save"},
       {&o.hang.after, env::kHangAfter, "--hang-after",
-       "the longest time for one phase of a step, such as 5m; auto: learned from earlier steps; off: no "
+       "the longest time for one phase of a step, such as 5m; auto: computed from earlier steps; off: no "
        "limit"},
       {&o.hang.leave_seconds, env::kLeaveWithin, "--leave-within",
-       "seconds for a process to leave its world when ordered; after that it ends with exit code 81"},
+       "how many seconds a process that must end its attempt may make no progress; then it ends with exit "
+       "code 81"},
   };
 }
 
-// The program that starts this process (a runner or launcher) sets the variables below, which have no flags.
+// Options without flags, whose environment variables are set by the program that starts this process, such as
+// `ratoon run` or a launcher.
 Rows rows_of_place(Options& o) {
   return {
       {&o.notice.time_limit_since, env::kTimeLimitSince, nullptr},

@@ -1,7 +1,7 @@
-// session/options/: the options of a session: their table, the sources of their values, and the check whether
-// they fit together.
+// session/options/: the options of a session: their table, the sources of their values, and the checks of
+// their values.
 //
-// The table of a session's options, from which options are read and the help text is made.
+// The table of a session's options. The code that reads options and the help text use this table.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,13 @@
 
 namespace ratoon::session {
 
-// The target of an option that takes a number or "all".
+// The target of an option whose value is a number or "all".
 struct CountOrAll {
   std::uint64_t* count;
 };
 
-// The row of one option: its target, variable, flag (nullptr if users cannot set it) and meaning.
+// The row of one option in the table: its target in Options, its environment variable, its flag (nullptr if
+// it has none) and its meaning.
 struct OptionRow {
   std::variant<std::string*, std::uint64_t*, std::uint32_t*, std::optional<std::uint32_t>*,
                std::optional<std::uint64_t>*, int*, bool*, std::vector<std::string>*, CountOrAll, Every*,

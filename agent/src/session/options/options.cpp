@@ -42,7 +42,7 @@ Result<void> assign_parsed(T* target, const Result<T>& parsed, const std::string
   return {};
 }
 
-// Finds the unsigned number type that the value of an option has.
+// Determines the number type of an option's value.
 template <class T>
 T number_in(const T&);
 template <class T>
@@ -116,7 +116,8 @@ Result<void> read_values(Options& options, const session::CommandLine& line) {
   return {};
 }
 
-// Reads this process's place in its job or launch from variables that have no row in the table.
+// Reads the rank of this process, and the number of ranks, from environment variables of launchers that are
+// not in the table of options.
 Result<void> read_place(Options& options) {
   if (!options.member.coordinator_url.empty())
     return session::check_local_rank(options.member, find_variable);

@@ -20,9 +20,9 @@ std::uint64_t budget_of(const Options& options) {
   return automatic_budget(options, available_memory().value_or(~0ULL));
 }
 
-// Returns a name that this process shares with a process that replaces it, and with no other process on the
-// machine. The name changes with a reboot of the machine, because staging slots in a folder that is not in
-// memory may survive a reboot incompletely.
+// Returns a name for staging files that a process which replaces this process also gets, but no other process
+// on the machine. After a reboot the name differs, because staging files outside of memory may be incomplete
+// after a reboot.
 std::string name_of_place(const Options& options) {
   const MemberOptions& member = options.member;
   const std::string place = home_of(options) + '\0' + member.job_namespace + '\0' + member.role + '\0' +

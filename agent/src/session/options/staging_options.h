@@ -1,4 +1,5 @@
-// Derives the settings of a run's saver from its options.
+// Computes the settings of a run's saver, such as the memory for staging (copies of a save in memory), from
+// the options.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +10,14 @@
 
 namespace ratoon::session {
 
-// Returns the memory for all staging slots of one process if no option sets it: half of the free memory, in
-// equal parts for the run's processes on the machine.
+// Returns the default for --staging-memory-mib, in bytes: half of the free memory, divided by the number of
+// the run's processes on this machine.
 [[nodiscard]] std::uint64_t automatic_budget(const Options& options, std::uint64_t free_bytes);
 
 [[nodiscard]] checkpoint::SaverOptions saver_options(const Options& options);
 
-// Returns how many bytes of the run's first state a process may keep in memory besides its staging slots. The
-// state and the slots together stay within the memory limit of staging slots.
+// Returns how many bytes of the run's initial state a process may keep in memory in addition to its staging
+// slots. The initial state and the staging slots together stay within the limit for staging memory.
 [[nodiscard]] std::uint64_t first_state_bytes_max(const Options& options);
 
 }  // namespace ratoon::session

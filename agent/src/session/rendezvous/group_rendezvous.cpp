@@ -8,8 +8,7 @@
 namespace ratoon::session {
 namespace {
 
-// Turns a timeout into kIo, because callers of join() would retry after kTimeout, as for a coordinator that
-// may come back.
+// Converts kTimeout to kIo, because the caller of join() would retry after kTimeout.
 template <class T>
 Result<T> timeout_as_io(Result<T> answered) {
   if (answered || answered.error().kind() != ErrorKind::kTimeout) return answered;
@@ -21,7 +20,7 @@ GroupRendezvous::Fault find_fault_of(const RendezvousFolder& folder, std::uint32
   const auto now = folder.find_call(rank);
   if (!now) return {.why = "", .unknown = now.error()};
   if (*now && (*now)->process.start == call) return {};
-  // is_done() is read last, because all that the rank did before its end is visible by then.
+  // Call is_done() last, because everything that the rank wrote before its end is visible by then.
   const auto is_done = folder.is_done(call);
   if (!is_done) return {.why = "", .unknown = is_done.error()};
   if (*is_done) return {};
@@ -29,7 +28,8 @@ GroupRendezvous::Fault find_fault_of(const RendezvousFolder& folder, std::uint32
           .unknown = {}};
 }
 
-// Returns a rank that is known to be lost, if there is one, rather than a rank whose state is unknown.
+// Returns the first rank that is known to be lost or, if there is none, a rank whose state could not be
+// checked.
 GroupRendezvous::Fault find_lost_rank(const RendezvousFolder& folder, const std::vector<std::string>& calls) {
   GroupRendezvous::Fault found;
   for (std::uint32_t rank = 1; rank < calls.size(); ++rank) {
@@ -40,7 +40,7 @@ GroupRendezvous::Fault find_lost_rank(const RendezvousFolder& folder, const std:
   return found;
 }
 
-// Returns the name of the rank's call, if the rank has called.
+// Returns the name of the rank's call file, if the rank has written one.
 Result<std::optional<std::string>> find_name_of_call(const RendezvousFolder& folder, std::uint32_t rank) {
   const auto call = folder.find_call(rank);
   if (!call) return call.error();
@@ -48,7 +48,7 @@ Result<std::optional<std::string>> find_name_of_call(const RendezvousFolder& fol
   return std::optional((*call)->process.start);
 }
 
-// Returns whether a rank without a call has reported that the rank ended for good.
+// Returns whether a rank without a call file has reported its end, after which a restart would fail again.
 bool has_ended(const RendezvousFolder& folder, std::uint32_t rank, const std::string& own_call,
                const std::vector<std::string>& former) {
   if (!own_call.empty()) {
@@ -134,10 +134,11 @@ Result<bool> GroupRendezvous::end_before_call(const std::string& why, const std:
       if (rank == own) continue;
       const auto call = find_name_of_call(folder, rank);
       if (!call) return call.error();
-      // A rank that still is in the world of an earlier rank 0 leaves that world and calls again.
+      // Ignore the answered call of a rank that is still in an attempt with an earlier rank 0, because the
+      // rank will end that attempt and call again.
       const auto is_in_world = own == 0 && *call ? folder.is_answered(**call) : Result<bool>(false);
       if (!is_in_world) return is_in_world.error();
-      // A rank that was in the previous attempt of this rank 0 still watches rank 0's earlier call.
+      // A rank that was in the previous attempt with this rank 0 still reads rank 0's earlier call file.
       const bool is_waited_for =
           *call ? *is_in_world && former.empty() : !has_ended(folder, rank, own_call, former);
       are_all_told = are_all_told && !is_waited_for;
@@ -154,7 +155,7 @@ Result<std::optional<std::string>> GroupRendezvous::find_end_before_call(
   return patiently([own_call, ranks](const RendezvousFolder& folder) -> Result<std::optional<std::string>> {
     for (const std::uint32_t rank : ranks) {
       const auto why = folder.find_end_before_call(own_call, rank);
-      // If the reason cannot be read now, the next check reads it again.
+      // If the read of the reason fails, the next check reads it again.
       if (why && *why) return std::optional("rank " + std::to_string(rank) + " ended for good: " + **why);
     }
     return std::optional<std::string>();

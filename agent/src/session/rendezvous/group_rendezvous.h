@@ -1,8 +1,8 @@
-// GroupRendezvous makes a rank's calls to the folder where the ranks of a launch meet. Each call has a
-// timeout, because the folder and its lock may hang with the disk. If a call hangs, it returns kIo, and the
-// rank ends, because it could not save either.
+// GroupRendezvous: a rank's access, with timeouts, to the folder through which the ranks of a launch find
+// each other (RendezvousFolder). The timeouts are needed because the folder and its locks may hang with the
+// disk. If the disk hangs, the function returns kIo, and the rank ends, because it could not save either.
 //
-// Thread contract: any thread.
+// Thread contract: any thread may call any function.
 #pragma once
 
 #include <cstdint>
@@ -31,10 +31,11 @@ struct GroupTimeouts {
 class GroupRendezvous {
  public:
   using Answer = RendezvousFolder::Answer;
-  // The calls by rank. nullopt: the rank has made no call, or its call has an answer.
+  // The calls (requests to join), indexed by rank; nullopt if the rank has made no call, or its call already
+  // has an answer.
   using Calls = std::vector<std::optional<JoinRequest>>;
-  // `unknown` says why this machine could not check all ranks just now. A check that failed on this machine
-  // says nothing about the ranks.
+  // `unknown` is the error of this machine because of which not all ranks could be checked. An error of this
+  // machine says nothing about the ranks.
   struct FoundCalls {
     Calls calls;
     std::optional<Error> unknown;
@@ -48,43 +49,48 @@ class GroupRendezvous {
     std::optional<Error> unknown;
   };
 
-  // The files that rank 0 removes: none, unless it holds the run's folder for itself alone.
+  // Which files rank 0 removes: none, or those of former launches if no other launch uses the run's folder.
   enum class Sweep { kNothing, kFormerLaunches };
 
-  // The run's folder must exist. Returns kAlreadyExists or kConflict if another process has this rank; see
-  // rendezvous_folder.h.
+  // Opens the folder for rendezvous in the run's folder, which must exist. Returns kAlreadyExists or
+  // kConflict if another process already has this rank (rendezvous_folder.h).
   [[nodiscard]] static Result<GroupRendezvous> open(const Options& options,
                                                     std::shared_ptr<checkpoint::CallsWithTimeout> calls,
                                                     Sweep sweep = Sweep::kFormerLaunches);
 
-  // Opens the folder without the rank's lock, which another process may hold; only for end_before_call().
+  // Opens the folder without taking the rank's lock, because another process may hold it. The returned object
+  // may be used only for end_before_call().
   [[nodiscard]] static GroupRendezvous beside_holder(const Options& options,
                                                      std::shared_ptr<checkpoint::CallsWithTimeout> calls);
 
-  // Returns whether the holder of this rank's lock is of another launch; nullopt if not known yet.
+  // Returns whether the process that has the lock of this rank is of another launch; nullopt if this is not
+  // known yet.
   [[nodiscard]] std::optional<bool> is_rank_of_another_launch() const;
 
   [[nodiscard]] Result<void> call(const JoinRequest& request) const;
   [[nodiscard]] Result<FoundCalls> find_calls() const;  // for rank 0, whose own is not among them
   [[nodiscard]] Result<void> answer(const std::string& call, const Answer& answer) const;
   [[nodiscard]] Result<std::optional<std::string>> find_refusal(const std::string& call) const;
-  // Reports that the process that made `call` ends for good. find_refusal() of that call returns the reason.
+  // Reports that the process of the call file `call` ends and would fail again after a restart.
+  // find_refusal() then returns the reason for this call.
   [[nodiscard]] Result<void> note_end(const std::string& call, const std::string& why) const;
-  // Reports that this rank ends for good before it has called. end_before_call() writes the reason for rank
-  // 0, which writes it for each other rank as soon as that rank has called. Returns true once all waiting
-  // ranks have the reason. If another process of the same launch has this rank, end_before_call() reports
-  // nothing. A rank that is known to have ended needs no reason. `own_call` is rank 0's call, and `former`
-  // has the calls of the previous attempt, by rank.
+  // Reports that this rank ends before it has called, and would fail again after a restart. Writes the reason
+  // for rank 0, which forwards it to each other rank when that rank calls. Returns true when all waiting
+  // ranks have received the reason. Reports nothing if another process of the same launch has this rank.
+  // Ranks that have ended are not informed. On rank 0, `own_call` is its own call, and `former` has the calls
+  // of the previous attempt, indexed by rank.
   [[nodiscard]] Result<bool> end_before_call(const std::string& why, const std::string& own_call = {},
                                              const std::vector<std::string>& former = {}) const;
-  // For rank 0 and its own call: if a rank has ended before it called, returns why.
+  // Returns the reason of a rank that has ended before it called, if there is one. Rank 0 passes its own
+  // call.
   [[nodiscard]] Result<std::optional<std::string>> find_end_before_call(
       const std::string& own_call, const std::vector<std::uint32_t>& ranks) const;
   [[nodiscard]] Result<FoundAnswer> find_answer(const std::string& call) const;
   [[nodiscard]] Result<void> forget(const std::vector<std::string>& calls) const;
   [[nodiscard]] Result<void> note_done(const std::string& call) const;
-  // Returns why the attempt of `calls` is over. Rank 0 passes the calls of all ranks, and gives the reason to
-  // all ranks. Each other rank passes only the call of rank 0.
+  // Returns why the attempt of the ranks with these call files is over; an empty reason if it continues. Rank
+  // 0 passes the calls of all ranks, and writes the reason for all ranks. Any other rank passes only the call
+  // of rank 0.
   [[nodiscard]] Result<Fault> find_fault(Attempt attempt, const std::vector<std::string>& calls) const;
 
  private:
@@ -92,7 +98,8 @@ class GroupRendezvous {
                   const GroupOptions& group)
       : calls_(std::move(calls)), doing_(std::move(doing)), rank_(group.rank), size_(group.size) {}
 
-  // Calls `ask(const RendezvousFolder&)` with a timeout. `ask` may use only objects that it owns.
+  // Calls `ask` with the RendezvousFolder and a timeout. `ask` may use only objects that it owns, because it
+  // may still run after the timeout.
   template <class Ask>
   auto patiently(Ask ask) const;
 

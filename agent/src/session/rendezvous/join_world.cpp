@@ -20,10 +20,11 @@ constexpr Duration kLookPauseMin = std::chrono::seconds(1);
 constexpr Duration kLookPauseMax = std::chrono::seconds(30);
 constexpr Duration kLookPatience = std::chrono::minutes(5);  // of all pauses together
 
-// Lists the checkpoints that can be loaded, and after them the others, which are reported so that the
+// Lists the checkpoints that this process can load, then the other ones, which are reported so that the
 // coordinator does not choose them.
 std::vector<InventoryEntry> report(checkpoint::Inventory inventory, const Unreadable& unreadable) {
-  // Only the 16 newest checkpoints are listed, which suffices to find one that all ranks can read.
+  // Only the 16 newest checkpoints are reported, which is enough to find a checkpoint that all ranks can
+  // read.
   constexpr std::ptrdiff_t kReportedMax = 16;
   for (auto& entry : inventory.complete) {
     if (unreadable.contains({.attempt = entry.attempt, .step = entry.step})) entry.is_complete = false;
@@ -36,7 +37,8 @@ std::vector<InventoryEntry> report(checkpoint::Inventory inventory, const Unread
   entries.insert(entries.end(), bad, bad + std::min(kReportedMax, inventory.complete.end() - bad));
   entries.insert(entries.end(), inventory.damaged.begin(),
                  inventory.damaged.begin() + std::min(kReportedMax, std::ssize(inventory.damaged)));
-  // Given-up checkpoints are listed, because a coordinator may have recorded them as good.
+  // List checkpoints that a rollback has given up too, because a coordinator may have recorded them as
+  // usable.
   entries.insert(entries.end(), inventory.given_up.begin(),
                  inventory.given_up.begin() + std::min(kReportedMax, std::ssize(inventory.given_up)));
   return entries;
@@ -57,8 +59,8 @@ std::string folder_of(const CheckpointLocations& places) {
   fail(why.kind() == ErrorKind::kCorrupted ? ExitCode::kCheckpointsBad : exit_code_of(why), why.message());
 }
 
-// If locations that were available before do not answer now, a process that waits for a world does not end.
-// It lists the checkpoints again instead, with longer and longer pauses.
+// Lists the checkpoints again during the wait for other ranks. If a folder or store does not answer at
+// present, the process does not end. Each pause before another try is longer than the last.
 checkpoint::Inventory look_again(Link& link, const InventoryPolling& looking) {
   Duration pause = kLookPauseMin;
   Duration paused{0};
@@ -70,7 +72,7 @@ checkpoint::Inventory look_again(Link& link, const InventoryPolling& looking) {
         link.world_status() != WorldStatus::kGoOn)
       fail_to_look(inventory.error());
     if (paused == Duration(0))
-      say("the run's folder and stores cannot be read for now, and are read again: " +
+      say("the run's folder and stores cannot be read at present, and are read again: " +
           inventory.error().message());
     looking.pause(pause);
     paused += pause;
@@ -106,15 +108,15 @@ Result<Assignment> ask_for_world(Link& link, CheckpointLocations& places, const 
            "above, repair or mount it, start again");
     }
     fail(ExitCode::kCheckpointsBad, "the run has " + std::to_string(entries.size()) +
-                                        " checkpoints and none can be read; no run is started over by "
-                                        "itself: `ratoon checkpoint verify " +
+                                        " checkpoints, but no checkpoint can be read; Ratoon does not start "
+                                        "the run over by itself: `ratoon checkpoint verify " +
                                         folder_of(places) + "` shows the damage of each");
   }
   note_history(link, places);
   return link.join(entries, inventory.newest_attempt);
 }
 
-// Refuses an attempt number above the maximum, with which file names would be invalid.
+// Throws a Failure if the attempt's number is above the maximum, because its file names would be invalid.
 void check_that_it_counts(const Assignment& assignment, const CheckpointLocations& places) {
   if (assignment.attempt.value() <= checkpoint::kAttemptMax) return;
   fail(ExitCode::kConfiguration, "this would be attempt " + std::to_string(assignment.attempt.value()) +
@@ -125,15 +127,15 @@ void check_that_it_counts(const Assignment& assignment, const CheckpointLocation
                                      "of this run has made, or give the run another name (--run-name)");
 }
 
-// After a process has planned a rollback, another attempt may make that rollback while the process waits.
-// look_for_rollback() therefore reads the rollback records again.
+// Reads the records of rollbacks again, because another attempt may have made the planned rollback while this
+// process waited.
 void look_for_rollback(CheckpointLocations& places) {
   if (!places.rollback().to) return;
   const auto found = places.look();
   if (!found) fail_to_look(found.error());
 }
 
-// Pauses for `time`, or until the world status of the link changes.
+// Pauses for `time`, or until the link receives an order.
 void pause_beside(const Link& link, Duration time) {
   constexpr Duration kSlice = std::chrono::milliseconds(100);
   for (; time > Duration(0) && link.world_status() == WorldStatus::kGoOn; time -= kSlice)
@@ -154,9 +156,9 @@ Assignment join_world(Link& link, CheckpointLocations& places, const Unreadable&
   const auto first = looking.look();
   if (!first) fail_to_look(first.error());
   auto assignment = ask_for_world(link, places, unreadable, *first);
-  // A coordinator that comes back knows only the checkpoints that are reported to it, so each call of join()
-  // reports all of them. The number of calls has no limit, because forming a world may take any time. The
-  // link pauses between calls of join().
+  // Each call of join() reports all checkpoints, because a restarted coordinator knows only checkpoints that
+  // are reported to it. The number of calls has no limit, because other ranks may start at any time. The Link
+  // pauses between two calls of join().
   while (!assignment && assignment.error().is_retryable())
     assignment = ask_for_world(link, places, unreadable, look_again(link, looking));
   if (assignment) {
@@ -165,10 +167,11 @@ Assignment join_world(Link& link, CheckpointLocations& places, const Unreadable&
     return *assignment;
   }
   if (link.world_status() == WorldStatus::kFenced) fail(ExitCode::kStartAgain, assignment.error().message());
-  // Before or during this call, this process was ordered to stop, or the job ended.
+  // This process was ordered to stop, or the job has ended.
   if (assignment.error().kind() == ErrorKind::kCancelled || link.world_status() == WorldStatus::kStop)
     fail(ExitCode::kPreempted, assignment.error().message());
-  fail(exit_code_of(assignment.error()), "the world cannot be joined: " + assignment.error().message());
+  fail(exit_code_of(assignment.error()),
+       "this process cannot join the other ranks: " + assignment.error().message());
 }
 
 }  // namespace ratoon::session

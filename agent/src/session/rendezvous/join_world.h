@@ -1,4 +1,5 @@
-// join_world() asks to join a world, and reports from which checkpoints this process could resume.
+// join_world(): waits for the other ranks of the next attempt, and reports from which checkpoints this
+// process could resume.
 #pragma once
 
 #include <functional>
@@ -12,13 +13,14 @@ namespace ratoon::session {
 using Unreadable =
     std::map<checkpoint::CheckpointId, ErrorKind>;  // those that this process could not load, and why
 
-// How join_world() lists checkpoints, and how it pauses before it lists them again.
+// The functions with which join_world() lists checkpoints and pauses before it lists them again.
 struct InventoryPolling {
   std::function<Result<checkpoint::Inventory>()> look;
   std::function<void(Duration)> pause;
 };
 
-// A process waits for a world without a limit. Throws Failure if there will be no world.
+// Waits without a time limit for an assignment to an attempt. Throws Failure if this process can join no
+// attempt.
 [[nodiscard]] Assignment join_world(Link& link, CheckpointLocations& places, const Unreadable& unreadable);
 [[nodiscard]] Assignment join_world(Link& link, CheckpointLocations& places, const Unreadable& unreadable,
                                     const InventoryPolling& looking);

@@ -1,6 +1,6 @@
-// LocalCheckFailures counts checks of other ranks that failed because of this machine, for example because no
-// descriptors are left. A failed check says nothing about the other ranks, so it is repeated until the
-// patience is over.
+// LocalCheckFailures: counts failed checks whether other ranks are alive, if the cause is this machine, such
+// as a lack of descriptors. A failed check says nothing about the other ranks, so the check is repeated for a
+// limited time.
 //
 // Thread contract: one thread at a time.
 #pragma once
@@ -18,9 +18,9 @@ class LocalCheckFailures {
  public:
   explicit LocalCheckFailures(Duration patience) : patience_(patience) {}
 
-  // Call note() after each check, with the reason why the check failed, or nullopt if it worked. Only the
-  // first of several consecutive failures is logged. Returns the reason to end this rank once checks have
-  // failed for as long as `patience_`.
+  // Call note() after each check, with the error of the check, or nullopt if it worked. Of several
+  // consecutive failures, only the first is logged. When all checks have failed for the time `patience_`,
+  // returns the reason to end this rank.
   [[nodiscard]] std::optional<std::string> note(const std::optional<Error>& unknown, const Clock& clock);
 
  private:

@@ -24,7 +24,7 @@ struct Try {
   bool has_failed = false;
 };
 
-// Returns whether an error of connect() comes from the network or the peer, and not from this process.
+// Returns whether the cause of a connect() error is the network or the peer, and not this machine.
 bool is_of_the_way(int problem) {
   switch (problem) {
     case ECONNREFUSED:  // also the answer of a firewall that rejects
@@ -42,7 +42,7 @@ bool is_of_the_way(int problem) {
   }
 }
 
-// Closes the connection by a reset, so that the peer's queue drops it at once.
+// Closes the connection with a TCP reset, so that the peer's accept queue drops it at once.
 void reset(UniqueFd& fd) {
   const linger at_once{.l_onoff = 1, .l_linger = 0};
   static_cast<void>(::setsockopt(fd.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once));
@@ -66,7 +66,7 @@ Try begin(const PeerAddress& peer) {
   return each;
 }
 
-// Closes all connection attempts whose result is known.
+// Waits at most `at_most` for results, and closes the connection attempts that have one.
 void look(std::vector<Try>& tries, std::chrono::milliseconds at_most) {
   std::vector<pollfd> open;
   for (const Try& each : tries)

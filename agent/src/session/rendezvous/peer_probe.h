@@ -10,11 +10,11 @@
 
 namespace ratoon::session {
 
-// Returns the UIDs of the peers that refused the connection, have no route, or did not answer within
-// `patience`. All peers are tried at once. The kernel of the peer answers; the peer's program need not
-// accept the connection, and does not see it (rendezvous_socket.h). A peer is not returned if its address
-// is a name, or if this machine lacks descriptors or ports to try it. After a stop request no peer is
-// returned.
+// Returns the UIDs of the peers that refused the connection, to which there is no route, or that did not
+// answer within `patience`. Tries to connect to all peers at the same time. The kernel of the peer's machine
+// answers, and the peer's program does not see the connection (rendezvous_socket.h). Peers whose address is a
+// host name, or for which this machine lacks descriptors or ports, are not returned. After a stop request,
+// the result is empty.
 [[nodiscard]] std::vector<std::string> probe_peers(const std::vector<PeerAddress>& peers, Duration patience,
                                                    const std::stop_token& stop);
 

@@ -12,14 +12,16 @@
 namespace ratoon::session {
 namespace {
 
-// If rank 0 is lost, and its board too, the coordinator reports a changed world within 60 seconds.
+// If rank 0, which serves the key-value store (board), is lost, the coordinator reports this within 60
+// seconds.
 constexpr auto kPatience = std::chrono::seconds(60);
 constexpr auto kPause = std::chrono::milliseconds(2);
 
-// Each rank may give 2 MiB of numbers. The board keeps up to 256 MiB for all ranks together.
+// Each rank may pass 2 MiB of numbers. The key-value store (board) of the ranks keeps at most 256 MiB for all
+// ranks together.
 constexpr std::size_t kNumbersMax = 1U << 18;
 
-// Returns a message: the label of the call, then the numbers.
+// Returns the message of a rank: the name of the call, then the numbers.
 std::string labelled(const std::string& what, std::span<const double> numbers) {
   std::string text = what;
   text += '\n';
@@ -92,7 +94,8 @@ void RankSums::add_up(const std::string& what, std::span<double> numbers) {
     const std::string total = take(total_key(number_), 0);
     ask(board::Op::kErase, {part_key(plan_.rank)});
     refusal = label_in(total);
-    if (refusal.empty() && !read_numbers(total, numbers)) refusal = what + " got a sum of another length";
+    if (refusal.empty() && !read_numbers(total, numbers))
+      refusal = what + " received a sum with another count of numbers";
   }
   if (!refusal.empty()) fail(ExitCode::kConfiguration, refusal);
 }
@@ -119,7 +122,8 @@ std::string RankSums::gather(const std::string& what, std::span<double> numbers)
 std::string RankSums::take(const std::string& key, std::uint32_t from) {
   waits_for_ = from;
   auto value = ask(board::Op::kGet, {key});
-  if (value.size() != 1) wait_for_news("the board answered with " + std::to_string(value.size()) + " values");
+  if (value.size() != 1)
+    wait_for_news("the key-value store of rank 0 answered with " + std::to_string(value.size()) + " values");
   return std::move(value.front());
 }
 

@@ -1,5 +1,5 @@
-// RankSums sums a few numbers over all ranks of an attempt, by the board (store) that rank 0 serves. Rank 0
-// adds the numbers up in the order of the ranks, so all ranks get the same bits.
+// RankSums: sums a few numbers over all ranks of an attempt, through the key-value store (board) that rank 0
+// serves. Rank 0 adds the numbers in the order of the ranks, so all ranks get the same bits.
 #pragma once
 
 #include <cstdint>
@@ -30,18 +30,19 @@ class RankSums {
   RankSums& operator=(const RankSums&) = delete;
 
   // Replaces each number by its sum over all ranks. All ranks make the same calls in the same order, with
-  // equally many numbers. `what` names the call in messages, and is the same on all ranks. Throws Failure,
-  // and the exceptions of `look`.
+  // equally many numbers. `what` is the name of the call in messages, equal on all ranks. Throws Failure and
+  // all exceptions of `look`.
   void add_up(const std::string& what, std::span<double> numbers);
 
  private:
-  // On rank 0, adds the numbers of the other ranks. Returns why the calls of the ranks do not fit together,
-  // or an empty text.
+  // On rank 0, adds the numbers of the other ranks to its own. Returns an error text if the ranks made
+  // different calls, otherwise an empty text.
   [[nodiscard]] std::string gather(const std::string& what, std::span<double> numbers);
   [[nodiscard]] std::string take(const std::string& key, std::uint32_t from);
   void put(const std::string& key, std::string value);
   std::vector<std::string> ask(board::Op op, std::vector<std::string> words);
-  // If the board failed, a rank is lost: waits until the loss is reported, and throws.
+  // After an error of the key-value store, a rank is probably lost: waits until the loss is reported, and
+  // throws.
   [[noreturn]] void wait_for_news(const std::string& why);
   [[nodiscard]] std::string part_key(std::uint32_t rank) const;
 

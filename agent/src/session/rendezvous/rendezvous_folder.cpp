@@ -29,8 +29,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The file mode of answers, which have the attempt's secret, and of locks, because another user who held a
-// lock could keep a rank from starting.
+// The file mode of answers, which contain the attempt's secret, and of locks, with which another user could
+// keep a rank from starting.
 constexpr unsigned kPrivateMode = 0600;
 
 std::string rank_name(std::uint32_t rank) {
@@ -39,7 +39,7 @@ std::string rank_name(std::uint32_t rank) {
   return name.data();
 }
 
-// Returns the rank in a name such as "r0003.json"; nothing if the file is no call.
+// Returns the rank in a file name such as "r0003.json"; nothing if the file is not a call file.
 std::optional<std::uint32_t> rank_of_call(std::string_view name) {
   constexpr std::string_view kSuffix = ".json";
   if (!name.starts_with('r') || !name.ends_with(kSuffix)) return std::nullopt;
@@ -50,8 +50,9 @@ std::optional<std::uint32_t> rank_of_call(std::string_view name) {
   return rank;
 }
 
-// Makes a folder's name from a launch's name. Launches with different names must not share a folder, or their
-// ranks would form one world. If the name loses characters, a digest of the whole name is added.
+// Returns the name of the folder for a launch's name. Launches with different names must have different
+// folders, so that their ranks do not join each other. If characters had to be left out, a digest of the
+// whole name is appended.
 std::string folder_name(const GroupOptions& group) {
   constexpr std::size_t kBytesMax = 128;
   std::string name;
@@ -63,8 +64,9 @@ std::string folder_name(const GroupOptions& group) {
   return name + "-of-" + std::to_string(group.size);
 }
 
-// The lock file of a rank has one lock for each state below. The locks end with the process, but its call
-// file stays: the next process of the rank may hold the first lock beside the old call file.
+// The lock file of a rank has one byte lock for each of the states below. The locks end with the process, but
+// its call file remains. The next process of this rank may therefore hold the first lock while the old call
+// file still exists.
 constexpr off_t kIsHeld = 0;
 constexpr off_t kHasCalled = 1;
 
@@ -99,7 +101,7 @@ Result<std::optional<std::string>> read_if_there(const fs::path& path) {
   return text.error();
 }
 
-// Reads a message; nullopt if the file does not exist or is not a valid message.
+// Reads a message from a file; returns nullopt if the file does not exist or is not a valid message.
 template <class T>
 Result<std::optional<T>> read_message(const fs::path& path) {
   const auto text = read_if_there(path);
@@ -115,7 +117,8 @@ Result<std::optional<std::string>> read_reason(const fs::path& path) {
   return *orders ? std::optional((*orders)->reason) : std::nullopt;
 }
 
-// Cuts the reason, because readers refuse longer reasons. The cut splits no UTF-8 character.
+// Shortens the reason to the maximum length that readers accept. The reason is not cut within a UTF-8
+// character.
 Orders because(std::string why) {
   if (why.size() > contract::kSentenceBytesMax) {
     std::size_t end = contract::kSentenceBytesMax;
@@ -150,8 +153,8 @@ RendezvousFolder RendezvousFolder::beside_holder(const fs::path& run_folder, con
   return {root, root / folder_name(group), group, UnforkedFd()};
 }
 
-// Keeps calls and their answers, because the processes that made the calls may still run in a world that an
-// earlier rank 0 formed.
+// Calls and their answers are not removed, because the processes that called may still run in an attempt with
+// an earlier rank 0.
 void RendezvousFolder::sweep() const {
   std::error_code code;
   for (fs::directory_iterator at(root_, code), end; !code && at != end; at.increment(code)) {
@@ -173,8 +176,9 @@ void RendezvousFolder::sweep() const {
   }
 }
 
-// A living rank that has no call in this folder may have called in another launch's folder. If the file of
-// such a call were removed, rank 0 of that launch could not tell the rank that the launch is refused.
+// Returns whether the folder of another launch may have the call of a running process whose lock is in this
+// folder. The call must not be removed, because rank 0 of that launch needs it to inform the process that the
+// launch is refused.
 bool RendezvousFolder::may_hold_living_call(const fs::path& group) const {
   std::error_code code;
   for (fs::directory_iterator at(group, code), end; !code && at != end; at.increment(code)) {
@@ -225,10 +229,9 @@ Result<std::optional<RendezvousFolder::Answer>> RendezvousFolder::find_answer(co
   const fs::path path = folder_ / ("a" + call + ".yes");
   const auto text = read_if_there(path);
   if (!text && text.error().kind() == ErrorKind::kPermissionDenied) {
-    return Error(ErrorKind::kInvalid,
-                 text.error().message() +
-                     ": it holds the secret of the attempt, for the user of rank 0 alone; run all ranks as "
-                     "one user");
+    return Error(ErrorKind::kInvalid, text.error().message() +
+                                          ": this file contains the secret of the attempt, and only the user "
+                                          "of rank 0 can read it; run all ranks as the same user");
   }
   if (!text) return text.error();
   if (!*text) return std::optional<Answer>();

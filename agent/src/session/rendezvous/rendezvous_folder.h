@@ -1,10 +1,10 @@
-// session/rendezvous/: how processes find each other and join a world: folder, socket, address, and the waits
-// for them.
+// session/rendezvous/: how processes find each other and form the group of ranks of an attempt: folder,
+// socket, addresses and waits.
 //
-// RendezvousFolder: in this folder, beside the run's checkpoints, processes that a launcher numbered find
-// each other. Each rank holds a lock in the folder while it lives. Each message is a file that replaces the
-// rank's previous message. A reader therefore never sees a part of a message, nor a message of an earlier
-// launch.
+// RendezvousFolder: a folder beside the run's checkpoints, through which the processes that a launcher such
+// as torchrun started find each other. Each rank holds a lock in the folder until its process ends. A message
+// is a file, which atomically replaces the rank's previous message. A reader therefore never sees half a
+// message. Each launch has its own folder.
 //
 //   meeting/r0003.lock             held by the living rank 3
 //   meeting/<group>/r0003.json     its call: where it listens, which checkpoints it can read
@@ -16,8 +16,8 @@
 //   meeting/<group>/over.json      the oldest attempt that may still run, and why the earlier ones are over
 //   meeting/<group>/a<call>.done   that rank has completed
 //
-// If a check fails (no descriptors are left, the server no longer knows the file), the error says something
-// about this machine and nothing about another rank: it never means that the rank is missing.
+// If a check fails because of this machine, for example without free descriptors, the result is an error, and
+// no rank counts as missing.
 #pragma once
 
 #include <filesystem>
@@ -36,51 +36,52 @@ namespace ratoon::session {
 
 class RendezvousFolder {
  public:
-  // `run_folder` must exist. kAlreadyExists: another process of this machine has this rank. kConflict: a
-  // process of another machine, which may have failed, has this rank.
+  // Takes this rank's lock; `run_folder` must exist. kAlreadyExists: another process of this machine has the
+  // lock. kConflict: a process of another machine, which may have failed, has it.
   [[nodiscard]] static Result<RendezvousFolder> open(const std::filesystem::path& run_folder,
                                                      const GroupOptions& group);
-  // Opens the folder for a rank that ends, without the rank's lock, which another process may hold: the rank
-  // only writes why it ends.
+  // Opens the folder for a rank that only writes why it ends. The function takes no lock, because another
+  // process may hold the lock of this rank.
   [[nodiscard]] static RendezvousFolder beside_holder(const std::filesystem::path& run_folder,
                                                       const GroupOptions& group);
 
-  // Removes the files of earlier launches. Only a rank 0 that holds the run's folder for itself calls
-  // sweep(). The folder of a launch is kept while one of its ranks may be running.
+  // Removes the folders of earlier launches. Only a rank 0 with an exclusive lock on the run's folder calls
+  // sweep(). The folder of a launch is kept if one of its ranks may still run.
   void sweep() const;
 
-  // Writes this rank's call, whose name is `request.process.start`.
+  // Writes this rank's call file, which is a request to join. The call's name is `request.process.start`.
   [[nodiscard]] Result<void> call(const JoinRequest& request) const;
-  // Returns the call of a rank whose process runs; calls of earlier processes with that rank do not count.
+  // Returns the call of a rank if the process that wrote the call is still running, otherwise nothing.
   [[nodiscard]] Result<std::optional<JoinRequest>> find_call(std::uint32_t rank) const;
 
-  // An answer, and the call of the rank 0 that wrote the answer.
+  // The answer to a call, and the own call of the rank 0 that wrote the answer.
   struct Answer {
     Assignment assignment;
     std::string first_call;
   };
   [[nodiscard]] Result<void> answer(const std::string& call, const Answer& answer) const;
-  // Returns kInvalid if the answer exists, but this user may not read it.
+  // Returns kInvalid if the answer exists, but this process's user has no permission to read it.
   [[nodiscard]] Result<std::optional<Answer>> find_answer(const std::string& call) const;
   [[nodiscard]] Result<bool> is_answered(const std::string& call) const;
 
   [[nodiscard]] Result<void> refuse(const std::string& call, const std::string& why) const;
   [[nodiscard]] Result<std::optional<std::string>> find_refusal(const std::string& call) const;
 
-  // Reports to the rank 0 that made `first_call` that this rank ends for good before it has called.
+  // Reports to the rank 0 whose call is `first_call` that this rank ends before it has called, and would fail
+  // again after a restart.
   [[nodiscard]] Result<void> end_before_call(const std::string& first_call, const std::string& why) const;
   [[nodiscard]] Result<std::optional<std::string>> find_end_before_call(const std::string& first_call,
                                                                         std::uint32_t rank) const;
 
   [[nodiscard]] Result<void> end_attempt(Attempt attempt, const std::string& why) const;
-  // Returns why the attempt has ended; nullopt if the attempt goes on.
+  // Returns why the attempt has ended; nullopt if the attempt has not ended.
   [[nodiscard]] Result<std::optional<std::string>> find_end(Attempt attempt) const;
 
-  // Removes the files of a call for which no rank will look again.
+  // Removes the files of a call that no rank will read again.
   void forget(const std::string& call) const;
 
-  // Returns whether the running process with this rank has called in the folder of another launch; nullopt if
-  // it has not called yet.
+  // Returns whether the running process that holds this rank's lock has called in the folder of another
+  // launch; nullopt if it has not called yet.
   [[nodiscard]] Result<std::optional<bool>> is_rank_of_another_launch() const;
 
   [[nodiscard]] Result<void> note_done(const std::string& call) const;
@@ -95,7 +96,7 @@ class RendezvousFolder {
         size_(group.size),
         lock_(std::move(lock)) {}
 
-  // Returns whether a running process holds the lock of `rank` that stands for `fact`.
+  // Returns whether a running process holds the byte lock `fact` (the lock for one state) of `rank`.
   [[nodiscard]] Result<bool> holds(std::uint32_t rank, off_t fact) const;
   [[nodiscard]] bool may_hold_living_call(const std::filesystem::path& group) const;
 

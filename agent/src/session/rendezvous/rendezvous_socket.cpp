@@ -38,13 +38,13 @@ Result<RendezvousSocket> open_meeting_socket(const std::string& pod_ip) {
                                           host + "'");
   }
   UniqueFd fd(::socket(address->bytes.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!fd.is_open()) return system_error(errno, "making the socket where the ranks meet");
+  if (!fd.is_open()) return system_error(errno, "creating the socket for connections of other ranks");
   const int first_bytes_within_seconds = 30;
   static_cast<void>(::setsockopt(fd.get(), IPPROTO_TCP, TCP_DEFER_ACCEPT, &first_bytes_within_seconds,
                                  sizeof first_bytes_within_seconds));
   if (::bind(fd.get(), address->get(), address->size) != 0 || ::listen(fd.get(), SOMAXCONN) != 0 ||
       ::getsockname(fd.get(), address->get(), &address->size) != 0) {
-    return system_error(errno, "binding the socket where the ranks meet to " + host);
+    return system_error(errno, "binding the socket for connections of other ranks to " + host);
   }
   return RendezvousSocket{.fd = UnforkedFd(std::move(fd)), .at = {.host = host, .port = address->port()}};
 }

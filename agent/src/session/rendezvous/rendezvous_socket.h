@@ -1,6 +1,6 @@
-// Opens the socket at which the ranks of an attempt meet if this process becomes rank 0. The socket is bound
-// and listens before its address is published. Therefore no other process can take the port, and no
-// connection is refused.
+// Opens the socket to which the other ranks of an attempt connect if this process becomes rank 0. The socket
+// listens before its address is published, so that no other process can take the port and no connection is
+// refused.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +20,12 @@ struct HostPort {
   friend bool operator==(const HostPort&, const HostPort&) = default;
 };
 
-// Splits an address "host:port" or "[v6]:port", the two forms that messages allow.
+// Splits an address of the form "host:port" or "[IPv6 address]:port" into host and port.
 [[nodiscard]] HostPort split_address(std::string_view address);
 [[nodiscard]] std::string join_address(const HostPort& address);
 
-// Other members probe the socket while they wait (peer_probe.h). The kernel keeps a connection that sends
-// nothing out of the accept queue, so a probe is never accepted.
+// While other processes wait, they test connections to the socket (peer_probe.h). The kernel puts a
+// connection into the accept queue only when it has sent data, so a probe is never accepted.
 struct RendezvousSocket {
   UnforkedFd fd;
   HostPort at;

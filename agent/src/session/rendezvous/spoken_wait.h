@@ -1,5 +1,4 @@
-// SpokenWait decides when a process reports that it waits: after ten seconds, and then every
-// minute.
+// SpokenWait decides when a process logs that it waits: after ten seconds, and then every minute.
 //
 //   SpokenWait wait(clock);
 //   while (!is_there()) {
@@ -21,7 +20,7 @@ class SpokenWait {
  public:
   explicit SpokenWait(const Clock& clock) : clock_(clock) { wait_.begin(clock_.now()); }
 
-  // Returns how long the wait has lasted, such as "10 s"; nullopt if no report is due.
+  // Returns the duration of the wait, such as "10 s", if a report is due, else nullopt.
   [[nodiscard]] std::optional<std::string> due() {
     const Timestamp now = clock_.now();
     if (!wait_.is_report_due(now)) return std::nullopt;

@@ -1,5 +1,6 @@
-// WorldWait decides how a process waits for a world: with longer and longer pauses between tries, and with
-// reports. The wait has no limit, because forming a world may take any time. Pure: the time is an argument.
+// WorldWait decides how a process waits for the other ranks of an attempt: how long it pauses between its
+// requests, and when it logs the wait. The wait has no time limit, because the other ranks may start at any
+// time. The class has no clock: the time is an argument.
 //
 //   WorldWait wait(10s);
 //   wait.begin(now);                               // with each call to join
@@ -21,11 +22,12 @@ class WorldWait {
   explicit WorldWait(Duration first_word) : first_word_(first_word) {}
 
   void begin(Timestamp now);
-  // Returns true after the wait has lasted for `first_word`, and then every minute.
+  // Returns whether to log the wait: after the time `first_word`, and then every minute.
   [[nodiscard]] bool is_report_due(Timestamp now);
   [[nodiscard]] Duration waited(Timestamp now) const;
-  // Returns the pause before the next try; each pause is longer than the last. Each try reads the run's
-  // locations, and without longer pauses a thousand processes would read them five times a second.
+  // Returns the pause before the next request. Each pause is longer than the last. The pauses grow because
+  // each try lists the run's folder and stores, which a thousand processes would otherwise do five times a
+  // second.
   [[nodiscard]] Duration pause_after_failure();
   void note_answer() { failures_ = 0; }
   void end() { began_.reset(); }

@@ -13,8 +13,8 @@ using preemption::Notice;
 
 constexpr std::string_view kOrder = "order";
 constexpr std::string_view kCall = "call";
-// If a notice is repeated with every heartbeat, its deadline is slightly different each time. If the
-// difference of two deadlines is below kNearer, the notice does not count as new.
+// The deadline of a notice differs slightly each time that a heartbeat repeats the notice. A notice whose
+// deadline differs by less than kNearer does not count as new.
 constexpr Duration kNearer = std::chrono::seconds(1);
 constexpr Duration kCommitPatience = std::chrono::seconds(60);
 constexpr Duration kCommitMargin = std::chrono::seconds(10);
@@ -127,12 +127,13 @@ std::optional<Failure> Drain::must_exit(Timestamp now, bool agrees) {
         "due within --grace-seconds; call average_gradients() or agree() in every step, or save "
         "more often");
   }
-  // If ranks do not agree once a step, this rank tries no save within the margin before the deadline.
+  // If ranks do not exchange requests in every step, this rank begins no save within the margin before the
+  // deadline.
   const Notice* const first = notices_.first();
   const bool is_alone_in_margin = !agrees && first != nullptr && first->deadline - now <= first->margin;
   if (next(now) != DrainStep::kLeave && !is_alone_in_margin) return std::nullopt;
-  // Ranks that stay in the world would wait for this rank without end. Until half of the margin is over, this
-  // rank therefore waits to leave together with the other ranks.
+  // Other ranks would wait for this rank without end if it ended alone. This rank therefore waits for half of
+  // the margin before the deadline, to end together with the other ranks.
   const bool may_leave_together = agrees && !can_be_replaced();
   if (may_leave_together && *notices_.left(now) > preemption::kMargin / 2) return std::nullopt;
   return leaving(ExitCode::kPreempted,
@@ -146,7 +147,8 @@ std::string Drain::take_news(Timestamp now) {
   const std::string why = first != nullptr && first->is_sudden ? first->why : "";
   if (why == std::exchange(told_why_, why) || why.empty()) return "";
   const auto left = std::max(Duration(0), first->deadline - now - first->margin) / std::chrono::seconds(1);
-  return why + ": saves that fit are made, and training goes on for " + std::to_string(left) + " s at most";
+  return why + ": Ratoon makes the saves that can end in time, and training continues for " +
+         std::to_string(left) + " s at most";
 }
 
 Duration Drain::time_to_commit(Timestamp now) {
@@ -175,11 +177,12 @@ bool Drain::leaves_with_next_save() {
 std::optional<Failure> Drain::forbids_joining(Timestamp now) {
   const std::lock_guard lock(mutex_);
   hear_signals();
-  if (is_interrupted()) return leaving(ExitCode::kInterruptedByUser, "stopped by Ctrl-C, in no world");
+  if (is_interrupted())
+    return leaving(ExitCode::kInterruptedByUser, "stopped by Ctrl-C, outside of an attempt");
   const Notice* const first = notices_.first();
   const bool is_over = first != nullptr && first->deadline - now <= first->margin;
   if (told_.terminate.count == 0 && !is_over) return std::nullopt;
-  return leaving(ExitCode::kPreempted, "this process left because of " + why() + ", in no world");
+  return leaving(ExitCode::kPreempted, "this process left because of " + why() + ", outside of an attempt");
 }
 
 std::optional<ExitCode> Drain::explains_return(Timestamp now) {

@@ -1,9 +1,10 @@
-// session/shutdown/: how a process ends: signals and notices, the drain, exit codes, and the messages at the
-// end.
+// session/shutdown/: how a process ends: signals, notices of the end, the last saves (the drain), exit codes
+// and messages.
 //
-// Drain makes the requests of a rank that will be ended: to save, and to leave. A Drain collects notices from
-// signals, orders, known ends and calls of the program. After every step the Drain calls plan_drain() and
-// returns bits of the control word, so that all ranks save and stop after the same step.
+// Drain: decides, on a rank whose process will be ended, when to request a save and when to end. A Drain
+// collects notices from signals, orders of the coordinator, time limits and calls of the program. After every
+// step, the Drain calls plan_drain() and returns its requests as bits, which the ranks exchange, so that all
+// ranks save and stop after the same step.
 //
 //   drain.begin_attempt();
 //   drain.hear(link.wanted(), now);                      // after every step, and while a world is waited for
@@ -11,7 +12,8 @@
 //   drain.note_step(took);  drain.note_save(now, stall);  drain.note_commit(took);
 //   if (auto why = drain.must_exit(now, agrees)) leave(*why);   // no save fits, or no rank agrees
 //
-// Thread contract: the training thread; notify() and take_back_notice() from any thread.
+// Thread contract: only the training thread uses a Drain, but any thread may call notify() and
+// take_back_notice().
 #pragma once
 
 #include <cstdint>
@@ -31,7 +33,7 @@
 
 namespace ratoon::session {
 
-// Counts the signals that were received so far.
+// SignalCounts: how many signals of each kind the process has received.
 struct SignalCounts {
   HeardSignal terminate{};  // SIGTERM
   HeardSignal interrupt{};  // Ctrl-C
@@ -55,37 +57,38 @@ class Drain {
 
   void notify(Timestamp now, Duration left, const std::string& why);
   void take_back_notice();
-  // Takes the operator's order about the end of this process, or its withdrawal. Call hear() before each
-  // function below except requests(), which takes the order itself. Without calls of hear(), an order would
-  // stay valid forever, or never become valid.
+  // Handles the operator's order to end this process, or the withdrawal of the order. Call hear() before each
+  // function below except requests(), which receives the order as an argument. Without calls of hear(), a new
+  // or withdrawn order would not be noticed.
   void hear(const OutsideRequests& wanted, Timestamp now);
 
-  // Returns why this process must join no further world; nullopt if it may join another world.
+  // Returns the reason if this process must begin no further attempt; nullopt if it may.
   [[nodiscard]] std::optional<Failure> forbids_joining(Timestamp now);
-  // If the program left its loop early because this process was asked to leave, returns the exit code.
-  // Returns nullopt if the process was not asked to leave.
+  // Returns the exit code if the program left its loop early because this process was asked to end. Returns
+  // nullopt if the process was not asked to end.
   [[nodiscard]] std::optional<ExitCode> explains_return(Timestamp now);
   void begin_attempt(std::uint64_t state_bytes) { speeds_.set_state_bytes(state_bytes); }
-  // Call keep_hearing() when a step begins.
+  // Installs the signal handlers again if the program has replaced them. The engine calls keep_hearing() at
+  // the beginning of each step.
   void keep_hearing() const {
     if (setup_.retake_signals) setup_.retake_signals();
   }
   [[nodiscard]] std::uint32_t requests(const OutsideRequests& wanted, Timestamp now);
-  // Call must_exit() after a step. `agrees` says whether the ranks of this attempt agree once a step; if they
-  // do not, each rank leaves by itself.
+  // Returns, after each step, the Failure with which the process must end now, or nullopt. `agrees` says
+  // whether the ranks of this attempt exchange requests in every step and so can end together.
   [[nodiscard]] std::optional<Failure> must_exit(Timestamp now, bool agrees);
-  // If ranks do not agree once a step, Ctrl-C takes effect at the next save that is due by counts, which all
-  // ranks make at the same step, or else at the end of the grace period.
+  // Returns whether to end after Ctrl-C at the next save. If ranks do not exchange requests in every step,
+  // they can end together only at a save that is due by a count of steps.
   [[nodiscard]] bool leaves_with_next_save();
-  // Returns a message about the consequences of a notice; each notice that was not known from the start is
-  // reported once.
+  // Returns a message about a new notice and its consequences, otherwise an empty text. Notices that were
+  // known from the start are not reported.
   [[nodiscard]] std::string take_news(Timestamp now);
-  // Returns how long the agreed last save may take, so that this process still leaves in time.
+  // Returns how long the last save, on which the ranks have agreed, may take before this process must end.
   [[nodiscard]] Duration time_to_commit(Timestamp now);
-  // If an end is near, returns time_to_commit(); if not, enough time for a save in progress, and at least a
-  // minute.
+  // Returns how long to wait for the commit of a save: time_to_commit() if the process will be ended, else at
+  // least a minute.
   [[nodiscard]] Duration patience_with_commit();
-  // Returns the error with which the process ends after the agreed last save, or without a save.
+  // Returns the Failure with which the process ends, after its last save or without one.
   [[nodiscard]] Failure exit_for_drain(std::uint32_t agreed, Step step, bool is_committed);
 
   void note_step(Duration took) { speeds_.note_step(took); }
@@ -95,12 +98,12 @@ class Drain {
   void note_staged(bool is_staged) { speeds_.set_staged(is_staged); }
 
  private:
-  // All functions below are called with mutex_ held.
+  // The caller of each function below must hold mutex_.
   void hear_signals();
   void hear_order(const OutsideRequests& wanted, Timestamp now);
   void give(std::string_view source, const preemption::Notice& notice, Timestamp heard);
   [[nodiscard]] preemption::DrainStep next(Timestamp now) const;
-  // Returns whether a replacement may come before the nearest deadline.
+  // Returns whether a replacement process may join before the earliest deadline.
   [[nodiscard]] bool can_be_replaced() const;
   [[nodiscard]] bool is_interrupted() const { return told_.interrupt.count > 0; }
   [[nodiscard]] std::string why() const;

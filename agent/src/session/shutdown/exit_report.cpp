@@ -19,8 +19,8 @@
 namespace ratoon::session {
 namespace {
 
-// Returns the name of an exception's type as a program writes it. The operator recognises errors of a program
-// by the name of their type.
+// Returns the name of an exception's type as it is written in C++. The operator recognises errors of a
+// program by the names of their types.
 std::string name_of_type(const std::exception& error) {
   int problem = 0;
   const std::unique_ptr<char, decltype(&std::free)> name(
@@ -28,20 +28,21 @@ std::string name_of_type(const std::exception& error) {
   return name ? name.get() : typeid(error).name();
 }
 
-// Only the lowest byte counts, because the system cuts exit codes to one byte.
+// Returns whether the system would report exit code 0, because it keeps only the lowest byte of an exit code.
 bool is_success_code(int exit_code) {
   return (static_cast<unsigned>(exit_code) & 0xffU) == 0;
 }
 
 using Explain = std::function<std::optional<ErrorMeaning>(const std::exception&)>;
 
-// Linked libraries set the explaining function before main() begins.
+// The explainer is a function-local variable, because linked libraries set it before main() begins.
 Explain& explain_errors() {
   static const NeverDestroyed<Explain> explain;
   return *explain;
 }
 
-// Returns whether std::thread could not start a thread, which may succeed when the process starts later.
+// Returns whether the error means that no thread could be started, in which case a later start of the process
+// may succeed.
 bool is_refused_thread(const std::exception& error) {
   const auto* const refused = dynamic_cast<const std::system_error*>(&error);
   return refused != nullptr && refused->code() == std::errc::resource_unavailable_try_again;
@@ -49,7 +50,7 @@ bool is_refused_thread(const std::exception& error) {
 
 int blame(std::string_view whose, const std::exception& error) {
   if (is_refused_thread(error)) {
-    say(std::string("the system starts no further thread: ") + error.what() +
+    say(std::string("the operating system could not start another thread: ") + error.what() +
         "; start again later, or raise the limit of processes (ulimit -u, or the pod's limit of pids)");
     return static_cast<int>(ExitCode::kStartAgain);
   }

@@ -1,4 +1,4 @@
-// Prints the messages of a process that ends before or instead of its training.
+// Prints the last message of a process: the help text, or the exception that ends the process.
 #pragma once
 
 #include <exception>
@@ -12,24 +12,24 @@
 
 namespace ratoon::session {
 
-// Prints the help and returns true if the user asked only for the help. Throws Failure if the options are not
-// valid.
+// If the user requested the help text, prints it and returns true. Throws Failure if the options of the run
+// are not valid.
 [[nodiscard]] bool is_help_request(const Result<Options>& options);
 
-// Says what the exception of a library means for the process: for example, that an accelerator failed, which
-// is no error of the program.
+// ErrorMeaning: the exit code and message for an exception of a library, for example of a failed accelerator,
+// which is not an error of the program.
 struct ErrorMeaning {
   int exit_code = 1;
   std::string sentence{};
   bool must_skip_teardown = false;  // destructors would block, or fail
 };
 
-// `explain` is called for each exception that is not Ratoon's, before the exception counts as an error of the
-// program.
+// Sets a function that is called for each exception of another library, before the exception counts as an
+// error of the program.
 void set_error_explainer(std::function<std::optional<ErrorMeaning>(const std::exception&)> explain);
 
-// Call report_exception() in the handler of an exception. Prints why the process ends, and returns its exit
-// code. `whose` names, in the message, the code that threw an exception that is not Ratoon's.
+// Call report_exception() in a catch block. Prints why the current exception ends the process, and returns
+// the exit code. `whose`, such as "the training function", is the source of the exception in the message.
 [[nodiscard]] int report_exception(std::string_view whose);
 
 }  // namespace ratoon::session

@@ -39,7 +39,7 @@ Watched& watched() {
 void look_at_exit(int status, void*) {
   constexpr unsigned kByteOfProcess = 0xff;
   if ((static_cast<unsigned>(status) & kByteOfProcess) != 0) return;
-  // In a forked child, the mutex may be held forever by a thread that only the parent has.
+  // In a forked child, do not lock the mutex, because a thread that does not exist in the child may hold it.
   if (watched().process != ::getpid()) return;
   std::function<int()> find_code;
   bool is_own_thread = false;
@@ -59,7 +59,8 @@ thread_local const TerminateWatch* watching = nullptr;  // on the training threa
 std::terminate_handler handler_before = nullptr;
 
 void end_if_unwinding() {
-  // In a destructor the exception still counts as uncaught; in a noexcept function it counts as caught.
+  // Test both: std::terminate() in a destructor still counts the exception as uncaught, but in a noexcept
+  // function as caught.
   const bool is_unwinding = std::uncaught_exceptions() > 0 || std::current_exception() != nullptr;
   const TerminateWatch* const watch = is_unwinding ? std::exchange(watching, nullptr) : nullptr;
   if (watch != nullptr) leave_if_forked();
@@ -92,7 +93,8 @@ TerminateWatch::~TerminateWatch() {
   watching = nullptr;
 }
 
-// Writes without the lock of a stream, which may be held by a thread that only the parent process has.
+// Writes with write(), because the lock of a C++ stream may be held by a thread that does not exist in the
+// forked child.
 void leave_if_forked() {
   const ::pid_t watched_one = watched().process;
   if (watched_one == 0 || watched_one == ::getpid()) return;

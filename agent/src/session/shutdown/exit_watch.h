@@ -1,6 +1,5 @@
-// ExitWatch changes the exit code of a process that ends with exit code 0 before its training is complete, by
-// return from main() or by exit(). Other exit codes are the program's choice and stay. _exit() and
-// quick_exit() are not noticed.
+// ExitWatch: replaces exit code 0 if a process returns from main() or calls exit() before its training is
+// complete. Other exit codes do not change. Calls of _exit() and quick_exit() are not noticed.
 //
 //   const ExitWatch watch([&] { return report_exception("the program"); });  // on the training thread
 #pragma once
@@ -11,19 +10,19 @@
 
 namespace ratoon::session {
 
-// `find_code` prints the reason, and returns the exit code that replaces 0. `find_code` is called at exit, on
-// the thread that called refuse_exit_as_done(). If another thread calls exit(), a message says so and the
-// exit code is 82. If refuse_exit_as_done() is called several times, the last `find_code` counts. In a forked
-// child nothing is watched.
+// The function `find_code` prints the reason and returns the exit code that replaces 0. `find_code` is called
+// at the exit of the process, on the thread that called refuse_exit_as_done(). If another thread calls
+// exit(), a message reports this, and the exit code is 82. If refuse_exit_as_done() is called several times,
+// the last `find_code` is used. In a forked child, the exit code is not changed.
 void refuse_exit_as_done(std::function<int()> find_code);
 void allow_exit_as_done();
 
-// Ends a process that the program forked, at its first use of the session, with a message. A forked child has
-// none of the session's threads: it would wait for the threads forever, and its saves would overwrite its
-// parent's.
+// If this process is a forked child that uses its parent's session, prints a message and ends the process. A
+// forked child does not have the session's threads, so it would wait for them without end. The saves of the
+// child would overwrite the saves of its parent.
 void leave_if_forked();
 
-// The watch lasts while the ExitWatch exists.
+// Exit code 0 is replaced only while the ExitWatch object exists.
 class ExitWatch {
  public:
   explicit ExitWatch(std::function<int()> find_code) { refuse_exit_as_done(std::move(find_code)); }
@@ -34,11 +33,11 @@ class ExitWatch {
 
 // TerminateWatch: handles std::terminate() on the training thread while an exception of the session leaves
 // the training function. std::terminate() is called by the destructor of a std::thread that was not joined,
-// and for an exception that leaves a noexcept function. The end by SIGABRT would count as an error of the
-// program, although the world has changed, or this process was told to leave.
+// and for an exception that leaves a noexcept function. Without this handler, the process would end by
+// SIGABRT, which counts as an error of the program, although the cause may be a lost rank.
 //
-// `find_code` prepares the process's end, prints the reason, and returns the exit code; or nothing, if no
-// exception of the session is on its way: std::terminate() then does what it did before.
+// The function `find_code` prints the reason and returns the exit code. If no exception of the session is
+// being thrown, `find_code` returns nothing, and the earlier terminate handler runs.
 class TerminateWatch {
  public:
   explicit TerminateWatch(std::function<std::optional<int>()> find_code);

@@ -1,4 +1,5 @@
-// A session ends a process with a sentence and an exit code that says whether to start the process again.
+// Ends a process by a Failure: a message, and an exit code that says whether the process should be started
+// again.
 #pragma once
 
 #include <string>

@@ -10,7 +10,7 @@
 namespace ratoon::session {
 namespace {
 
-// Waits for the folder, because another rank may be about to create it.
+// Waits until the folder exists, because another rank may create it soon.
 bool wait_for_folder(const Options& options, checkpoint::CallsWithTimeout& calls, Timestamp give_up,
                      Duration look, const Clock& clock) {
   for (;;) {
@@ -24,7 +24,8 @@ bool wait_for_folder(const Options& options, checkpoint::CallsWithTimeout& calls
   }
 }
 
-// If a process of another launch holds this rank's lock, that process's call shows its launch.
+// Opens the rendezvous folder to write a reason. If another process holds this rank's lock, its call file
+// shows whether it is of another launch.
 Result<GroupRendezvous> open_to_tell(const Options& options,
                                      const std::shared_ptr<checkpoint::CallsWithTimeout>& calls,
                                      Timestamp give_up, Duration look, const Clock& clock) {
@@ -36,10 +37,11 @@ Result<GroupRendezvous> open_to_tell(const Options& options,
     if (!is_held) return folder;
     auto beside = GroupRendezvous::beside_holder(options, calls);
     const auto is_of_another_launch = beside.is_rank_of_another_launch();
-    // If the holder of the lock is of this launch, it trains on or informs the other ranks itself.
+    // If the process that holds the lock is of this launch, it continues the training or informs the other
+    // ranks itself.
     if (is_of_another_launch) return *is_of_another_launch ? std::move(beside) : std::move(folder);
-    // A process that has not called for so long hangs, or it belongs to another launch. Rank 0 waits for this
-    // rank.
+    // The holder of the lock has not called within the time limit, so it hangs or belongs to another launch.
+    // Ranks above 0 write their reason nevertheless, because rank 0 may wait for them.
     if (clock.now() >= give_up) return options.group.rank == 0 ? std::move(folder) : std::move(beside);
     std::this_thread::sleep_for(look);
   }

@@ -21,8 +21,8 @@ std::optional<std::string_view> given(const std::string& text) {
   return text.empty() ? std::nullopt : std::optional<std::string_view>(text);
 }
 
-// Slurm's --signal can send any signal, so under Slurm a signal is a notice by default. Without Slurm, no
-// signal is a notice unless an option names it.
+// Slurm's option --signal can announce the end of a job, so under Slurm SIGUSR1 is a notice by default.
+// Without Slurm, only a signal that an option names counts as a notice.
 Result<int> notice_signal(const NoticeOptions& options) {
   const bool is_batch_job = !options.slurm_job_id.empty();
   const std::string name = options.signal.empty() ? (is_batch_job ? "USR1" : "none") : options.signal;
@@ -32,7 +32,8 @@ Result<int> notice_signal(const NoticeOptions& options) {
   return Error(ErrorKind::kInvalid, "--notice-signal must be USR1, USR2 or none, found '" + name + "'");
 }
 
-// `ends_run`: the run ends with this process, because a runner on this machine started all its processes.
+// `ends_run` is true if the whole run ends with this process, because one runner on this machine started all
+// processes.
 Result<preemption::Notices> known_ends(const NoticeOptions& options, const Clock& clock, Timestamp began,
                                        bool ends_run) {
   return preemption::read_known_ends({.slurm_job_end_time = given(options.slurm_job_end_time),
@@ -128,7 +129,7 @@ void NoticeWatch::while_waiting(Link& link, const std::function<void()>& wait) {
   try {
     wait();
   } catch (const Failure&) {
-    // If the wait was ended because waiting is useless, throws the Failure that says why.
+    // If link.give_up() ended the wait, throws the Failure with the reason.
     leave_if_starting_is_of_no_use(link);
     throw;
   }

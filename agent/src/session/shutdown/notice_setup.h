@@ -1,4 +1,4 @@
-// Sets up, from options, the signals that train() handles and the deadlines that it knows.
+// Sets up the signals that train() handles and the deadlines that are known at the start, from the options.
 #pragma once
 
 #include <functional>
@@ -18,29 +18,31 @@ namespace ratoon::session {
 
 [[nodiscard]] Result<void> check_notices(const NoticeOptions& options);
 
-// NoticeWatch passes a training's signals to its Drain. Notices also end a wait for a world.
+// NoticeWatch: passes the signals of the process to its Drain, which decides about the last saves. A notice
+// also ends a wait for other ranks, if the process could no longer train in time.
 class NoticeWatch {
  public:
-  // If the options are not valid, throws Failure with ExitCode::kConfiguration.
+  // Throws Failure with ExitCode::kConfiguration if the options are not valid.
   NoticeWatch(const Options& options, const Clock& clock, Timestamp process_began);
 
   [[nodiscard]] const std::shared_ptr<Drain>& drain() const { return drain_; }
-  // Calls `wait`, and calls link.give_up() once waiting is of no use any longer. Throws Failure if waiting is
-  // of no use from the start.
+  // Calls `wait`, which waits for other ranks. If a notice makes the wait useless, calls link.give_up(),
+  // which ends the wait. Throws Failure if a notice already makes the wait useless.
   void while_waiting(Link& link, const std::function<void()>& wait);
-  // Calls `tell`, and requests its stop about a second after this process was asked to leave.
+  // Calls `tell`, and requests its stop about a second after this process was asked to end.
   [[nodiscard]] Result<void> while_telling(
       const Link& link, const std::function<Result<void>(const std::stop_token&)>& tell) const;
-  // Returns whether starting still makes sense. Ask this before long work that precedes join().
+  // Returns whether this process may still begin an attempt, because no notice forbids it. Call this function
+  // before long work that precedes join().
   [[nodiscard]] bool is_starting_of_use(const Link& link) const;
   void leave_if_starting_is_of_no_use(const Link& link) const;
-  // Returns whether starting still makes sense, for a process that has no link yet.
+  // Returns whether a process that has no Link yet may still begin an attempt.
   [[nodiscard]] bool is_starting_of_use() const;
   void leave_if_starting_is_of_no_use() const;
 
  private:
   void wait_for_news(const std::stop_token& stop) const;
-  // `link` is null if there is no link yet.
+  // `link` is null if the process has no Link yet.
   [[nodiscard]] std::optional<Failure> forbids_joining(const Link* link) const;
 
   const Clock& clock_;

@@ -37,7 +37,7 @@ bool must_skip_teardown() {
   return std::any_of(list.begin(), list.end(), [](const auto& holds) { return holds(); });
 }
 
-// The function that set_end_in_place() has set, before the first session.
+// The function of set_end_in_place(), with which a program in another language ends the process.
 std::function<void(int, bool)>& end_of_embedder() {
   static const NeverDestroyed<std::function<void(int, bool)>> end;
   return *end;

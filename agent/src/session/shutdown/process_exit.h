@@ -1,6 +1,6 @@
-// Ends train() without destructors if some objects must not be destroyed. A collective that was abandoned
-// still runs on a thread of its backend. A return from main() would destroy the data that an abandoned
-// collective uses, or wait for the collective.
+// Ends the process without destructors if some objects must not be destroyed. For example, an unfinished
+// collective still runs on a thread of its library. A return from main() would destroy data that the
+// collective uses, or would wait for the collective.
 //
 //   skip_teardown_if([] { return release_finished() != 0; });  // once, before the first collective
 #pragma once
@@ -11,26 +11,28 @@
 
 namespace ratoon::session {
 
-// The process skips destructors at its end if `holds` returns true. Any thread may call skip_teardown_if().
-// The training thread calls `holds`, after all other work; it must not throw.
+// Registers a function: the process skips destructors at its end if `holds` returns true. Any thread may call
+// skip_teardown_if(). The training thread calls `holds` after all other work. `holds` must not throw.
 void skip_teardown_if(std::function<bool()> holds);
 
-// train() calls leave() last. Returns `code` if the process may end normally; if not, acts as exit_now().
+// train() calls leave() as its last action. Returns `code` if the process may end with destructors; if not,
+// ends the process like exit_now().
 [[nodiscard]] int leave(int code);
 
 // Flushes standard output and ends the process without destructors.
 [[noreturn]] void exit_now(int code);
 
-// Sets how a session in place ends the process. By default the session calls exit_now(). Programs in a
-// language that embeds Ratoon end by the means of that language, which also run its exit handlers.
-// `end` may throw an exception that carries the code. `must_skip_teardown` says that the process has to
-// end at once; if `end` returns, exit_now() ends it. Call set_end_in_place() once, before the first
-// session.
+// Sets the function with which a Session without train() ends the process. By default, the session calls
+// exit_now(). A program in another language that embeds Ratoon, such as Python, should end by the means of
+// its language, so that its exit handlers run. `end` may throw an exception that contains the exit code. If
+// `must_skip_teardown` is true, `end` must end the process without destructors. If `end` returns, exit_now()
+// ends the process. Call set_end_in_place() once, before the first session.
 void set_end_in_place(std::function<void(int code, bool must_skip_teardown)> end);
 [[noreturn]] void end_in_place(int code);
 
-// Ends the process if a thread is stuck. Calls `say` on another thread and waits for at most a second,
-// because standard error may be a pipe without a reader, or locked by the stuck thread. Nothing is flushed.
+// Ends the process although a thread is stuck. Calls `say` on another thread and waits at most a second for
+// it, because standard error may block: it may be a pipe without a reader, or locked by the stuck thread.
+// Nothing is flushed.
 [[noreturn]] void leave_with_last_line(ExitCode code, std::function<void()> say);
 
 }  // namespace ratoon::session

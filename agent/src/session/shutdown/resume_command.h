@@ -1,5 +1,5 @@
-// Returns the command that started this process, in a form that a shell accepts. After a user stopped a run,
-// the same command continues it.
+// Returns the command that started this process, quoted for a shell. The command is printed when a user stops
+// a run, because the same command continues the run.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace ratoon::session {
 
-// Parses words in the form of /proc/<pid>/cmdline, where each word ends with a zero byte.
+// Converts the words of /proc/<pid>/cmdline, in which each word ends with a zero byte, to a shell command.
 [[nodiscard]] std::string shell_command_of(std::string_view words);
-// Returns the command of this process; empty if the system does not provide it.
+// Returns the command line of this process; empty if the operating system does not provide it.
 [[nodiscard]] std::string own_command();
 
 }  // namespace ratoon::session

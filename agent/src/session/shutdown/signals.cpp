@@ -23,7 +23,8 @@
 namespace ratoon::session {
 namespace {
 
-// The number of entries in the handlers' tables. Real-time signals have larger numbers, and are not handled.
+// The size of the tables below, which are indexed by signal number. Real-time signals have larger numbers and
+// are not handled.
 constexpr std::size_t kNumbersMax = 32;
 
 struct Heard {
@@ -39,10 +40,11 @@ std::atomic<int> news_fd{-1};    // stays open once it is open: a handler may st
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free &&
               std::atomic<std::int64_t>::is_always_lock_free &&
               std::atomic<const struct sigaction*>::is_always_lock_free);
-// The handler of a program may call the handler that it replaced, which may be on_signal() again.
+// The signals that this thread is handling. The array prevents endless recursion if the program's handler
+// calls on_signal(), which it replaced.
 thread_local std::array<bool, kNumbersMax> is_being_handled{};
 
-// A signal handler may be about to call an action that was replaced, so no action is ever freed.
+// Returns a copy that is never freed, because a signal handler may still use an action that was replaced.
 const struct sigaction* never_freed(const struct sigaction& action) {
   static const NeverDestroyed<std::list<struct sigaction>> kept;
   const auto is_it = [&](const struct sigaction& one) {
@@ -68,7 +70,7 @@ void call_previous_handler(int number, siginfo_t* info, void* context) {
 
 void give_back(int number);
 
-// Calls only functions that are allowed in a signal handler.
+// The signal handler. Calls only async-signal-safe functions.
 void on_signal(int number, siginfo_t* info, void* context) {
   if (::getpid() != listener) {  // a forked child that has not given it back yet, or is about to
     const int error = errno;
@@ -123,7 +125,7 @@ void give_back(int number) {
   if (is_ours(action_of(number))) ::sigaction(number, before[static_cast<std::size_t>(number)], nullptr);
 }
 
-// Runs in a forked child, where a signal may interrupt this function at any point.
+// Restores all earlier handlers in a forked child. A signal may interrupt this function at any point.
 void give_back_all() {
   for (std::size_t at = 0; at < kNumbersMax; ++at) {
     if (!is_taken[at]) continue;
@@ -132,7 +134,8 @@ void give_back_all() {
   }
 }
 
-// A forked child without exec() gets the handlers from before, so a signal ends it like any other process.
+// Restores the earlier signal handlers in forked children, so that a signal ends such a child like any other
+// process.
 void give_back_in_children() {
   static const int registered = ::pthread_atfork(nullptr, nullptr, [] {
     give_back_all();

@@ -1,15 +1,15 @@
-// Signals counts the signals that this process receives while train() runs. Its signal handlers count
-// signals, record the time, and call the handler that was installed before. The destructor removes the
-// handlers. A second Ctrl-C ends the process at once.
+// Signals: counts the signals that this process receives while train() runs. The signal handlers count each
+// signal, record the time of the first, and call the handler that was installed before. The destructor
+// restores the earlier handlers. A second Ctrl-C ends the process at once.
 //
 //   const Signals signals(SIGUSR1);             // nothing is touched before this
 //   signals.retake();                           // now and then, on that thread
 //   if (signals.heard(SIGTERM).count > 0) ...   // any thread
 //   signals.wait(stop, 1s);                     // until the next one
 //
-// If a process has several Signals objects at a time, each object counts every signal, and the last object
-// removes the handlers. A forked child without exec() gets the earlier handlers back. A signal that was
-// ignored when the object was made (nohup, a shell's background) stays ignored.
+// If a process has several Signals objects, each object counts every signal, and the destructor of the last
+// object restores the handlers. In a forked child, the earlier handlers are restored. A signal that was
+// ignored before, for example because of nohup, stays ignored.
 #pragma once
 
 #include <chrono>
@@ -29,19 +29,21 @@ struct HeardSignal {
 
 class Signals {
  public:
-  // Handles SIGTERM, SIGINT, SIGUSR1 and, unless it is 0, the signal `also`. Throws Failure if the process
-  // has no descriptor left.
+  // Installs handlers for SIGTERM, SIGINT, SIGUSR1 and, unless it is 0, the signal `also`. Throws Failure if
+  // the process has no free file descriptor.
   explicit Signals(int also = 0);
   ~Signals();
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
 
-  // Installs this object's handler again where the program has since installed its own, which would hide the
-  // signal from this object. The handler of this object calls the program's handler. A signal that the
-  // program now ignores, or has reset to the default, is no longer handled.
+  // If the program has installed its own handler for a signal since then, installs this object's handler
+  // again, so that the signal is counted. The handler of this object then also calls the program's handler.
+  // If the program ignores a signal, or has reset it to the default, this object no longer handles the
+  // signal.
   void retake();
   [[nodiscard]] HeardSignal heard(int number) const;
-  // Waits until a signal, a stop request or the end of `at_most`. Only one thread may call wait().
+  // Waits until a signal or a stop request arrives, or until the time `at_most` has passed. Only one thread
+  // may call wait().
   void wait(const std::stop_token& stop, std::chrono::milliseconds at_most) const;
 
  private:

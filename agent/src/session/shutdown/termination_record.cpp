@@ -15,7 +15,7 @@ Result<void> write_termination_record(const MemberOptions& member, const Complet
   if (member.termination_file.empty() || member.local_rank != 0) return {};
   const std::string what = std::string("writing the completion record to ") + member.termination_file + " (" +
                            names::env::kTerminationFile + ")";
-  // Writes the file in place, because the file is a mount point, so no other file can be renamed to its name.
+  // Overwrite the file, because it is a mount point, and no other file can be renamed to its name.
   const UniqueFd file(
       ::open(member.termination_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   if (!file.is_open()) return system_error(errno, what);

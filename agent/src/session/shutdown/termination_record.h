@@ -1,5 +1,5 @@
-// Writes the completion record of a container. Kubernetes keeps the record in the pod's status, where an
-// operator that was away finds it later.
+// Writes the record that the run is complete to the termination message file of the container. Kubernetes
+// copies the record to the pod's status, where an operator that did not run at that time finds it later.
 #pragma once
 
 #include <ratoon/options.h>
@@ -9,8 +9,9 @@
 
 namespace ratoon::session {
 
-// If the pod names no file for the record, does nothing. In a pod with several processes only the first
-// process writes the record. The launcher of those processes exits with 0 only if all of them have completed.
+// Does nothing if no file for the record is configured. If the pod has several processes, only the process
+// with local rank 0 writes the record. The launcher in the pod exits with 0 only if all processes have
+// completed.
 [[nodiscard]] Result<void> write_termination_record(const MemberOptions& member,
                                                     const CompletionRecord& record);
 

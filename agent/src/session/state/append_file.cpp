@@ -48,7 +48,8 @@ Result<void> write_all(const UniqueFd& file, std::string_view text) {
   return {};
 }
 
-// Moves an earlier run's file to NAME.old. If NAME.old exists, removes the file, whose start saved nothing.
+// Renames an earlier run's file to NAME.old. If NAME.old exists, removes the file instead, because its run
+// was started and saved no checkpoint.
 Result<void> begin_anew(const std::filesystem::path& path) {
   const std::filesystem::path old = path.string() + ".old";
   std::error_code code;
@@ -74,7 +75,7 @@ Result<std::shared_ptr<UniqueFd>> open_in(const std::filesystem::path& path, boo
 
 }  // namespace
 
-// A file whose disk calls have a timeout, set by --disk-timeout.
+// The file of rank 0, whose disk calls have the timeout of --disk-timeout.
 class AppendFile::File {
  public:
   File(std::filesystem::path path, bool is_anew, std::shared_ptr<checkpoint::CallsWithTimeout> calls)
@@ -86,7 +87,7 @@ class AppendFile::File {
     expect(call([file = file_, text = std::string(text)] { return write_all(*file, text); }));
   }
 
-  // If syncing the file fails, training goes on, as it does if a checkpoint cannot be saved.
+  // Training continues if the sync fails, as it does if a checkpoint cannot be saved.
   std::uint64_t sync() const {
     const auto synced = call([file = file_]() -> Result<std::uint64_t> {
       if (::fdatasync(file->get()) != 0 && errno != EINVAL) return system_error(errno, "syncing");
@@ -101,7 +102,7 @@ class AppendFile::File {
     const std::uint64_t size = expect(call([file = file_] { return size_of(*file); }));
     if (bytes > size) {
       return session::say(path_.string() + " has " + std::to_string(size) + " bytes, and had " +
-                          std::to_string(bytes) + " at this checkpoint: rows of it are lost");
+                          std::to_string(bytes) + " at this checkpoint: rows of this file are lost");
     }
     expect(call([file = file_, bytes]() -> Result<void> {
       if (::ftruncate(file->get(), static_cast<off_t>(bytes)) != 0)
@@ -134,8 +135,7 @@ AppendFile::AppendFile(const Session& session, const std::string& name) : sessio
   if (folder.empty()) {
     session.refuse_call(
         "AppendFile: '" + name +
-        "' needs a folder of the run, and this run is kept in a store alone: set --save-folder to a "
-        "folder");
+        "' needs a folder of the run, and this run saves only to a store: set --save-folder to a folder");
   }
   if (session.rank() != 0) return;
   session.answer([&] {
@@ -151,7 +151,7 @@ void AppendFile::write(std::string_view text) {
   if (file_) session_.answer([&] { file_->write(text); });
 }
 
-// Before the first step of a run, the length of the file is not saved, because each start writes the rows
+// A checkpoint before the first step does not contain the file's length, because each start writes the rows
 // before steps() again.
 std::string AppendFile::save_state() const {
   const bool is_begun = session_.steps_done() > 0;
@@ -163,7 +163,7 @@ void AppendFile::load_state(std::string_view state) {
   const auto read = std::from_chars(state.data(), state.data() + state.size(), bytes);
   if (read.ec != std::errc() || read.ptr != state.data() + state.size())
     throw std::invalid_argument("it is not the length of a file");
-  // A state from --load-from holds the length of another run's file, which does not apply to this file.
+  // Ignore a state from --load-from, because it has the length of another run's file.
   if (file_ && session_.resumes_at() > 0) file_->cut_back(bytes);
 }
 

@@ -78,7 +78,7 @@ std::string BestCheckpoints::take(const checkpoint::CheckpointId& id) {
     BestOf& list = *std::ranges::find(lists_, name, &BestOf::name);
     std::vector<BestCheckpoint>& kept = list.kept;
     list.keep = noted.how.keep;
-    // If two values are equal, the earlier one counts as better.
+    // If two values are equal, the earlier value counts as better.
     const auto at = std::ranges::find_if(
         kept, [&](const BestCheckpoint& one) { return is_better(noted.value, one.value, noted.how); });
     kept.insert(at, {.id = id, .value = noted.value});

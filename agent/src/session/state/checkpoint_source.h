@@ -1,4 +1,4 @@
-// CheckpointSource reads the state of tracked objects for one rank from a checkpoint.
+// CheckpointSource: reads the tracked objects of one rank from a checkpoint.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace ratoon::session {
 
 class CheckpointSource final : public StateSource {
  public:
-  // If `world_size` is 0, the size of the world is not known, and no rank counts as gone.
+  // If `world_size` is 0, the number of ranks is not known, and no rank of the checkpoint counts as gone.
   explicit CheckpointSource(checkpoint::CheckpointReader& reader, std::uint32_t world_size = 0)
       : reader_(reader), world_size_(world_size) {}
 

@@ -18,8 +18,8 @@ using checkpoint::TensorSource;
 
 constexpr std::uint64_t kPieceBytesMax = 16ULL << 20;
 
-// Writes a tensor in pieces: as many rows of the first dimension as fit into a buffer. The buffer is small
-// compared with the memory that training needs.
+// Writes a tensor in pieces. A piece has as many rows of the first dimension as fit into a small buffer, so
+// that the write needs little memory.
 Result<void> write_tensor(CheckpointReader& reader, const std::string& name,
                           const CheckpointReader::Form& form, checkpoint::ByteSink& sink) {
   const std::uint64_t bytes = checkpoint::count_bytes(form.type, form.shape).value_or(0);
@@ -57,8 +57,9 @@ Result<void> check_final_weights_file(const Options& options, checkpoint::CallsW
   const auto is_taken =
       calls("looking at " + file.string(), [file] { return Result<bool>(checkpoint::belongs_to_run(file)); });
   if (!is_taken || !*is_taken) return {};
-  return Error(ErrorKind::kInvalid, "--final-weights " + file.string() +
-                                        " is where a run keeps its checkpoints: choose another name");
+  return Error(ErrorKind::kInvalid,
+               "--final-weights " + file.string() +
+                   " is a name that a run uses for its checkpoints: choose another name");
 }
 
 Result<std::size_t> write_final_weights(CheckpointReader& reader,

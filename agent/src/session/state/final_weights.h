@@ -1,6 +1,6 @@
-// At its end a run writes its weights for other programs, as one plain safetensors file. The weights come
-// from the last checkpoint. The weights in the file are therefore verified, and complete even if each rank
-// had a part of them. When the file is written, the tracked objects may be destroyed already.
+// Writes the weights of a completed run to one plain safetensors file, for other programs. The weights are
+// read from the last checkpoint, because the tracked objects may already be destroyed when the file is
+// written. The checksums of the weights are verified, and the file has the parts of all ranks.
 #pragma once
 
 #include <filesystem>
@@ -18,19 +18,21 @@
 
 namespace ratoon::session {
 
-// Returns the file's path, or an empty path if no file is wanted (--final-weights ''). A name without a
-// folder is in the run's folder; a run in a bucket has no folder, and writes no file.
+// Returns the path of the weights file; empty if --final-weights is empty and no file is written. A name
+// without a folder is in the run's folder. A run that saves to a bucket has no folder, so such a name means
+// that no file is written.
 [[nodiscard]] std::filesystem::path final_weights_file(const Options& options);
 
-// Call check_final_weights_file() before the first step. Returns kInvalid if the path, also through links,
-// leads to a file that a run made or will make: at the end the weights would replace that file. If the disk
-// does not answer now, the error is reported at the run's end.
+// Checks, before the first step of a run, the path of --final-weights. Returns kInvalid if the path is,
+// directly or through links, a file of a run, because the weights would replace this file. A disk that does
+// not answer is not an error here, because the write at the run's end reports it.
 [[nodiscard]] Result<void> check_final_weights_file(const Options& options,
                                                     checkpoint::CallsWithTimeout& calls);
 
-// The file is written from begin to end, and then closed (replacing_file.h). Tensors have the names that they
-// have in the checkpoint. Tensors that only another rank had are left out of the file. The metadata has the
-// run, the attempt and the step. Returns the number of tensors; without tensors no file is created.
+// Writes the weights of a checkpoint to a new file, which replaces the old file when it is closed
+// (replacing_file.h). The tensors keep their names from the checkpoint. Tensors that only other ranks saved
+// are left out of the file. The metadata of the safetensors file has the names of run and attempt, and the
+// step. Returns the number of tensors. If there are no tensors, no file is created.
 using CreateFile = std::function<Result<std::unique_ptr<checkpoint::WriteFile>>()>;
 [[nodiscard]] Result<std::size_t> write_final_weights(checkpoint::CheckpointReader& reader,
                                                       const std::function<bool(std::string_view)>& is_weight,

@@ -24,8 +24,8 @@ namespace {
 using checkpoint::CheckpointId;
 using checkpoint::ObjectStoreDisk;
 
-// If a run that is still saving removes a checkpoint while it is read, the list of checkpoints is read again,
-// up to this many times.
+// How often checkpoints are listed again if the run, which may still be training, removes the checkpoint
+// during the read.
 constexpr int kLooksMax = 100;
 
 ExitCode code_of(const Error& error) {
@@ -39,8 +39,8 @@ ExitCode code_of(const Error& error) {
   fail(code_of(error), "weights cannot be loaded from " + from.place + ": " + error.message());
 }
 
-// Reads one checkpoint. Throws errors of the program as a Failure, and returns errors of a disk or of damaged
-// data.
+// Reads one checkpoint. An error of the program is thrown as a Failure. An error of the disk or damaged data
+// is returned.
 class Attempted {
  public:
   Attempted(const LoadFrom& from, const std::vector<LoadTarget>& targets,
@@ -67,7 +67,8 @@ class Attempted {
   [[nodiscard]] std::string shown(const CheckpointId& id) const {
     return disk_->shown(checkpoint::manifest_path(id));
   }
-  // Returns whether retention removed the checkpoint after it was listed.
+  // Returns whether the run itself has removed the checkpoint, as an old one, since the checkpoints were
+  // listed.
   [[nodiscard]] bool is_retired(const CheckpointId& id) const {
     const auto sealed = checkpoint::read_manifest(*disk_, id);
     return !sealed && sealed.error().kind() == ErrorKind::kNotFound;
@@ -84,7 +85,7 @@ bool is_bad(const Error& error) {
          error.kind() == ErrorKind::kIo;
 }
 
-// Returns the newest checkpoint or, if a step is requested, the newest checkpoint of that step.
+// Chooses the newest checkpoint or, if the caller requests a step, the newest checkpoint of that step.
 Result<CheckpointId> choose(const ObjectStoreDisk& disk, const LoadFrom& from,
                             const std::set<CheckpointId>& passed_over) {
   const auto found = checkpoint::take_inventory(disk);
@@ -128,8 +129,8 @@ LoadedFrom load_newest(const LoadFrom& from, const Attempted& attempted, const O
     loaded.passed_over.push_back(done.error().message());
   }
   fail(ExitCode::kStorage, "the run in " + from.place +
-                               " retires its checkpoints faster than they can be loaded: let it keep more of "
-                               "them (--keep-last), or wait for its end");
+                               " removes its checkpoints faster than they can be loaded: let the run keep "
+                               "more checkpoints (--keep-last), or wait for its end");
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ std::string described_tensor(ElementType type, const TensorShape& shape) {
   return std::string(checkpoint::safetensors_name(type)) + " of shape [" + checkpoint::to_text(shape) + "]";
 }
 
-// Copies the elements of one part of `whole`, dimension by dimension.
+// Copies the elements of `whole` that are in `box`, dimension by dimension.
 void copy_box(const TensorView& whole, const TensorBox& box, const TensorShape& shape,
               std::span<std::byte> into, std::size_t dimension = 0, std::uint64_t offset = 0) {
   if (dimension == shape.size()) {

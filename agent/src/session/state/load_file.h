@@ -1,4 +1,4 @@
-// Fills objects from one plain safetensors file, such as the file that a run writes at its end.
+// Loads tracked objects from one plain safetensors file, such as the file that a completed run writes.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace ratoon::session {
 
-// Does what load_targets() does, for one file. If the file is replaced during the read, load_file() reads
-// either the whole old file or the whole new file.
+// Loads objects like load_targets(), from one safetensors file. If another program replaces the file during
+// the read, load_file() reads either the old or the new file completely.
 [[nodiscard]] LoadedFrom load_file(const std::string& path, const std::vector<LoadTarget>& targets);
 
 }  // namespace ratoon::session

@@ -40,7 +40,8 @@ PretrainedState load_initial_state(const Options& options, const Assignment& ass
   const auto source = checkpoint::open_load_path(where, options.store_options, patiently);
   if (!source) fail_of(source.error(), where);
   const std::string shown = source->disk->shown(checkpoint::manifest_path(source->id));
-  // Each rank would choose the newest checkpoint by itself, while the other run may save a newer one.
+  // With several ranks, the user must name one checkpoint, because the other run may still save and ranks
+  // could choose different newest checkpoints.
   if (assignment.world_size > 1 && !checkpoint::parse_load_path(where).id) {
     fail(ExitCode::kConfiguration, "--load-from '" + where +
                                        "' names a run, of which each rank could choose another checkpoint: "
@@ -53,8 +54,8 @@ PretrainedState load_initial_state(const Options& options, const Assignment& ass
   auto reader = checkpoint::CheckpointReader::open(source->disk, std::move(packs), assignment.rank,
                                                    {.bytes_at_once = checkpoint::kExtentBytesMax});
   if (!reader) fail_of(reader.error(), where);
-  // If the other run did not have a rank, the rank gets seeds as if the other run had continued in this
-  // world.
+  // On a rank that the other run did not have, random number generators get the seeds that they would have
+  // had in the other run.
   const Step begins = parts == LoadParts::kAll ? source->id.step : Step(0);
   const auto new_seed = [&](std::string_view name) {
     return seed_of(options.seed.value_or(0), begins, assignment.rank, name);

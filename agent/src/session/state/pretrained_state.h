@@ -1,4 +1,5 @@
-// Loads the state with which a run without a checkpoint begins if --load-from names another run.
+// Loads the initial state of a run from a checkpoint of another run (--load-from), if the run has no
+// checkpoint.
 #pragma once
 
 #include <memory>
@@ -21,15 +22,15 @@ namespace ratoon::session {
 struct PretrainedState {
   LoadParts parts = LoadParts::kWeights;
   std::string from;
-  // The step of the other run if all state of that run was loaded; if not, 0. This run does not take over the
-  // history or the end of the other run.
+  // The step at which this run begins: the step of the other run with --load-parts=all, else 0. The history
+  // and the planned end of the other run are not used.
   Step step{0};
   std::optional<checkpoint::RunRecord> run{};
 };
 
-// Fills the parts of the tracked objects that --load-parts selects, and no other parts. Throws a Failure if a
-// part cannot be filled, because a run with --load-from must not begin without the state that the user named.
-// A read from a folder has the timeout of `calls`.
+// Loads only those parts of the state that --load-parts selects into the tracked objects. Throws a Failure if
+// the state cannot be loaded, because the run must not begin without it. Reads from a folder have the timeout
+// of `calls`.
 PretrainedState load_initial_state(const Options& options, const Assignment& assignment,
                                    const TrackedObjects& tracked,
                                    const std::shared_ptr<checkpoint::CallsWithTimeout>& calls);

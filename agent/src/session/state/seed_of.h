@@ -1,5 +1,5 @@
-// Returns the seed of a random generator that has no saved state: in a new run, or on a rank that is new. The
-// golden values in tests/unit/agent/session/state/seed_of_test.cpp never change.
+// Computes the seed of a random number generator that has no saved state, because the run or the rank is new.
+// The algorithm must never change: tests/unit/agent/session/state/seed_of_test.cpp has expected values.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace ratoon::session {
 
-// `step` is the step at which the attempt begins. Generators with different names, ranks or steps give
-// independent numbers.
+// `step` is the step at which the attempt begins or resumes. Generators with different names, ranks or steps
+// get independent seeds.
 [[nodiscard]] inline std::uint64_t seed_of(std::uint64_t seed, Step step, Rank rank, std::string_view name) {
   return CounterRandom(seed, "generator:" + std::string(name), step.value(), rank.value()).next_u64();
 }

@@ -8,8 +8,8 @@
 namespace ratoon::session {
 namespace {
 
-// Returns whether `name` is a generator's state. The snapshot has no generators, because each attempt seeds
-// generators by name and rank, and code outside the program draws from some of them.
+// Returns whether the tensor `name` is the state of a random number generator. The snapshot contains no
+// random number generators, because each attempt seeds them anew by name and rank.
 bool is_generator(const CollectedState& state, const std::string& name) {
   return state.seeded.contains(name) || name.find(kGeneratorPrefix) != std::string::npos;
 }
@@ -35,7 +35,8 @@ class StartSnapshot::Source final : public StateSource {
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       const auto& bytes = kept_.tensors.at(wanted[i].name).bytes;
       if (bytes.size() != into[i].size())
-        return Error(ErrorKind::kInvalid, "'" + wanted[i].name + "' is now another part of its whole");
+        return Error(ErrorKind::kInvalid,
+                     "'" + wanted[i].name + "' is now another part of the whole tensor than before");
       std::ranges::copy(bytes, into[i].begin());
     }
     return {};
@@ -55,7 +56,7 @@ void StartSnapshot::begin(const TrackedObjects& tracked, const Assignment& assig
   if (changed.empty()) return;
   const bool is_same_rank = kept_->rank == assignment.rank && kept_->world_size == assignment.world_size;
   const std::string sentence =
-      "no checkpoint is saved yet, and tensor '" + changed + "' is not as it was when the run began, since " +
+      "no checkpoint is saved yet, and tensor '" + changed + "' has changed since the run began, because " +
       (is_same_rank
            ? "the tensor outlives the training function: this process must be started anew; that is not "
              "needed if the function itself creates the objects that it tracks"
@@ -64,7 +65,7 @@ void StartSnapshot::begin(const TrackedObjects& tracked, const Assignment& assig
              "creates alike on all ranks, nor for a generator that track() seeds");
   if (!kept_->has_bytes) {
     fail(ExitCode::kStartAgain, sentence + "; more than " + std::to_string(bytes_max_) +
-                                    " bytes are not kept to set it back: save earlier (--save-every)");
+                                    " bytes are not kept for a reset: save earlier (--save-every)");
   }
   if (!is_same_rank) fail(ExitCode::kStartAgain, sentence);
   Source source(*kept_);
@@ -72,7 +73,8 @@ void StartSnapshot::begin(const TrackedObjects& tracked, const Assignment& assig
     const auto restored = tracked.restore(source, "the state at the run's beginning", [](auto) { return 0; });
     if (restored) return;
   } catch (const Failure&) {
-    // The tracked objects are not those of the snapshot, so the code below fails.
+    // The program now tracks other objects than at the first attempt, which the code below reports as an
+    // error.
   }
   fail(ExitCode::kStartAgain, sentence);
 }

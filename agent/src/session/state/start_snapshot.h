@@ -1,7 +1,8 @@
-// StartSnapshot keeps the tracked objects as they were when this process first began its loop over steps,
-// before the run's first save. Objects that outlive the training function are already trained when the
-// function is called again, so an attempt without a checkpoint resets these objects. A digest of each tensor
-// shows whether the tensor must be reset. The tensors' bytes are kept, too, if they fit into memory.
+// StartSnapshot: a copy of the tracked objects at the beginning of the first attempt, used until the run has
+// its first checkpoint. If the training function is called again without a checkpoint, objects that outlive
+// the function are already trained and must be reset. The snapshot keeps a digest of each tensor, which shows
+// whether the tensor has changed. The snapshot also keeps the bytes of the tensors, if they fit into the
+// memory limit.
 //
 //   StartSnapshot first;
 //   first.begin(tracked, assignment);  // in each attempt that begins without a checkpoint
@@ -23,12 +24,12 @@ namespace ratoon::session {
 
 class StartSnapshot {
  public:
-  // If the state has more than `bytes_max` bytes, only its digests are kept.
+  // If the state has more than `bytes_max` bytes, only digests of the tensors are kept.
   explicit StartSnapshot(std::uint64_t bytes_max = std::uint64_t{1} << 30) : bytes_max_(bytes_max) {}
 
-  // The first call of begin() keeps the state. A later call resets the objects that have changed since the
-  // first call. If a reset is impossible (the bytes were not kept, or this process now has another rank,
-  // whose state may differ), the call throws the Failure that asks for a new process.
+  // The first call of begin() makes the snapshot. A later call of begin() resets the objects that have
+  // changed since the snapshot. If a reset is impossible, because the bytes were not kept or this process now
+  // has another rank, begin() throws a Failure, after which a new process must be started.
   void begin(const TrackedObjects& tracked, const Assignment& assignment);
   void forget() { kept_.reset(); }
 
@@ -47,7 +48,7 @@ class StartSnapshot {
   class Source;
 
   [[nodiscard]] Kept keep(const CollectedState& state, const Assignment& assignment) const;
-  // Returns the name of a tensor that has changed; empty if no tensor has changed.
+  // Returns the name of a tensor that has changed since the snapshot; empty if no tensor has changed.
   [[nodiscard]] std::string find_changed(const CollectedState& now) const;
 
   const std::uint64_t bytes_max_;

@@ -79,7 +79,7 @@ class Writer final : public StateWriter {
   std::unordered_set<std::string> names_;
 };
 
-// Collects the tensors that all tracked objects request.
+// WantedTensors: the tensors that all tracked objects request, and the memory to fill.
 struct WantedTensors {
   std::vector<checkpoint::TensorSpec> wanted;
   std::vector<std::span<std::byte>> into;
@@ -87,8 +87,8 @@ struct WantedTensors {
   std::vector<std::function<void()>> after_all;
 };
 
-// Two requested tensors may have the same memory, as tied weights do. The tensors that share memory are
-// filled in separate rounds, so that no two reads write to it at once.
+// Two requested tensors may share memory, like tied weights. Divides the tensors into rounds, so that tensors
+// that share memory are not filled at the same time.
 std::vector<WantedTensors> in_rounds(std::vector<checkpoint::TensorSpec> wanted,
                                      std::vector<std::span<std::byte>> into) {
   std::vector<std::size_t> order(into.size());
@@ -110,7 +110,7 @@ std::vector<WantedTensors> in_rounds(std::vector<checkpoint::TensorSpec> wanted,
   return rounds;
 }
 
-// Thrown if the load() of an object cannot handle the state.
+// The exception with which a Reader passes an error of its StateSource through the load() of an object.
 struct UnreadableState {
   Error error;
 };
@@ -121,7 +121,7 @@ std::string described(ElementType type, const TensorShape& shape) {
 
 class Reader final : public StateReader {
  public:
-  // `seed_of` is null if only weights are loaded, which need no seeds.
+  // `seed_of` is null if only weights are loaded, because weights need no seeds.
   Reader(StateSource& source, const std::string& checkpoint, const TrackedObjects::SeedOf* seed_of,
          WantedTensors& all)
       : source_(source), checkpoint_(checkpoint), seed_of_(seed_of), all_(all) {}
@@ -162,8 +162,8 @@ class Reader final : public StateReader {
     if (checkpoint::layout_rank(form->type) != checkpoint::layout_rank(wanted.type) || form->shape != whole) {
       refuse("tensor " + in_quotes(name) + " is " + described(form->type, form->shape) + " in " +
              checkpoint_ + " and " + described(wanted.type, whole) +
-             " in the program: it belongs to another program; build the tracked objects as the run began "
-             "with them, or begin a run of another name");
+             " in the program: the checkpoint belongs to another program; create the tracked objects as at "
+             "the run's beginning, or start a run with another name");
     }
     all_.wanted.push_back({.name = name, .type = wanted.type, .shape = wanted.shape, .box = wanted.box});
     all_.into.push_back(into);
@@ -200,7 +200,7 @@ class Reader final : public StateReader {
   }
 
  private:
-  // If the object refuses its state in a later call, the error still names the object.
+  // Wraps a function that an object has registered, so that an error in it names the object.
   std::function<void()> named(std::function<void()> act) {
     return [this, object = object_, act = std::move(act)] {
       object_ = object;
@@ -230,10 +230,9 @@ class Reader final : public StateReader {
     }
     const bool was_one_text = find_full(base_).has_value();
     refuse(checkpoint_ + " has no tensor " + in_quotes(full) +
-           (was_one_text
-                ? ", but all of this object as one text, as Ratoon saved it before tensors had their "
-                  "own names; begin a run of another name"
-                : ": the checkpoint is of another program"));
+           (was_one_text ? ", but all of this object as one text, as Ratoon saved it before tensors had "
+                           "their own names; start a run with another name"
+                         : ": the checkpoint is of another program"));
   }
 
   StateSource& source_;
@@ -277,7 +276,8 @@ std::string TrackedObjects::base_of(const std::string& name) const {
   return name;
 }
 
-// If no object requests a saved state, that state would begin anew, while all other states continue.
+// Throws a Failure if the checkpoint has a state that no tracked object requests, because a part of the
+// program's state would not be restored.
 void TrackedObjects::refuse_untracked(const StateSource& source, const std::string& checkpoint) const {
   std::set<std::string, std::less<>> bases;
   for (const auto& [name, object] : objects_) bases.insert(base_of(name));
@@ -288,7 +288,7 @@ void TrackedObjects::refuse_untracked(const StateSource& source, const std::stri
       is_tracked = bases.contains(name.substr(0, dot));
     if (is_tracked) continue;
     refuse(checkpoint + " has a state named " + in_quotes(name) +
-           " that the program does not track: track it, or begin a run of another name");
+           " that the program does not track: track it, or start a run with another name");
   }
 }
 
@@ -322,7 +322,8 @@ CollectedState TrackedObjects::collect() const {
 }
 
 void TrackedObjects::check_all_tracked(const CollectedState& state) {
-  // The ranges of memory that are saved, each from begin to end. The ranges are sorted and do not overlap.
+  // The ranges of memory that are saved, as pairs of begin and end. The ranges are in ascending order and do
+  // not overlap.
   std::map<const std::byte*, const std::byte*, std::less<>> written;
   for (const StateWriter::Memory& memory : state.written) {
     const auto* begin = static_cast<const std::byte*>(memory.begin);
@@ -342,8 +343,8 @@ void TrackedObjects::check_all_tracked(const CollectedState& state) {
     if (next != written.begin() && !std::less<>()(std::prev(next)->second, begin + changed.memory.bytes))
       continue;
     refuse("tracked " + in_quotes(changed.object) + " changes " + changed.what +
-           ", which is not tracked: it would begin anew at each start; track the module or the tensor too, "
-           "or leave it out of " +
+           ", which is not tracked: its changes would be lost at each start; track the module or the tensor "
+           "too, or leave it out of " +
            in_quotes(changed.object));
   }
 }

@@ -1,7 +1,7 @@
-// EventLog collects messages of threads other than the training thread. The training thread prints the
-// messages when the progress bar is not on the line.
+// EventLog: collects log messages of threads other than the training thread. The training thread prints the
+// messages later, because only this thread can remove the progress bar from the terminal first.
 //
-// Thread contract: any thread.
+// Thread contract: any thread may call any function.
 #pragma once
 
 #include <iterator>
@@ -18,7 +18,7 @@ class EventLog {
     const std::lock_guard lock(mutex_);
     events_.push_back(std::move(sentence));
   }
-  // Moves all messages to `events`.
+  // Appends all collected messages to `events` and removes them here.
   void move_to(std::vector<std::string>& events) {
     const std::lock_guard lock(mutex_);
     events.insert(events.end(), std::make_move_iterator(events_.begin()),

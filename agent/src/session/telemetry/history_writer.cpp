@@ -20,7 +20,8 @@ void HistoryWriter::append(const history::Row& row) {
   if (!flushing_.joinable()) start_flushing();
 }
 
-// If the system starts no thread, the rows wait for the next save, and the next row tries again.
+// If no thread can be started, the next save writes the rows, and the next row tries again to start the
+// thread.
 void HistoryWriter::start_flushing() {
   try {
     flushing_ = std::jthread([this](const std::stop_token& stop) { flush_until_stopped(stop); });
@@ -80,7 +81,7 @@ std::string HistoryWriter::take_event() {
 void HistoryWriter::note(const Error& why) {
   if (std::exchange(has_failed_, true)) return;
   const std::lock_guard lock(rows_mutex_);
-  event_ = "the history has gaps from here on: " + why.message();
+  event_ = "the history on the disk lacks rows from this step on: " + why.message();
 }
 
 void HistoryWriter::flush_until_stopped(const std::stop_token& stop) {
@@ -90,7 +91,7 @@ void HistoryWriter::flush_until_stopped(const std::stop_token& stop) {
     try {
       flush_once();
     } catch (const std::exception& error) {
-      // An exception that left this thread would end the process.
+      // Catch all exceptions, because an exception that leaves this thread would end the process.
       note({ErrorKind::kUnavailable, error.what()});
     }
   } while (!stop.stop_requested());

@@ -1,9 +1,9 @@
-// HistoryWriter: writes the history of one attempt to the disk. The file is created with the first row. A
-// separate thread writes the gathered rows each second, and the saver's thread syncs them before a commit. An
-// error is kept until take_event() has returned it.
+// HistoryWriter: writes the history of one attempt (rows of values such as the loss) to the disk. The first
+// row creates the file. The writer's own thread writes the collected rows each second, and the saver's thread
+// syncs them before the commit of a checkpoint. The writer keeps an error until take_event() returns it.
 //
-// Thread contract: one thread calls append() and take_event(), and never waits for a disk; any thread calls
-// the other functions. `sampled` is called by the writer's own thread.
+// Thread contract: one thread calls append() and take_event(), which never wait for a disk. Any thread may
+// call the other functions. The thread of the writer calls `sampled`.
 #pragma once
 
 #include <condition_variable>
@@ -22,22 +22,22 @@ namespace ratoon::session {
 
 class HistoryWriter {
  public:
-  // The writer's thread calls `sampled` each second. `sampled` returns a row if a row is due.
+  // A function that the writer's thread calls each second. `sampled` returns a row if a row is due.
   using Sampled = std::function<std::optional<history::Row>()>;
   HistoryWriter(std::shared_ptr<checkpoint::Disk> disk, Attempt attempt,
                 const std::optional<history::HistoryPosition>& after, Sampled sampled = {})
       : disk_(std::move(disk)), attempt_(attempt), after_(after), sampled_(std::move(sampled)) {}
 
   void append(const history::Row& row);
-  // Writes the gathered rows, and returns the position of the history's end, for the manifest. If this
-  // attempt has no row yet, returns the end of the previous attempts' history.
+  // Writes the collected rows, and returns the position of the history's end, for the checkpoint's manifest.
+  // If this attempt has written no row yet, place() returns the end of the previous attempts' history.
   [[nodiscard]] std::optional<history::HistoryPosition> place();
-  // When sync() returns, the written rows are durable, or take_event() returns the reason why they are not.
+  // Makes the written rows durable. If the sync fails, take_event() returns the reason.
   void sync();
-  // After end(), `sampled` is not called again, and all gathered rows are in the file, where the next attempt
-  // looks for them.
+  // Ends the writer's thread, which calls `sampled`, and writes all collected rows, because the next attempt
+  // reads them.
   void end();
-  // Returns an error as a sentence, once; empty if there is no error.
+  // Returns the message of a new error; empty if there is no new error.
   [[nodiscard]] std::string take_event();
 
  private:

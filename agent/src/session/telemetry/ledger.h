@@ -1,5 +1,5 @@
-// Ledger records how the wall time of a run was spent. Each nanosecond counts in exactly one part, so the
-// parts always sum to the whole time.
+// Ledger: records on what the wall time of a run was spent. Each nanosecond counts for exactly one Part, so
+// the times of all parts always add up to the whole time.
 //
 //   Ledger ledger(began, left_behind.plus(Part::kRestarting, downtime));
 //   ledger.enter(part_of_step(step, newest_step_before), at);
@@ -16,7 +16,8 @@
 
 namespace ratoon::session {
 
-// New parts must be added at the end: the numbers of parts are the order in which they are shown.
+// The parts of a run's time. New parts must be added at the end, because the numbers are the order in which
+// parts are shown.
 enum class Part {
   kUseful,              // steps and the work around them, the first time
   kRecomputed,          // steps and validations that had been done before a loss
@@ -29,15 +30,16 @@ enum class Part {
 };
 inline constexpr std::size_t kParts = 8;
 
-// Returns a part's name in metrics and the history, such as "useful" or "save_stall".
+// Returns the name of a Part in metrics and the history, such as "useful" or "save_stall".
 [[nodiscard]] std::string_view name_of(Part part);
 
-// The time of each part. Each checkpoint and the history contain an Account.
+// Account: how much time was spent on each part, such as useful steps or waiting for samples. Each checkpoint
+// and the history of the run contain an Account.
 class Account {
  public:
   [[nodiscard]] Duration of(Part part) const { return parts_[static_cast<std::size_t>(part)]; }
   [[nodiscard]] Duration total() const;
-  // A negative `time` adds nothing.
+  // Returns this Account with `time` added to `part`. A negative `time` adds nothing.
   [[nodiscard]] Account plus(Part part, Duration time) const;
   [[nodiscard]] Account plus(const Account& other) const;
 
@@ -49,20 +51,20 @@ class Account {
 
 class Ledger {
  public:
-  // Begins in kRestarting. `before` is the account of earlier attempts, including the time since the last
+  // Begins in kRestarting. `before` is the Account of earlier attempts, including the time since the last
   // attempt.
   explicit Ledger(Timestamp began, const Account& before = {});
 
-  // From `at` on, time counts for `part`. If `at` is before the time of an earlier call, the time of that
-  // call is used, so time that was counted does not change.
+  // From the time `at` on, time counts for `part`. If an earlier call had a later time, that time is used
+  // instead of `at`, so that counted time does not change.
   void enter(Part part, Timestamp at);
-  // Moves the time since `since`, or since the last enter() if that is later, to this part, because a hang is
-  // detected only after a while.
+  // Counts the time from `since`, or from the last enter() if that is later, for `part` instead. The function
+  // is used for hangs, which are detected late.
   void reclassify(Part part, Timestamp since, Timestamp at);
 
   [[nodiscard]] Part part() const { return part_; }
-  // Returns the account up to `at`, including the current part. The total() of the result is `at` minus the
-  // begin, plus the total() of the earlier attempts.
+  // Returns the Account up to the time `at`, including the time of the current part. The total() of this
+  // Account is the time from `began` to `at`, plus the total() of the earlier attempts.
   [[nodiscard]] Account account(Timestamp at) const;
 
  private:
@@ -71,15 +73,16 @@ class Ledger {
   Timestamp entered_;
 };
 
-// Returns whether a step is useful or repeated: steps up to the newest step that was reached before a loss
-// are repeated. `step` is the number of steps in the weights when the part begins.
+// Returns kRecomputed for a step up to the newest step that was reached before a loss, because it is
+// repeated, and kUseful for any other step. `step` is the number of completed steps before this step.
 [[nodiscard]] Part part_of_step(std::uint64_t step, std::uint64_t newest_step_before);
-// Returns the part for a validation after `step` steps; nullopt stands for no earlier validation.
+// Returns the part for a validation after `step` steps: kRecomputed if it was made before a loss. nullopt:
+// there was no earlier validation.
 [[nodiscard]] Part part_of_validation(std::uint64_t step,
                                       std::optional<std::uint64_t> newest_validated_before);
 
-// Returns the time between the last record of earlier attempts and now, or 0 if the wall clock was set back
-// in between.
+// Returns the time between the last record of earlier attempts and now; 0 if the wall clock was set back
+// since then.
 [[nodiscard]] Duration downtime(WallTime last_word, WallTime now);
 
 }  // namespace ratoon::session

@@ -3,16 +3,18 @@
 namespace ratoon::session {
 namespace {
 
-// In single precision, the squares of marks of 4 bits have an exact sum over 65,536 ranks, the largest world.
+// Marks have 4 bits, so that the sum of their squares over 65,536 ranks, the maximum, is exact in single
+// precision.
 constexpr std::uint64_t kMarkBits = 4;
 
-// The hash is FNV-1a, whose result is the same on every machine.
+// The hash is FNV-1a, which gives the same result on every machine.
 std::uint64_t digest_of(std::string_view text, std::uint64_t digest) {
   for (const char c : text) digest = (digest ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   return (digest ^ 0xff) * 0x100000001b3;  // marks the end of a name
 }
 
-// All ranks have the same mark exactly if the mean of the squares equals the square of the mean.
+// Returns whether all ranks have the same mark (a small number from a hash of the names): then the mean of
+// squares equals the square of the mean.
 bool is_same_everywhere(float sum, float sum_of_squares, float own, float ranks) {
   return sum == ranks * own && sum_of_squares == ranks * own * own;
 }

@@ -1,6 +1,7 @@
-// RankMeans computes means over all ranks of the values that each rank reports, weighted by samples. The sums
-// are reduced together with the control word and the gradients, so they need no additional collective. A
-// digest shows whether all ranks report the same names. If the names differ, each rank keeps its own values.
+// RankMeans: computes the means over all ranks of the values that each rank reports, weighted by samples. The
+// collective that averages the gradients also sums these values, so they need no additional collective. The
+// numbers include a hash of the names of values, which shows whether all ranks report the same names. If the
+// names differ, each rank keeps and shows its own values.
 //
 //   means.report("loss", 0.25, 32);                     // on every rank
 //   add_up_over_all_ranks(means.numbers());
@@ -36,10 +37,10 @@ class RankMeans {
   };
 
   void report(std::string_view name, double value, std::uint64_t samples);
-  // Returns the values that this rank reported since take(), as numbers to add to those of other ranks.
+  // Returns the values that this rank reported since the last take(), as numbers that the ranks sum.
   [[nodiscard]] Numbers numbers() const;
-  // Returns the means from the sums over `world_size` ranks, and forgets the reported values. In a world of
-  // one process there is nothing to sum.
+  // Computes the means from the sums over `world_size` ranks, and removes the reported values. With a single
+  // process, `sums` is ignored.
   [[nodiscard]] std::vector<Mean> take(std::span<const float, kNumbers> sums, std::uint32_t world_size);
   [[nodiscard]] std::vector<Mean> take_own();
 

@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint64_t kNanosecondsOfSecond = 1'000'000'000;
 constexpr std::uint64_t kToldMax = (std::uint64_t{1} << 53U) - 1;  // the maximum of the contract
 
-// Converts a count to the unit of the progress bar: epochs count by their samples, time in whole seconds.
+// Converts a count to the unit of the progress bar, which shows time in whole seconds and epochs as samples.
 std::uint64_t counted(std::uint64_t count, CountedIn unit) {
   return unit == CountedIn::kTime ? count / kNanosecondsOfSecond : count;
 }
@@ -30,7 +30,7 @@ const char* word_of(CountedIn unit) {
   return "step";
 }
 
-// Returns 0 for a run without an end, because its total is a number too large for JSON.
+// Returns 0 for a run without a known end, because the number that stands for it is too large for JSON.
 std::uint64_t told_total(std::uint64_t total) {
   return total > kToldMax ? 0 : total;
 }

@@ -1,10 +1,11 @@
-// session/telemetry/: the reports of a run: lines on stderr, the bar, the history, and the account of its
-// time.
+// session/telemetry/: the reports of a run: log lines on stderr, the progress bar, the history, and the
+// accounting of its time.
 //
-// Reporting: the reports of rank 0 while a run is in progress: the bar, and the history on the disk.
-// Reporting never ends a training: a write error is reported once, and rows are left out.
+// Reporting: the progress bar and the history on the disk, which rank 0 writes during a run. An error never
+// ends the run: a write error is logged once, and the history then lacks rows.
 //
-// Thread contract: the training thread. history() is used by the saver's thread, too.
+// Thread contract: only the training thread uses a Reporting. The saver's thread also uses the result of
+// history().
 #pragma once
 
 #include <cstdint>
@@ -35,34 +36,36 @@ class Reporting {
     Until until = Until::steps(0);
     RunPosition position{};
     std::optional<history::HistoryPosition> history_after{};
-    // Returns the ledger of the run's time so far. Ledger rows are written at an attempt's begin and end,
-    // with each save, and so often in between that a kill loses little. Other threads call `ledger`, too.
+    // A function that returns the ledger: on what the run's time was spent so far. Rows of the ledger are
+    // written at the beginning and end of an attempt, with each save, and regularly in between, in case the
+    // process is killed. Several threads call `ledger`.
     std::function<std::optional<RunLedger>()> ledger{};
   };
-  // `disk` is the run's folder; without a folder there is no history.
+  // `disk` is the run's folder. If `disk` is null, no history is written.
   Reporting(const Begin& begin, std::shared_ptr<checkpoint::Disk> disk, const Clock& clock);
   ~Reporting();
   Reporting(const Reporting&) = delete;
   Reporting& operator=(const Reporting&) = delete;
 
-  // Reports values of the current step. Several values of one name are averaged, weighted by
-  // samples.
+  // Reports a value of the current step. Several values with the same name in one step are averaged, weighted
+  // by samples.
   void report(std::string_view name, double value, std::uint64_t samples);
-  // Replaces the values that this rank reported in this step by the mean of all ranks.
+  // Replaces the value that this rank reported in this step by the mean of all ranks, given as a weighted
+  // sum.
   void replace(std::string_view name, double weighted_sum, double samples);
   void end_step(const RunPosition& position);
-  // Adds a row to the history that is not a row of the ledger or of a step.
+  // Adds a row of another kind than a step or ledger row to the history.
   void note(const history::Row& row) {
     if (history_) history_->append(row);
   }
-  // Returns the expected remaining time, as the bar shows it.
+  // Returns the total and the expected remaining time of the run, as the progress bar shows them.
   [[nodiscard]] Outlook outlook(const RunPosition& position) const;
   void show_durable(const RunPosition& durable) { bar_.show_durable(shown(durable)); }
-  // Removes the progress bar before a sentence is printed.
+  // Removes the progress bar before a message is printed.
   void make_room() { bar_.clear(); }
 
-  // Returns the end of the history, for a checkpoint that is made now. The commit of that checkpoint syncs
-  // the history up to this end before it writes the manifest.
+  // Returns the end of the history, for the manifest of a checkpoint that is saved now. The history up to
+  // this position is synced before the manifest is written.
   [[nodiscard]] std::optional<history::HistoryPosition> history_place();
   [[nodiscard]] const std::shared_ptr<HistoryWriter>& history() const { return history_; }
 
@@ -72,7 +75,8 @@ class Reporting {
     double samples = 0;
   };
   void append_ledger();
-  // Returns a function that returns a row if one is due. It runs on the history's thread.
+  // Returns a function that returns a ledger row if such a row is due, else nothing. The thread of the
+  // HistoryWriter calls the returned function.
   [[nodiscard]] HistoryWriter::Sampled sampled_ledger() const;
   [[nodiscard]] std::uint64_t shown(const RunPosition& position) const;
 

@@ -33,7 +33,7 @@ std::optional<RunLedger> ledger_of(const history::Row& row) {
   RunLedger ledger{.account = {}, .at = row.at, .step = row.step};
   for (std::size_t i = 0; i < kParts; ++i) {
     const Part part = static_cast<Part>(i);
-    // If a row of an older version lacks a part, the part counts as 0.
+    // A row of an older version of Ratoon may lack a part, which then counts as 0.
     if (const auto found = row.values.find(std::string(name_of(part))); found != row.values.end())
       ledger.account = ledger.account.plus(part, from_seconds(found->second));
   }

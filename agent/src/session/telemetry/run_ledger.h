@@ -1,5 +1,5 @@
-// RunLedger is the account of a whole run's time, and is stored as a row of the history. The next attempt, in
-// this process or in another process, continues from that row.
+// RunLedger: the time that a whole run spent on each part, such as useful steps, stored as a row of the run's
+// history. The next attempt, in this or another process, continues from the last such row.
 #pragma once
 
 #include <cstdint>
@@ -26,16 +26,17 @@ struct RunLedger {
   friend bool operator==(const RunLedger&, const RunLedger&) = default;
 };
 
-// Converts a RunLedger to a row of kind "ledger", and back. For other rows, and for rows of a version that
-// counted differently, the result is nullopt.
+// Convert a RunLedger to a history row of kind "ledger", and back. The result is nullopt for rows of other
+// kinds, and for rows of versions of Ratoon that counted time differently.
 [[nodiscard]] history::Row row_of(const RunLedger& ledger);
 [[nodiscard]] std::optional<RunLedger> ledger_of(const history::Row& row);
 
-// Returns the seconds of each part, with its name.
+// Returns the name and the seconds of each part of the time.
 [[nodiscard]] std::vector<std::pair<std::string_view, double>> seconds_of(const Account& account);
 
-// Returns the pause between two ledger rows. With this pause, a kill makes at most a hundredth of an attempt
-// count in the wrong part, and a long run does not fill its disk.
+// Returns the pause between two ledger rows in the history. The pause is a hundredth of the attempt's time so
+// far, between a second and a minute. With this pause, little time is counted wrongly after a kill, and a
+// long run does not fill its disk.
 [[nodiscard]] Duration pause_between_rows(Duration since_attempt_began);
 
 }  // namespace ratoon::session

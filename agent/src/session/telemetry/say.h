@@ -1,13 +1,13 @@
-// Prints the messages of a session to users.
+// say(): prints a message of a session for the user.
 #pragma once
 
 #include <string_view>
 
 namespace ratoon::session {
 
-// Prints "ratoon: <sentence>" on stderr. Parts of a sentence may come from disks and stores, so control
-// characters are replaced to protect terminals. All lines after the first, as in messages of other libraries,
-// are indented.
+// Prints "ratoon: <sentence>" on stderr. Control characters are replaced to protect the terminal, because
+// parts of a message may come from disks and stores. If the message has several lines, all lines after the
+// first are indented.
 void say(std::string_view sentence);
 
 }  // namespace ratoon::session

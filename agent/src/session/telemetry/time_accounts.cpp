@@ -38,8 +38,8 @@ Part TimeAccounts::part_of(ProcessPhase phase, std::uint64_t step) const {
   return part_of_step(step, newest_step_);
 }
 
-// A validation that was interrupted does not count as made, so making it again later is not a repetition. If
-// a validation waits for samples, it goes on afterwards.
+// Ends the current phase. An interrupted validation does not count as made, so a later repetition of it does
+// not count as recomputed. A wait for samples does not end a validation.
 void TimeAccounts::end_phase(ProcessPhase next) {
   const bool goes_on = next == ProcessPhase::kValidate || next == ProcessPhase::kData;
   if (phase_ == ProcessPhase::kValidate && !goes_on && next != ProcessPhase::kJoining)

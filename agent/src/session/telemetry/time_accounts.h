@@ -1,13 +1,13 @@
-// TimeAccounts records how this process spends its time, over all its attempts. On rank 0 it also records the
-// time of the whole run: the time of earlier processes (from the history), the time without a process, and
-// the time of this process.
+// TimeAccounts: records on what this process spends its time, over all its attempts. On rank 0, a
+// TimeAccounts object also records the time of the whole run, including earlier processes (from the history)
+// and times without a process.
 //
 //   TimeAccounts accounts(clock);                  // when the process begins
 //   accounts.carry_over(last_row, Attempt(7));  // rank 0, when an attempt begins
 //   accounts.enter(ProcessPhase::kCompute, step);
 //   accounts.leave();                          // the attempt is over
 //
-// Thread contract: any thread; one lock, which is held for no longer than a few additions.
+// Thread contract: any thread may call any function. A lock is held only for a few additions.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@
 
 namespace ratoon::session {
 
-// The newest ledger row of the run, and the attempt that wrote it.
+// LastRecord: the newest ledger row of the run, and the attempt that wrote this row.
 struct LastRecord {
   Attempt attempt{0};
   RunLedger ledger;
@@ -32,22 +32,22 @@ class TimeAccounts {
   // `clock` must outlive this object.
   explicit TimeAccounts(const Clock& clock);
 
-  // From this call on, this object counts the run's time, because this process is rank 0. `last` is the
-  // newest record that any attempt left. If this process wrote `last` itself, it goes on with its own count.
+  // Begins to count the time of the whole run, because this process is now rank 0. `last` is the newest
+  // ledger row of any attempt. If this process itself wrote `last`, this process continues its own count.
   void carry_over(const std::optional<LastRecord>& last, Attempt attempt);
 
-  // From now on the training thread's time counts for `phase`. The weights contain `step` steps.
+  // From the call of enter() on, time counts for `phase`. `step` is the number of completed steps.
   void enter(ProcessPhase phase, std::uint64_t step);
-  // Call wait_for_members() while a world lacks members. Until the next enter(), the time counts as waiting
-  // for members.
+  // Records that too few processes are ready for the next attempt. Until the next enter(), time counts as
+  // waiting for capacity (kWaitingForCapacity).
   void wait_for_members();
-  // Call note_hang() if the attempt ends because a rank hung. The time for which this process waited for the
-  // hung rank counts as lost.
+  // Records that the attempt ends because a rank hung. The time that this process waited for the hung rank
+  // then counts as lost (kHung).
   void note_hang();
   void leave();
 
   [[nodiscard]] Account of_process() const;
-  // Returns the run's account; nullopt if this process was never rank 0.
+  // Returns the ledger of the whole run; nullopt if this process was never rank 0.
   [[nodiscard]] std::optional<RunLedger> of_run() const;
 
  private:

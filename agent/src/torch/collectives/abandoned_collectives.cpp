@@ -25,7 +25,7 @@ struct Registry {
   std::vector<Abandoned> entries;  // guarded by mutex
 };
 
-// The registry is never destroyed, because abandoned work may still run when the process ends.
+// The list of abandoned collectives is never destroyed, because they may still run when the process ends.
 Registry& registry() {
   static const NeverDestroyed<Registry> it;
   return *it;

@@ -51,7 +51,7 @@ GradientBuckets::Layout layout_for(c10::Device device, const Averaging& how) {
           .sum_in_half_precision = how.sum_in_half_precision && !device.is_cpu()};
 }
 
-// Creates the collective that sums on the accelerator itself.
+// Creates the collective that sums gradients on the accelerator itself (NCCL).
 std::shared_ptr<Collective> connect_on(c10::Device device, Session& session, const RankGroup& ranks) {
   const auto make = find_device_collective(device.type());
   if (make == nullptr) {
@@ -68,9 +68,9 @@ std::shared_ptr<Collective> connect_on(c10::Device device, Session& session, con
        .look = [&session] { session.check(); }});
 }
 
-// Waits until no sum writes into gradients any longer. A sum that does not end would occupy the accelerator
-// and memory that the next attempt needs. If a sum does not end, this process ends without destroying
-// objects, and a new process continues.
+// Waits until no sum writes into gradients any longer. A sum that does not end would keep using the
+// accelerator and memory that the next attempt needs. If such a sum does not end in time, this process ends
+// without destroying objects, and a new process continues.
 void wait_until_stopped(Collective& collective) {
   constexpr auto kPatience = std::chrono::seconds(30);
   constexpr auto kPause = std::chrono::microseconds(200);
@@ -86,7 +86,8 @@ void wait_until_stopped(Collective& collective) {
   }
 }
 
-// Returns false after a permanent error of the accelerator: its work never ends, so nothing is destroyed.
+// Returns false after a permanent error of the accelerator. The work of the accelerator then never ends, so
+// its memory must not be released.
 bool is_over(const std::shared_ptr<Collective>& collective) {
   try {
     return !collective || collective->is_over();
@@ -116,7 +117,7 @@ Averager::Averager(Session& session) : session_(session) {
   session_.before_saves_of_all([this] { compare_weights(); });
 }
 
-// If the world has changed or an exception was thrown, the running sums may never end.
+// If a process was lost or an exception was thrown, sums that have begun may never end.
 Averager::~Averager() {
   if (!on_device_) return;
   try {
@@ -167,8 +168,8 @@ void Averager::prepare(const NamedWeights& trained, const Averaging& how) {
   buckets_ = buckets_for(trained, layout);
 }
 
-// A program may train several modules in turn. connect() compares the first module's weights between ranks;
-// each other module is compared at its first use.
+// A program may train several modules in turn. connect() compares the weights of the first module between
+// ranks; the weights of every other module are compared when it is used for the first time.
 std::shared_ptr<GradientBuckets> Averager::buckets_for(const NamedWeights& weights,
                                                        const GradientBuckets::Layout& layout) {
   constexpr std::size_t kModules = 4;
@@ -201,7 +202,8 @@ void Averager::connect(const NamedWeights& trained, c10::Device device) {
   device_ = device;
 }
 
-// Refuses to save weights that differ between ranks, because no world could resume from such a checkpoint.
+// Throws an error if the weights differ between ranks, because a run could not resume correctly from a
+// checkpoint of such weights.
 void Averager::compare_weights() {
   if (!ranks_ || !ranks_->collective()) return;
   if (on_device_) finish_sums(session_, *on_device_);
@@ -223,8 +225,8 @@ void Averager::begin(std::size_t piece) {
     ranks_->collective()->begin_sum(sums);
 }
 
-// A program may compute on several streams, and one piece may have gradients of all these streams. Each
-// stream therefore waits for the gradients that the stream before it wrote.
+// A program may compute gradients on several streams of the accelerator, and one bucket may contain gradients
+// of several streams. Therefore each stream waits until the stream before it has written its gradients.
 void Averager::fill_one(std::size_t parameter) {
   if (on_device_) {
     const c10::Stream now = c10::impl::VirtualGuardImpl(device_.type()).getStream(device_);
@@ -260,15 +262,16 @@ void Averager::average_the_rest(BucketSchedule& schedule) {
   if (ranks_->collective()) finish_sums(session_, *ranks_->collective());
 }
 
-// Waits for the device before weights may change: no update may follow sums that can still be aborted.
+// Waits until the device has finished all sums. Weights must not be updated before that, because sums that
+// still run may be aborted.
 void Averager::wait_for_device(bool returns_early) {
   if (returns_early && !on_device_->error()) return;
   const auto waits = session_.in(Phase::kCollective);
   finish_sums(session_, *on_device_);
 }
 
-// Gradients that are averaged only in part are not used, because they may change until all sums have ended.
-// Sums of the program's group end at the group's timeout.
+// Gradients are used only after all sums over the ranks have ended, because they may change until then. Sums
+// over a process group of the program end only at the timeout of that group.
 void Averager::give_up() {
   struct AbandonedWork {
     std::vector<std::shared_ptr<GradientBuckets>> buckets;
@@ -288,8 +291,8 @@ void Averager::give_up() {
   abort(work->device);
   if (!work->device) return;
   wait_until_stopped(*work->device);
-  // NCCL may destroy its remaining objects later, while the next attempt already uses the memory. Sums on the
-  // host may still write into the buckets, which are then kept.
+  // NCCL may destroy its remaining objects later, while the next attempt already uses the freed memory. If
+  // sums on the host may still write into the buckets, the memory of the buckets is kept.
   if (!work->host || work->host->has_stopped()) work->buckets.clear();
 }
 

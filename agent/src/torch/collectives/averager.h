@@ -1,4 +1,4 @@
-// Averager has one attempt's state for averaging gradients. Each Session has one Averager.
+// Averager: the state of one attempt for averaging gradients over the ranks. Each Session has one Averager.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@
 
 namespace ratoon {
 
-// If true, even a world of one process sums gradients, for tests on one accelerator.
+// If true, gradients are summed even if the attempt has only one process. Used by tests on one accelerator.
 inline std::atomic<bool> averages_alone = false;
 
 class Averager {
@@ -30,7 +30,8 @@ class Averager {
   Averager& operator=(const Averager&) = delete;
 
   void use(c10::intrusive_ptr<c10d::Backend> group) { given_ = std::move(group); }
-  // `trained` is the same in each call for one model, or for several models that are averaged together.
+  // `trained` must be the same in each call for one model, or for several models whose gradients are averaged
+  // together.
   void average(const NamedWeights& trained, const Averaging& how);
 
  private:
@@ -53,7 +54,8 @@ class Averager {
   std::optional<RankGroup> ranks_;
   std::shared_ptr<Collective> on_device_;  // null: all parameters so far are on the CPU, or are summed there
   c10::Device device_ = c10::kCPU;         // of on_device_
-  // True if the program's group can sum only on the host, wherever the parameters are.
+  // True if the process group of the program can sum only tensors on the host, even if the parameters are on
+  // an accelerator.
   bool adds_up_on_host_ = false;
   std::vector<std::shared_ptr<GradientBuckets>> all_buckets_;  // of the modules, the newest last
   std::vector<NamedWeights> all_weights_;                      // one per entry of all_buckets_

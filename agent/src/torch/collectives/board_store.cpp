@@ -69,14 +69,14 @@ std::vector<BoardStore::Bytes> BoardStore::multiGet(const Keys& keys) {
 }
 
 void BoardStore::multiSet(const Keys& keys, const std::vector<Bytes>& values) {
-  TORCH_CHECK_WITH(DistStoreError, keys.size() == values.size(), keys.size(), " keys were given with ",
+  TORCH_CHECK_WITH(DistStoreError, keys.size() == values.size(), keys.size(), " keys were passed with ",
                    values.size(), " values");
   for (std::size_t i = 0; i < keys.size(); ++i) set(keys[i], values[i]);
 }
 
 BoardStore::Keys BoardStore::ask(board::Op op, Keys words, const Milliseconds& timeout) {
   const std::scoped_lock lock(mutex_);
-  // The maximum of a timeout: a longer one may overflow the deadline.
+  // The greatest timeout that is used: with a longer one, the computation of the deadline might overflow.
   constexpr Milliseconds kTimeoutMax = std::chrono::hours(24 * 365);
   const auto deadline = timeout == kNoTimeout
                             ? board::Client::kNoDeadline

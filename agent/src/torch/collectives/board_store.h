@@ -1,6 +1,6 @@
-// BoardStore makes the attempt's board (the store where ranks meet) a c10d::Store for Gloo and NCCL.
-// LibTorch's own TCPStore resolves the name of every connection's address, which takes seconds if no resolver
-// answers, and its waits cannot be cancelled.
+// BoardStore: a c10d::Store for Gloo and NCCL that uses the board of an attempt, the key-value store through
+// which ranks find each other. LibTorch's TCPStore is not used, because it looks up the host name of every
+// connection, which takes seconds if no name server answers, and because its waits cannot be cancelled.
 #pragma once
 
 #include <mutex>
@@ -11,8 +11,8 @@
 
 namespace ratoon {
 
-// Any thread may use a BoardStore. While a thread waits in a BoardStore, other threads wait for it unless
-// they use a clone(). Errors are thrown as c10::Error.
+// Any thread may use a BoardStore. While one thread waits for a reply in a BoardStore, calls of other threads
+// wait, too, unless they use a clone(). Errors are thrown as c10::Error.
 class BoardStore final : public c10d::Store {
  public:
   using Bytes = std::vector<std::uint8_t>;

@@ -1,4 +1,4 @@
-// torch/collectives/: How gradients are averaged over the ranks of an attempt.
+// torch/collectives/: Averages gradients over the ranks of an attempt.
 //
 // Collective computes sums over all ranks of one attempt. All ranks begin sums one by one, in the same order,
 // and then wait for all sums together.
@@ -21,29 +21,29 @@ class Collective {
  public:
   virtual ~Collective() = default;
 
-  // The sum comes after the operations that this thread has queued for `piece`. If the sum cannot begin,
-  // error() returns the reason.
+  // Begins to sum `piece` over all ranks, after the operations that this thread has already queued for it on
+  // the device. If the sum cannot be begun, error() returns the reason.
   virtual void begin_sum(const at::Tensor& piece) = 0;
-  // Operations that this thread queues on its current stream after this call run after all sums that were
-  // begun before.
+  // Makes the current stream of this thread wait: operations that are queued on it after this call run after
+  // all sums that were begun before the call.
   virtual void queue_wait() = 0;
-  // Waits until all begun sums are complete, also on the device, or until one sum has failed. Each
-  // millisecond, wait() calls `look`, which may throw.
+  // Waits until all sums that were begun are complete, also on the device, or until one of them has failed.
+  // Each millisecond, wait() calls `look`, which may throw to end the wait.
   virtual void wait(const std::function<void()>& look) = 0;
-  // Returns the error of the first failed sum: a rank was lost, or the library refused. Returns null if no
-  // sum has failed so far.
+  // Returns the error of the first sum that failed because a rank was lost or the library refused a call.
+  // Returns null if no sum has failed so far.
   [[nodiscard]] virtual std::exception_ptr error() = 0;
 
-  // Call close() when all sums are complete and no others follow, to disconnect from the other ranks. Returns
-  // false if the other ranks do not answer in time; in that case call abort().
+  // Disconnects from the other ranks. Call close() when all sums are complete and no further sum follows.
+  // Returns false if the other ranks do not disconnect in time; in that case call abort().
   [[nodiscard]] virtual bool close() { return true; }
-  // Starts to end running sums, and returns at once. The results of aborted sums are not valid. After
-  // abort(), no sum may be begun.
+  // Starts to abort the sums that still run, and returns at once. The results of aborted sums are not valid.
+  // After abort(), call begin_sum() no further.
   virtual void abort() = 0;
-  // Returns whether all sums have stopped writing into the pieces, so that the pieces may be freed. Throws an
-  // error of the accelerator.
+  // Returns true if no sum writes into the tensors any longer, so that their memory may be freed. Throws if
+  // the accelerator reports an error.
   [[nodiscard]] virtual bool has_stopped() = 0;
-  // Returns whether no work of the collective runs any longer, so that destroying it does not wait.
+  // Returns true if no work of the collective runs any longer, so that its destructor does not wait.
   [[nodiscard]] virtual bool is_over() { return has_stopped(); }
 };
 

@@ -1,5 +1,6 @@
-// Only this file includes Gloo. The headers may be of another version than the code inside LibTorch, so this
-// file must not make the compiler emit a class of Gloo: tests/torch/no_gloo_classes_test.py checks this.
+// Only this file includes the headers of Gloo. The headers may be of another version than the code of Gloo
+// inside LibTorch. Therefore the compiler must not emit a class of Gloo for this file, which
+// tests/torch/no_gloo_classes_test.py checks.
 #include "agent/src/torch/collectives/gloo.h"
 
 #include <ATen/ops/empty.h>
@@ -23,9 +24,9 @@ c10::intrusive_ptr<c10d::Backend> connect_with_gloo(const c10::intrusive_ptr<c10
   return group;
 }
 
-// Gloo has no call that ends collectives. Therefore end_collectives() starts a receive with a short timeout:
-// when that timeout is over, Gloo closes all connections of the group, and waiting operations fail. A
-// receive, unlike a collective, needs none of the group's threads, which may all be waiting.
+// Gloo has no function that ends running collectives. Therefore end_collectives() starts a receive with a
+// short timeout: when that timeout is over, Gloo closes all connections of the group, and waiting operations
+// fail. Unlike a collective, a receive needs no thread of the group; all these threads may be waiting.
 void end_collectives(c10d::Backend& group) {
   if (group.getSize() == 1) return;
   const int peer = group.getRank() == 0 ? 1 : 0;

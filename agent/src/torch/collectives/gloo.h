@@ -9,15 +9,16 @@
 namespace ratoon {
 
 // Blocks until all ranks are connected, or throws after `connect_timeout`. Collectives have no timeout,
-// because a rank may arrive at a collective at any time, and a lost rank is detected by its connection or by
-// the session. `own_address` is the address at which other ranks reach this rank, because a pod's host name
-// cannot be resolved.
+// because a slow rank may begin a collective much later than others. The loss of a rank is detected by its
+// closed connection or by the session. `own_address` is the address at which other ranks reach this rank,
+// because a pod's host name cannot be resolved.
 [[nodiscard]] c10::intrusive_ptr<c10d::Backend> connect_with_gloo(
     const c10::intrusive_ptr<c10d::Store>& store, int rank, int world_size, const std::string& own_address,
     std::chrono::milliseconds connect_timeout);
 
-// Closes the connections of a group from connect_with_gloo() within a moment. Running collectives of the
-// group fail, on this rank and on the other ranks. After end_collectives(), the group cannot be used.
+// Closes all connections of a group that connect_with_gloo() returned, within a moment. Collectives of the
+// group that still run then fail, on this rank and on the other ranks. After end_collectives(), the group
+// cannot be used any longer.
 void end_collectives(c10d::Backend& group);
 
 }  // namespace ratoon

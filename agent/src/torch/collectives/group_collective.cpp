@@ -44,7 +44,8 @@ void GroupCollective::begin_sum(const at::Tensor& piece) {
   }
 }
 
-// On the CPU the caller waits for the sums anyway, and the wait() of the work could not be interrupted.
+// On the CPU do not wait here, because the caller waits for the sums later, and the wait() of LibTorch's work
+// object could not be interrupted.
 void GroupCollective::queue_wait() {
   for (const Sum& sum : sums_)
     if (!sum.piece.is_cpu()) sum.work->wait();

@@ -1,4 +1,5 @@
-// GroupCollective sums over a LibTorch process group, either Ratoon's Gloo group or the program's.
+// GroupCollective: sums tensors with a process group of LibTorch, either Ratoon's Gloo group or a group that
+// the program created.
 #pragma once
 
 #include <memory>
@@ -12,7 +13,7 @@ namespace ratoon {
 
 class GroupCollective final : public Collective {
  public:
-  // End is a function that ends the collectives of a group.
+  // End: a function that ends the running collectives of a process group.
   using End = std::function<void(c10d::Backend&)>;
 
   GroupCollective(c10::intrusive_ptr<c10d::Backend> group, End end)
@@ -38,7 +39,8 @@ class GroupCollective final : public Collective {
   c10::intrusive_ptr<c10d::Backend> group_;
   End end_;
   std::vector<Sum> sums_;
-  // The count is shared with the group's threads, which may complete a sum after this object is destroyed.
+  // The threads of the process group share this counter, because they may complete a sum after this object
+  // was destroyed.
   std::shared_ptr<Count> count_ = make_count();
   static std::shared_ptr<Count> make_count();
 };

@@ -22,8 +22,8 @@ void check(const Result<void>& result) {
   TORCH_CHECK_WITH(DistBackendError, result.has_value(), result.error().message());
 }
 
-// Gloo writes to its connections without MSG_NOSIGNAL. A write to a dead peer must return an error and not
-// end this process by SIGPIPE. If the program has a handler for SIGPIPE, the handler is kept.
+// Ignores the signal SIGPIPE, unless the program has a handler for it: Gloo writes to its connections without
+// MSG_NOSIGNAL, and a write to a process that has ended must return an error and not end this process.
 void ignore_broken_pipes() {
   struct sigaction now{};
   if (::sigaction(SIGPIPE, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 &&
@@ -64,8 +64,9 @@ void GroupConnector::meet() {
   board::Client client(way);
   std::vector<std::string> keys;
   for (std::uint32_t rank = 0; rank < plan_.world_size; ++rank) keys.push_back(board::mark_key(rank));
-  // Each rank may reach this call at another time. The board answers only after rank 0, which serves it, has
-  // arrived. If a rank never arrives, this rank waits until the operator or coordinator changes the world.
+  // The call needs no timeout, because ranks may reach it at very different times. The board (the store
+  // through which ranks find each other) replies only after rank 0, which serves it, has started. If a rank
+  // never connects, this rank waits until the coordinator starts another attempt.
   value_of(client.ask(board::Op::kMark, {plan_.mark}, board::Client::kNoDeadline));
   marks_ = value_of(client.ask(board::Op::kGet, keys, board::Client::kNoDeadline));
   group_ = connect_with_gloo(c10::make_intrusive<BoardStore>(way, plan_.store_timeout),

@@ -1,6 +1,6 @@
-// GroupConnector connects the ranks of an attempt. GroupConnector runs on its own thread, because each of
-// its calls may block while another rank is missing, and the training thread must still notice a changed
-// world.
+// GroupConnector: connects the ranks of an attempt to a Gloo process group. GroupConnector connects on a
+// thread of its own, because each call may block until another rank arrives, and the training thread must
+// notice meanwhile that another attempt begins.
 #pragma once
 
 #include <atomic>
@@ -26,10 +26,11 @@ class GroupConnector {
     std::uint32_t rank = 0;
     std::uint32_t world_size = 0;
     std::string mark;  // a fingerprint of this rank's weights
-    // The timeout of one call of the process group's store. A call of the store waits for a rank that has
-    // reached the board and is still connecting.
+    // The timeout of one call of the process group's store. Such a call waits for a rank that has begun to
+    // connect.
     std::chrono::milliseconds store_timeout = std::chrono::seconds(30);
-    // The timeout for connecting to ranks that have reached the board; collectives have no timeout.
+    // The timeout for connecting to ranks that have published their address on the board. Collectives have no
+    // timeout.
     std::chrono::milliseconds connect_timeout = std::chrono::minutes(2);
   };
 
@@ -39,10 +40,11 @@ class GroupConnector {
   GroupConnector& operator=(const GroupConnector&) = delete;
 
   [[nodiscard]] bool is_over() const { return is_over_; }
-  // Makes the connector's thread end as soon as possible, without a result.
+  // Ends the thread of the connector as soon as possible, without a result.
   void give_up() { *is_given_up_ = true; }
 
-  // Returns why connecting failed, or null. The result is valid when is_over() is true.
+  // Returns the exception for which connecting failed, or null. Call error(), marks() and the functions after
+  // them only after is_over() has returned true.
   [[nodiscard]] const std::exception_ptr& error() const { return error_; }
   [[nodiscard]] const std::vector<std::string>& marks() const { return marks_; }  // of all ranks
   [[nodiscard]] c10::intrusive_ptr<c10d::Backend> take_group() { return std::move(group_); }
@@ -55,7 +57,7 @@ class GroupConnector {
   c10::intrusive_ptr<c10d::Backend> group_;
   std::exception_ptr error_;
   std::atomic<bool> is_over_ = false;
-  // Shared with the store of the process group, which may exist longer than this object.
+  // The store of the process group shares this object, because it may exist longer than the GroupConnector.
   const std::shared_ptr<std::atomic<bool>> is_given_up_ = std::make_shared<std::atomic<bool>>(false);
   std::thread thread_;
 };

@@ -38,8 +38,8 @@ const Clock& system_clock() {
   return *clock;
 }
 
-// While a rank waits for other ranks, WaitForRanks leaves an attempt that is over, and prints that the rank
-// waits.
+// WaitForRanks is called while a rank waits for other ranks: it throws if the attempt is over, and prints a
+// message if the wait is long.
 class WaitForRanks {
  public:
   WaitForRanks(const Session& session, std::string_view what) : session_(session), what_(what) {}
@@ -61,8 +61,9 @@ class WaitForRanks {
   session::SpokenWait wait_{system_clock()};
 };
 
-// Returns whether this process may join another world after lost connections. If worlds lose connections
-// again and again without a step, this process asks for a restart instead. For the training thread only.
+// Returns true if this process may join another attempt after connections were lost. If several attempts in a
+// row lose connections before the first step, this process ends and asks to be started again. Only the
+// training thread may use this object.
 bool may_rejoin(const Session& session) {
   constexpr int kInARow = 3;
   static std::uint64_t reached = 0;
@@ -72,8 +73,9 @@ bool may_rejoin(const Session& session) {
   return ++resets <= kInARow;
 }
 
-// A collective fails when a rank is lost. The coordinator then reports a changed world. If the coordinator
-// reports no change, only connections were reset, and all ranks join the next world together.
+// A collective fails when a rank is lost. The coordinator then reports that another attempt begins. If the
+// coordinator reports no lost process, only connections were reset, and all ranks join the next attempt
+// together.
 [[noreturn]] void wait_for_coordinator(const Session& session, const std::string& why) {
   constexpr auto kPatience = std::chrono::seconds(20);  // a longer wait may count as a hang
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
@@ -143,7 +145,7 @@ RankGroup::RankGroup(Session& session, const WeightsFingerprint& mark,
                      const c10::intrusive_ptr<c10d::Backend>& group)
     : session_(session) {
   const auto waits = session.in(Phase::kCollective);
-  // Ratoon cannot end a collective of the program's group before the group's own timeout.
+  // A collective of a process group that the program created ends only at the timeout of that group.
   collective_ = std::make_shared<GroupCollective>(group, [](c10d::Backend&) {});
   compare(exchange(mark.whole), mark);
 }
@@ -213,7 +215,7 @@ std::string RankGroup::describe_cause() const {
          "alone, which continues with rank 0's weights, and more processes after its next save";
 }
 
-// All ranks call this function together, because all have compared the same fingerprints.
+// All ranks call this function in the same step, because all of them compare the same fingerprints.
 std::string RankGroup::name_difference(const WeightsFingerprint& own, std::size_t rank) const {
   const std::string mine(reinterpret_cast<const char*>(own.sums.data()),
                          own.sums.size() * sizeof own.sums[0]);

@@ -1,5 +1,6 @@
-// RankGroup connects the processes of an attempt over the host. Gloo exchanges small data with every kind of
-// device: the control word of each step, and the data that connects accelerators.
+// RankGroup: connects the processes of an attempt over the network of the hosts. Gloo is used even if
+// gradients are summed on accelerators: for the control word of each step, and for the data with which
+// accelerators connect.
 #pragma once
 
 #include <cstdint>
@@ -19,20 +20,22 @@ namespace ratoon {
 
 class RankGroup {
  public:
-  // Waits until all ranks are connected. All ranks must give the same `mark` (a fingerprint).
+  // Waits until all ranks are connected. All ranks must pass the same `mark`, the fingerprint of their
+  // weights; otherwise the call throws.
   RankGroup(Session& session, const WeightsFingerprint& mark);
   // Creates a RankGroup over a process group of the program, whose ranks are connected already.
   RankGroup(Session& session, const WeightsFingerprint& mark, const c10::intrusive_ptr<c10d::Backend>& group);
 
-  // Returns the group's Collective; null in a world of one process.
+  // Returns the Collective of the group, or null if the attempt has only one process.
   [[nodiscard]] const std::shared_ptr<Collective>& collective() const { return collective_; }
-  // Call compare_again() in a step in which all ranks save. Throws Failure if the ranks' weights differ.
+  // Compares the weights of all ranks. Call compare_again() in a step in which all ranks save. Throws Failure
+  // if the weights differ between ranks.
   void compare_again(const WeightsFingerprint& mark);
-  // Copies rank 0's bytes to all ranks.
+  // Copies the bytes of rank 0 into `bytes` on all ranks.
   void broadcast_from_first(std::span<std::uint8_t> bytes) const;
 
  private:
-  // Sends `own` to all ranks. Returns the data of all ranks, in the order of ranks.
+  // Sends the text `own` to all ranks. Returns the texts of all ranks, in the order of ranks.
   [[nodiscard]] std::vector<std::string> exchange(const std::string& own) const;
   void compare(const std::vector<std::string>& marks, const WeightsFingerprint& own);
   [[nodiscard]] std::string describe_cause() const;
@@ -43,11 +46,12 @@ class RankGroup {
   std::optional<std::uint64_t> equal_at_;  // the step in which the weights were last compared
 };
 
-// Refuses a group whose ranks are not those of the session's world.
+// Throws if the rank or the size of a process group differs from the session's rank and number of processes.
 void check_group_ranks(const Session& session, const c10d::Backend& group);
 
-// Waits until the sums are complete. Throws Interrupted if the world changed. If a sum failed, a rank may be
-// lost: finish_sums() then waits until the coordinator reports a changed world.
+// Waits until all sums that were begun are complete. Throws Interrupted if another attempt begins. If a sum
+// failed, a rank was probably lost: the call then waits until the coordinator reports that another attempt
+// begins.
 void finish_sums(const Session& session, Collective& collective);
 
 }  // namespace ratoon

@@ -22,7 +22,7 @@ std::vector<std::int64_t> sizes_of(std::span<const std::uint64_t> shape) {
   return {shape.begin(), shape.end()};
 }
 
-// `owner` keeps the bytes of the tensor alive and in place.
+// `owner` keeps the bytes of the tensor valid as long as the tensor exists.
 template <class Owner>
 at::Tensor view_of(ElementType type, std::span<const std::uint64_t> shape, std::span<const std::byte> bytes,
                    Owner owner) {

@@ -41,7 +41,7 @@ void BatchCursor::train(std::uint64_t index) {
     throw std::invalid_argument("batch " + std::to_string(index) +
                                 " cannot be trained now: the stream is at batch " +
                                 std::to_string(stream_->batches()) + ", and batches up to " +
-                                std::to_string(next_) + " were handed out");
+                                std::to_string(next_) + " were returned");
   stream_->advance();
   trained_ = stream_->batches();
 }

@@ -20,14 +20,15 @@
 namespace ratoon::torch {
 namespace {
 
-// The number of bytes that are read at once: the size of the host memory from which a device copies.
+// The number of bytes that are read at once, which is also the size of the host buffer from which the device
+// copies.
 constexpr std::uint64_t kReadPieceBytes = 64 << 20;
 
 [[noreturn]] void refuse(const std::string& sentence) {
   throw Failure(static_cast<int>(ExitCode::kConfiguration), sentence);
 }
 
-// Held describes a column that is loaded.
+// Held: a column whose rows are on the device.
 struct Held {
   std::size_t number;
   const Column* column;
@@ -67,7 +68,8 @@ std::uint64_t free_bytes_of(const at::Device& device) {
   return allocator->getMemoryInfo(index).first;
 }
 
-// Reads the part of the rows that belongs to one thread. In each column, a row is written to its place.
+// Reads the rows that one thread reads. Each column of a row is written to the row's position in the tensor
+// of the column.
 void read_rows(const Dataset& dataset, const std::vector<Held>& held, const std::vector<std::byte*>& places,
                std::uint64_t first, std::uint64_t begin, std::uint64_t end) {
   Sample sample;
@@ -86,7 +88,8 @@ void read_rows(const Dataset& dataset, const std::vector<Held>& held, const std:
   }
 }
 
-// Reads rows from number `first` on, with several threads. Throws the error of the first part that failed.
+// Reads rows with several threads, beginning with row number `first`. If reading fails on several threads,
+// throws the error of the first of them.
 void read_piece(const Dataset& dataset, const std::vector<Held>& held, const std::vector<std::byte*>& places,
                 std::uint64_t first, std::uint64_t rows, std::uint32_t threads) {
   std::vector<std::uint64_t> ids(rows);
@@ -131,7 +134,7 @@ DeviceNeed DeviceDataset::need_of(const Dataset& dataset, const DeviceDatasetOpt
                   " bytes on " + options.device.str() + " takes " + std::to_string(need.bytes) +
                   " bytes, but " + std::to_string(need.available) + " are available";
   if (options.spare_bytes > 0)
-    need.sentence += " besides the " + std::to_string(options.spare_bytes) + " spare ones";
+    need.sentence += " besides the " + std::to_string(options.spare_bytes) + " bytes that must stay free";
   return need;
 }
 

@@ -9,7 +9,8 @@
 namespace ratoon::torch {
 namespace {
 
-// Returns the number of the first sample of each source; the last entry is the total number of samples.
+// Returns, for each source, the number of its first sample among all samples. The last entry is the number of
+// all samples.
 std::vector<std::uint64_t> starts_of(const StreamReader& reader) {
   std::vector<std::uint64_t> starts{0};
   for (std::uint32_t source = 0; source < reader.sources(); ++source)

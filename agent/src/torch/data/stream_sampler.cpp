@@ -10,7 +10,8 @@
 namespace ratoon::torch {
 namespace {
 
-// One pass of the loader, from one begin() to the next. All numbers in Pass count batches.
+// One pass of the loader over the samples of an epoch, which begins with begin(). All numbers in Pass are
+// numbers of batches.
 struct Pass {
   StreamReader reader;      // with the plan at begin()
   std::uint64_t began = 0;  // trained before begin()
@@ -28,8 +29,8 @@ struct StreamSampler::LoopPosition {
     static_cast<void>(share_of({}, rank, world_size));  // throws if the rank does not exist
   }
 
-  // If the program gave no stream, the sampler counts batches in a stream that it never moves, so that
-  // changing the position is cheap.
+  // If the program passed no stream, the sampler makes one of its own and counts the batches separately, so
+  // that a change of the position is cheap.
   struct Own {
     explicit Own(const StreamOptions& of) : options(of), stream(of) {}
     StreamOptions options;
@@ -62,8 +63,8 @@ void StreamSampler::LoopPosition::move_on(std::uint64_t batches) {
   }
 }
 
-// Throws if the position or the plan of the stream changed in the middle of an epoch, because the loader's
-// next batches would not follow the batches that were trained.
+// Throws if the program changed the position or the plan of the stream in the middle of an epoch: the next
+// batches of the loader would then not be the ones that follow the trained batches.
 void StreamSampler::LoopPosition::check_pass() {
   const std::uint64_t now = iteration();
   const bool is_in_pass = now >= pass->seen && now <= pass->fetched;
@@ -74,8 +75,8 @@ void StreamSampler::LoopPosition::check_pass() {
   pass->seen = now;
 }
 
-// Without the error, a program that does not call advance() would train the same epoch again and again, like
-// a PyTorch program without set_epoch().
+// Without this error, a program that forgets to call advance() would train the same epoch again and again,
+// like a PyTorch program that forgets set_epoch().
 void StreamSampler::LoopPosition::check_was_trained() const {
   if (!pass || was_set || !pass->is_exhausted || iteration() != pass->began) return;
   throw std::logic_error("the loader gave the " + std::to_string(pass->end - pass->began) +
@@ -83,7 +84,8 @@ void StreamSampler::LoopPosition::check_was_trained() const {
                          "batch, or set_iteration() before the loader begins");
 }
 
-// LibTorch's loader cannot return an empty batch. All ranks throw an error before the epoch begins.
+// Every rank needs at least one sample of each batch, because LibTorch's loader cannot return an empty batch.
+// This check throws on all ranks before the epoch begins, so that no rank waits for another one.
 void StreamSampler::LoopPosition::check_no_share_is_empty(const Pass& next) const {
   for (const std::uint64_t number : {next.began, next.end - 1}) {
     const SlotRange batch = next.reader.batch(number);

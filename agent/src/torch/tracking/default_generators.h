@@ -14,9 +14,9 @@ struct NamedGenerator {
   at::Generator generator;
 };
 
-// Returns the CPU's generator as "generator:cpu", and the generator of each GPU in `devices`. The first GPU's
-// generator is named "generator:cuda:0" even if the GPU has another number, because that number may differ on
-// another machine.
+// Returns the default generator of the CPU under the name "generator:cpu", and the default generator of each
+// GPU in `devices`. The first GPU's generator is named "generator:cuda:0" even if the GPU has another number,
+// because that number may differ on another machine.
 [[nodiscard]] std::vector<NamedGenerator> default_generators(const std::vector<at::Device>& devices);
 
 }  // namespace ratoon

@@ -1,5 +1,6 @@
-// Lists the options and states of LibTorch's optimizers. `each` is called with the name and a reference of
-// every option, or of every field of one parameter's state.
+// Lists the options and the state fields of LibTorch's optimizers. Calls `each` with the name of every option
+// and a reference to it, or with the name of every field of one parameter's state and a reference to that
+// field.
 #pragma once
 
 #include <torch/optim/adagrad.h>
@@ -11,7 +12,7 @@
 
 namespace ratoon {
 
-// The options and the state fields of Adam and AdamW have the same names.
+// Adam and AdamW have options and state fields of the same names.
 template <class O>
 concept OptionsOfAdams =
     std::is_same_v<O, ::torch::optim::AdamOptions> || std::is_same_v<O, ::torch::optim::AdamWOptions>;

@@ -1,7 +1,8 @@
-// torch/tracking/: Tracks state of LibTorch: modules, optimizers, schedules, generators, tensors.
+// torch/tracking/: Saves and restores the state of LibTorch objects: modules, optimizers, schedules,
+// generators and tensors.
 //
-// Saves and restores tensors of LibTorch. The functions throw a Failure with exit code 82 if a tensor cannot
-// be saved, or has another type or shape in the checkpoint.
+// Saves and restores tensors of LibTorch. These functions throw a Failure with exit code 82 if a tensor
+// cannot be saved, or if it has another type or shape in the checkpoint.
 #pragma once
 
 #include <optional>
@@ -14,16 +15,17 @@
 
 namespace ratoon {
 
-// Writes a view of the tensor's memory if the tensor is dense and on the CPU; if not, a copy, in pinned
-// memory for a GPU. With a `box`, the tensor is this rank's part of a shared tensor.
+// If the tensor is dense and on the CPU, the save uses its memory directly. Otherwise the tensor is copied
+// first, and a tensor of a GPU is copied into pinned memory. If `box` is given, the tensor is the part of a
+// larger tensor, shared by all ranks, that this rank saves.
 void put_tensor(StateWriter& out, const std::string& name, const at::Tensor& tensor,
                 const std::optional<TensorBox>& box = {});
 
-// Returns the memory of a tensor, from its first element to its last element.
+// Returns the bytes of a tensor in memory, from its first to its last element.
 [[nodiscard]] StateWriter::Memory memory_of(const at::Tensor& tensor);
 
-// Requests a saved tensor with the type and shape of `tensor`, which is filled in place if it is dense and on
-// the CPU, and through a copy if not.
+// Requests the saved tensor of this name with the type and shape of `tensor`. If `tensor` is dense and on the
+// CPU, its memory is filled directly, and otherwise through a copy.
 void want_tensor(StateReader& in, const std::string& name, const at::Tensor& tensor,
                  const std::optional<TensorBox>& box = {});
 

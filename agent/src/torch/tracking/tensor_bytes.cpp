@@ -37,8 +37,8 @@ constexpr std::array kDtypeNames = {
     DtypeName{at::kComplexFloat, "C64"},
 };
 
-// Returns a problem that a copy does not solve. The order of the checks matters: later checks are only safe
-// after earlier checks.
+// Returns the text of a problem that a copy of the tensor would have, too. Do not reorder these checks,
+// because each of them is safe only if the checks before it have passed.
 std::string_view why_not_plain(const at::Tensor& tensor) {
   if (!tensor.defined()) return "the tensor is undefined";
   if (tensor.is_meta()) return "the tensor is on the meta device and has no values";
@@ -50,7 +50,7 @@ std::string_view why_not_plain(const at::Tensor& tensor) {
   return {};
 }
 
-// Returns a problem that plain_tensor() solves.
+// Returns the text of a problem that plain_tensor() can solve by copying the tensor.
 std::string_view why_not_viewable(const at::Tensor& tensor) {
   if (!tensor.is_cpu()) return "the tensor is not on the CPU; copy it there first";
   if (tensor._is_zerotensor()) return "the tensor has no memory of its own; clone() it first";
@@ -64,7 +64,8 @@ Error refusal(const std::string& name, std::string_view why) {
   return Error(ErrorKind::kInvalid, "tensor \"" + name + "\": " + std::string(why));
 }
 
-// Returns a dense CPU tensor: the tensor itself, detached, if possible. Each call copies only if it must.
+// Returns a dense CPU tensor with the same values: the tensor itself, detached from autograd, if possible,
+// and otherwise a copy. Each of these calls copies the tensor only if it must.
 at::Tensor plain_tensor(const at::Tensor& tensor) {
   at::Tensor copy = tensor.detach().cpu().resolve_conj().resolve_neg();
   if (copy._is_zerotensor()) copy = copy.clone();

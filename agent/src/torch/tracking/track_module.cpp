@@ -13,8 +13,9 @@
 namespace ratoon {
 namespace {
 
-// Returns a module's tensors by their names in PyTorch's state_dict(). A parameter and a buffer may have the
-// same name. Undefined tensors (a Linear without bias has one) are left out.
+// Returns the tensors of a module with the names that they have in PyTorch's state_dict(). If a buffer has
+// the same name as a parameter, its name in the result begins with "buffer:". Undefined tensors, such as the
+// bias of a Linear layer without bias, are left out.
 std::map<std::string, at::Tensor> tensors_of(const ::torch::nn::Module& module) {
   std::map<std::string, at::Tensor> tensors;
   for (const auto& item : module.named_parameters())
@@ -49,7 +50,8 @@ void load_module(::torch::nn::Module& module, StateReader& in) {
   for (const auto& [name, tensor] : now) want_tensor(in, name, tensor);
   if (!in.is_for_weights_alone()) {
     for (const auto& [name, generator] : default_generators(devices_of(now))) {
-      // If the run uses a kind of device for the first time, its generator keeps its seed from --seed.
+      // If the run uses a kind of device for the first time, the checkpoint has no state for its generator,
+      // which then keeps the seed that --seed gave it.
       if (!generator.device().is_cpu() && !in.find(name)) continue;
       load_generator(generator, in, name);
     }

@@ -22,14 +22,14 @@ namespace optim = ::torch::optim;
 template <class T>
 concept Number = std::is_same_v<T, bool> || std::is_same_v<T, double> || std::is_same_v<T, std::int64_t>;
 
-// Everything that must fit is saved in names, types and shapes of tensors, which are checked before any
-// bytes are read. The kind of optimizer is the name of an empty tensor; a group's size is the shape of a
-// list.
+// All properties that the program and the checkpoint must share are saved as names, types and shapes of
+// tensors, which are compared before any bytes are read. The kind of the optimizer is saved as the name of an
+// empty tensor, and the size of a parameter group as the shape of a tensor.
 std::string kind_name(const char* kind) {
   return std::string("kind.") + kind;
 }
 
-// Put writes values, except values that are undefined or absent.
+// Put saves the values of an optimizer's fields, except undefined tensors and empty optional values.
 struct Put {
   StateWriter& out;
   std::string path;
@@ -50,7 +50,7 @@ struct Put {
   void operator()(const std::string& name, const std::optional<T>& value) const {
     if (value) (*this)(name, *value);
   }
-  // A list is saved as one byte per element, which is 1 if the element is defined.
+  // For a list, one byte is saved per element, which is 1 if the element is defined.
   template <class List>
     requires(std::is_same_v<typename List::value_type, at::Tensor>)
   void operator()(const std::string& name, const List& list) const {
@@ -61,8 +61,9 @@ struct Put {
   }
 };
 
-// Take reads the values that Put wrote, into an object that at the end replaces the old object. Names that
-// are read are removed from `left`, so its remaining names belong to no field.
+// Take reads the values that Put has written into a new object. When all values are read, the new object
+// replaces the old one. Each name that was read is removed from `left`. The names that remain at the end
+// belong to no field of the optimizer.
 struct Take {
   StateReader& in;
   std::set<std::string>& left;
@@ -124,7 +125,8 @@ std::string described(const at::Tensor& parameter, std::size_t group, std::int64
          "])";
 }
 
-// Names and numbers are those of PyTorch's state_dict(): parameters are numbered through all groups.
+// The names and numbers of parameters are those of PyTorch's state_dict(), which numbers the parameters of
+// all groups consecutively.
 template <class Options, class State>
 struct Kind {
   static void save(optim::Optimizer& optimizer, StateWriter& out) {
@@ -188,14 +190,15 @@ struct Kind {
       return;
     }
     auto state = std::make_shared<std::unique_ptr<State>>(std::make_unique<State>());
-    // LBFGS has no state per parameter: it keeps long vectors over all parameters.
+    // LBFGS has no separate state for each parameter, but long vectors for all parameters together.
     constexpr bool kIsLikeParameter = !std::is_same_v<State, optim::LBFGSParamState>;
     visit_fields(**state, Take{in, left, path, kIsLikeParameter ? &parameter : nullptr});
     in.at_end([&optimizer, key, state] { optimizer.state()[key] = std::move(*state); });
   }
 };
 
-// Checks the optimizer's kind, and removes its name from `left`.
+// Checks that the kind of the optimizer in the checkpoint is that of the program, and removes the name of the
+// kind from `left`.
 void check_kind(StateReader& in, std::set<std::string>& left, const char* word) {
   const std::string start = kind_name("");
   const auto kind = left.lower_bound(start);
@@ -210,8 +213,8 @@ void check_kind(StateReader& in, std::set<std::string>& left, const char* word) 
             " under this name: the checkpoint is of another program");
 }
 
-// Calls `then` with the type of the optimizer and its name. A class derived from an optimizer is refused,
-// because it may have more state, or other state in state().
+// Finds the type of the optimizer, and calls `then` with this type and its name. A class that is derived from
+// one of these optimizers is refused, because it may have additional state that this code does not save.
 template <class Refuse, class F>
 void with_kind(optim::Optimizer& optimizer, Refuse&& refuse, F&& then) {
   const auto is = [&kind = typeid(optimizer)](const std::type_info& of) { return kind == of; };

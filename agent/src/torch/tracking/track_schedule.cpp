@@ -8,12 +8,14 @@ namespace {
 
 namespace optim = ::torch::optim;
 
-// LibTorch cannot save its schedules, but derived classes can access a schedule's count of steps.
+// LibTorch has no function that saves a schedule. A derived class is used here, because it can access the
+// protected count of steps.
 struct Counted : optim::LRScheduler {
   static constexpr auto kStepCount = &Counted::step_count_;
 };
 
-// ReduceLROnPlateau's state is private, but explicit template instantiations may name private members.
+// The state of LibTorch's ReduceLROnPlateau is private. This code accesses it, because C++ allows explicit
+// template instantiations to name private members.
 template <auto kBest, auto kCooldown, auto kBadEpochs, auto kEpoch>
 struct Memory {
   friend void visit_memory(auto& schedule, auto&& each) {

@@ -32,7 +32,7 @@ constexpr auto kNames = std::to_array<std::string_view>(
      // names of devices and of their libraries
      "CUDA", "NVML", "NCCL", "RCCL", "HIP ", "MIOpen", "ECC error", "cuDNN"});
 
-// Phrases in lower case, about servers and connections (first list), files, devices and their libraries.
+// Phrases in lower case: the first list is about servers and connections, the others about files and devices.
 constexpr auto kServerWords = std::to_array<std::string_view>({"http",
                                                                "://",
                                                                "connection",

@@ -14,7 +14,8 @@ namespace {
 constexpr auto kPathSentences = std::to_array<std::string_view>(
     {"no such file or directory", "not a directory", "is a directory", "file name too long"});
 
-// Phrases that may stand beside a missing path without another cause: types, and calls that open a file.
+// Phrases (types, and calls that open a file) that an exception about a missing path may contain without
+// meaning another cause.
 constexpr auto kBesidePath = std::to_array<std::string_view>(
     {"filenotfounderror", "notadirectoryerror", "isadirectoryerror", "oserror",
      "ioerror",           "filesystem_error",   "system_error",      "errno",
@@ -41,7 +42,7 @@ bool has_any_word(std::string_view text, const auto& words) {
       words, [&](std::string_view word) { return text.find(word) != std::string_view::npos; });
 }
 
-// Returns the text without `words`, whether they are in upper or lower case.
+// Returns the text without the phrases in `words`, regardless of case.
 std::string without_words(std::string text, const auto& words) {
   for (const std::string_view word : words) {
     for (std::size_t at = small_letters_of(text).find(word); at != std::string::npos;

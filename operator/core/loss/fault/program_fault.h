@@ -6,7 +6,8 @@
 
 namespace ratoon::core {
 
-// Pure. Takes an exception's type and text. Call this only if may_have_external_cause() is false.
+// Pure. The parameters are an exception's type and text. Call this only if may_have_external_cause() is
+// false.
 [[nodiscard]] bool is_program_fault(std::string_view fault);
 
 }  // namespace ratoon::core

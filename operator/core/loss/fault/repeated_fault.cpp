@@ -18,7 +18,7 @@ constexpr int kSignalsFrom = 128;
 constexpr int kOwnCodesFrom = 80;  // codes from here on have their own meaning
 constexpr int kOwnCodesTo = 99;
 constexpr std::string_view kTraceback = "Traceback (most recent call last):";
-// The minimum time between two equal exceptions if no known phrase tells that the program caused them.
+// The minimum time between two equal exceptions if no known phrase shows that the program caused them.
 constexpr Duration kUnclearFaultPasses = std::chrono::seconds(10);
 
 // Returns the type X from the line "terminate called after throwing an instance of 'X'".
@@ -65,7 +65,8 @@ std::string_view words_after(std::string_view last_lines, std::string_view excep
   return at == std::string_view::npos ? std::string_view() : last_lines.substr(at + exception.size());
 }
 
-// Output after a traceback means that the program continued after it, so this exception did not end it.
+// Output after a traceback means that the program continued after the exception, so this exception did not
+// end the program.
 bool ended_it(std::string_view last_lines) {
   if (last_lines.find(kTraceback) == std::string_view::npos) return true;
   const auto after = words_after(last_lines, find_exception(last_lines));

@@ -1,8 +1,8 @@
 // If a program ends twice with the same exception before the job's first step, further starts would end in
 // the same way, so the job fails. If another cause than the program is possible, such as a missing file,
-// the two ends must be at least ten seconds apart; after a few restarts the pauses between them are that
-// long. Exceptions whose cause is outside of the program only lead to restarts, because the cause may
-// disappear.
+// two ends with the same exception count only if they are at least ten seconds apart; after a few restarts
+// the pauses between restarts are that long. Exceptions whose cause is outside of the program only lead to
+// restarts, because the cause may disappear.
 #pragma once
 
 #include <string>

@@ -59,9 +59,9 @@ TEST_F(BoardClient, SaysAfterAWhileForWhomItWaits) {
                  .tell = [&said](const std::string& sentence) { said = sentence; },
                  .tell_after = 1ms});
   static_cast<void>(count(client, 200ms));
-  EXPECT_THAT(
-      said, HasSubstr("rank 5 has waited for 0 s for 127.0.0.1 port " +
-                      std::to_string(place_.address.port()) + ", where rank 0 of attempt 3 keeps the board"));
+  EXPECT_THAT(said, HasSubstr("rank 5 has waited for 0 s for 127.0.0.1 port " +
+                              std::to_string(place_.address.port()) +
+                              ", where rank 0 of attempt 3 serves its key-value store"));
   EXPECT_THAT(said, HasSubstr("RATOON_POD_IP"));
 }
 
@@ -70,7 +70,7 @@ TEST_F(BoardClient, KnocksAgainUntilSomebodyListensAndDoesNotHangUp) {
   const Error refused = count(client, 100ms);
   EXPECT_THAT(refused.message(),
               HasSubstr("connecting to 127.0.0.1 port " + std::to_string(place_.address.port()) +
-                        ", where rank 0 of attempt 3 keeps the board"));
+                        ", where rank 0 of attempt 3 serves its key-value store"));
   std::thread late([&] {
     std::this_thread::yield();
     place_.listen();

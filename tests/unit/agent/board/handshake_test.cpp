@@ -133,7 +133,7 @@ TEST(BoardHandshake, ARankOutsideTheWorldIsRefused) {
   Handshake handshake;
   const auto step = handshake.hear(make_hello(hello_of(4)), kNow, kBoardNonce);
   EXPECT_EQ(kind_of(step), number(Status::kRefused));
-  EXPECT_THAT(why(step), HasSubstr("the world has 4 ranks, and a client says that it is rank 4"));
+  EXPECT_THAT(why(step), HasSubstr("the run has 4 ranks, but a client claims to be rank 4"));
   EXPECT_TRUE(step.hangs_up);
 }
 

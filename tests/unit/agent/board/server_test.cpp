@@ -155,7 +155,8 @@ TEST_F(BoardServer, AWaitEndsSoonAfterItIsGivenUp) {
   const auto answer = client.ask(Op::kGet, {"never"}, Client::kNoDeadline);
   other.join();
   EXPECT_EQ(answer.error().kind(), ErrorKind::kCancelled);
-  EXPECT_THAT(answer.error().message(), HasSubstr("where rank 0 of attempt 1 keeps the board was cancelled"));
+  EXPECT_THAT(answer.error().message(),
+              HasSubstr("where rank 0 of attempt 1 serves its key-value store was cancelled"));
 }
 
 TEST_F(BoardServer, ServesAttemptsInTurnAndTellsThoseThatAreLate) {
@@ -226,7 +227,7 @@ TEST_F(BoardServer, RefusesAnOpThatItDoesNotKnow) {
     const auto answer = decode(hear(fd)).value();
     ASSERT_TRUE(answer);
     EXPECT_EQ(answer->frame.kind, static_cast<std::uint8_t>(Status::kRefused));
-    EXPECT_THAT(answer->frame.words, ElementsAre(HasSubstr("op 77 with 1 words")));
+    EXPECT_THAT(answer->frame.words, ElementsAre(HasSubstr("request 77 with 1 arguments")));
   }
 }
 
@@ -242,7 +243,7 @@ TEST_F(BoardServer, EndsWhileRanksAreConnected) {
 
 TEST_F(BoardServer, SaysWhatItCannotListenOn) {
   EXPECT_THAT(Server::start(-1).error().message(),
-              HasSubstr("taking the listening socket where the ranks meet"));
+              HasSubstr("preparing the listening socket of rank 0's key-value store"));
 }
 
 }  // namespace

@@ -141,7 +141,7 @@ TEST(Index, OfAnotherShapeIsRefused) {
       {R"({"shards": [], "shards": [], "version": 2})", "a second list of shards"},
       {R"({"shards": [3], "version": 2})", "there is '3' in 'shards'"},
       {R"({"shards": [], "version": 2, "x": )" + std::string(100, '[') + std::string(100, ']') + "}",
-       "a nest of lists"},
+       "a list nested too deeply"},
       {index_of({shard()}) + "x", "not valid JSON"},
   });
 }

@@ -167,7 +167,8 @@ TEST(ChoosePin, WithoutASelectionThereMustBeOne) {
                   "2, step 10 of attempt 1"},
                  {{several[0], several[1]},
                   {.step = 7},
-                  "no such checkpoint is pinned; pinned are: step 10 of attempt 2, step 20 of attempt 1"}};
+                  "that checkpoint is not pinned; the pinned checkpoints are: step 10 of attempt 2, step 20 "
+                  "of attempt 1"}};
   for (const auto& c : refused) {
     const auto pin = choose_pin(c.pins, c.selection);
     ASSERT_FALSE(pin) << c.said;

@@ -67,7 +67,7 @@ TEST(JobStatusText, APictureHasWhatTheStatusCarries) {
             "in       namespace 'prod' at https://s\n"
             "at       step 1234 of 4000 (30 %)  loss 0.6931\n"
             "durable  step 1200  volume 0011223344556677\n"
-            "losses   3 lost, 2 failed (1 of no consequence); recovered in 7.25 s\n"
+            "losses   3 lost, 2 failed (1 that cannot fail the job); recovered in 7.25 s\n"
             "failed   11:20:00 digits-worker-0-i0 on n1: exit code 3: no such layer\n"
             "Scheduled is false since 11:39:30: no node takes it: 0/3 nodes\n"
             "NODE                    MEMBER              STATE\n"

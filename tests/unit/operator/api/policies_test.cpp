@@ -220,7 +220,8 @@ TEST(RolesThatDecide, AreRolesThatTheJobHas) {
   const json rule = {{"exitCodes", {1U}}, {"roles", {"boss"}}, {"action", "Fail"}};
   const auto refused = decode_with("restartPolicy", {{"rules", {rule}}});
   ASSERT_FALSE(refused);
-  EXPECT_NE(refused.error().message().find("spec.restartPolicy must be with rules about roles of the job"),
+  EXPECT_NE(refused.error().message().find(
+                "spec.restartPolicy must be an object whose rules name only roles of the job"),
             std::string::npos);
 }
 

@@ -227,7 +227,7 @@ TEST_F(CoordinatorTest, RefusalsNameTheirReason) {
        "local ranks of digits-worker-0-i0 are below 64 (processesPerNode), and a process with local rank 64 "
        "called: start as many processes as the job says, or raise processesPerNode"},
       {"unknown job", post(names::route::kBeat, encode(test::beat(stranger, 1, 5))), 404, "unknown_job",
-       "no TrainingJob default/other is served here"},
+       "no TrainingJob default/other is served by this operator"},
       {"no message", post(names::route::kBeat, "{}"), 422, "bad_message",
        "version must be a whole number from 0 to 9007199254740991, found nothing"},
       {"another message", post(names::route::kJoin, sound), 422, "bad_message",
@@ -237,7 +237,7 @@ TEST_F(CoordinatorTest, RefusalsNameTheirReason) {
       {"no such route", post("/v1/leave", sound), 404, "bad_message",
        "the coordinator has no route /v1/leave"},
       {"another method", post(names::route::kBeat, "", "secret", 10s, "GET"), 405, "bad_message",
-       "/v1/beat takes POST, not GET"},
+       "/v1/beat accepts only POST, not GET"},
   };
   for (const auto& c : cases) {
     SCOPED_TRACE(c.name);

@@ -92,7 +92,7 @@ TEST(Classify, AnEndThatTheRuntimeDoesNotKnowIsADisruption) {
   pod.end_reasons = {"Unknown"};
   EXPECT_EQ(classify(pod, false).cause, EndCause::kDisruption);
   EXPECT_EQ(classify(pod, false).sentence,
-            "its runtime does not know how it ended (exit code 255, Unknown): its node was reset");
+            "its container runtime reports no cause (exit code 255, Unknown): its node was reset");
   pod.exit_code = 1;
   EXPECT_EQ(classify(pod, false).cause, EndCause::kApplication);
 }

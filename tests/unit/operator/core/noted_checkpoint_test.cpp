@@ -237,7 +237,8 @@ TEST(NotedCheckpoint, WhoIsToldOfARollbackAloneGetsNoWorld) {
   const auto decision = reconcile(seen, test::at_seconds(1));
   EXPECT_EQ(decision.status.phase, api::JobPhase::kFailed);
   EXPECT_TRUE(decision.announcement.world.empty());
-  EXPECT_TRUE(decision.status.message.starts_with("rank 0 has --resume-from 20 --skip 5 and rank 1 has no"))
+  EXPECT_TRUE(decision.status.message.starts_with(
+      "rank 0 was started with --resume-from 20 --skip 5 and rank 1 with no"))
       << decision.status.message;
 }
 

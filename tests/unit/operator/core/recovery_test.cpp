@@ -197,7 +197,7 @@ TEST(Recovery, AHandOverBeginsWhenTheWorldIsGivenUp) {
   seen.processes.push_back(test::waiting(process(1, 1), 0, {}, 90));
   const auto decision = reconcile(seen, at_seconds(102));
   ASSERT_TRUE(decision.recovery);
-  EXPECT_EQ(decision.status.open_recovery->reason, "its node will go");
+  EXPECT_EQ(decision.status.open_recovery->reason, "its node will become unavailable");
   EXPECT_EQ(decision.recovery->last_sign, at_seconds(102));
   EXPECT_EQ(decision.recovery->decided, at_seconds(102));
 }

@@ -113,9 +113,9 @@ TEST_F(UnreachableTest, ItIsReplacedElsewhereAtOnceAndItsProgramIsNotBlamed) {
   ASSERT_EQ(decision.status.suspect_nodes.size(), 1U);
   EXPECT_TRUE(decision.status.suspect_nodes[0].is_unreachable);
   const std::string why =
-      "has no connection to digits-worker-0-i0 on node-1 and members on 1 other node, and the operator hears "
-      "all of them: see whether the network of node-3 works, and whether a network policy blocks connections "
-      "between members";
+      "has no connection to digits-worker-0-i0 on node-1 and members on 1 other node, although the operator "
+      "receives messages from all of them: check whether the network of node-3 works, and whether a network "
+      "policy blocks connections between members";
   EXPECT_EQ(test::only<EmitEvent>(decision).front().message, "digits-worker-2-i0: " + why);
   EXPECT_EQ(test::only<EmitEvent>(decision).front().reason, "MemberLost");
   EXPECT_THAT(decision.announcement.reason, HasSubstr(why));

@@ -44,7 +44,8 @@ TEST(WhyWaiting, ASchedulerThatDoesNotExistSaysNothing) {
   EXPECT_EQ(decision.wake_at, test::at_seconds(2)) << "when half a minute is over";
   decision = decided(seen, 40);
   const std::string why =
-      "no scheduler has said anything about digits-worker-0-i0 since 1970-01-01T00:00:10.000Z: check that "
+      "no scheduler has reported anything about digits-worker-0-i0 since 1970-01-01T00:00:10.000Z: check "
+      "that "
       "'nope' runs, or name another schedulerName in the role's template";
   EXPECT_EQ(decision.status.message, "0 of 1 processes are ready for attempt 1; " + why);
   ASSERT_NE(scheduled(decision.status), nullptr);
@@ -70,7 +71,7 @@ TEST(WhyWaiting, AKubeletThatStartsNoContainerAndWritesNoReason) {
   EXPECT_EQ(decided(seen, 70).status.message,
             "0 of 1 processes are ready for attempt 1; digits-worker-0-i0 is on node-1 since "
             "1970-01-01T00:00:10.000Z and no container of it has started: `kubectl describe pod "
-            "digits-worker-0-i0` shows what its kubelet says of image, volumes and limits");
+            "digits-worker-0-i0` shows its kubelet's messages about image, volumes and limits");
   seen.pods[0].unstarted_reason = "ErrImagePull: no such image";
   EXPECT_EQ(decided(seen, 70).status.message,
             "0 of 1 processes are ready for attempt 1; digits-worker-0-i0 does not start: ErrImagePull: no "

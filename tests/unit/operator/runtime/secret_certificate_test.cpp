@@ -254,7 +254,7 @@ TEST_F(SecretCertificateTest, AClockThatIsLateIsNamed) {
   SecretCertificate late = another();
   ASSERT_TRUE(late.take());
   EXPECT_TRUE(late.identity().is_same_as(certificate_.identity()));
-  EXPECT_THAT(said(), HasSubstr("has not begun by the clock of this node"));
+  EXPECT_THAT(said(), HasSubstr("is not valid yet by the clock of this node"));
 }
 
 }  // namespace

@@ -19,7 +19,8 @@ constexpr int kRounds = 2;               // the first round may find a cold disk
 constexpr double kEnoughSeconds = 0.25;  // a round that takes longer is enough for a comparison
 constexpr double kSlowerMax = 1.1;       // tolerates noise: direct writes save cache and processor time
 
-// Provides memory that is filled with numbers so that no file system stores it as a hole.
+// Returns memory that is filled with changing numbers, because a file system may store zeros as a hole and
+// write nothing.
 class TrialBytes {
  public:
   TrialBytes()
@@ -56,8 +57,8 @@ std::optional<double> time_write(int folder, int flags, std::span<const std::byt
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 }
 
-// Times direct and cached writes in turn; returns whether direct writes pay off, or nothing if the trial
-// cannot be made now. A disk without direct writes gives EINVAL.
+// Measures direct and cached writes in turn. Returns true if direct writes are not slower, and nothing if the
+// trial cannot be made now. A file system that does not support O_DIRECT fails with EINVAL.
 std::optional<bool> try_out(int folder) {
   if (is_in_memory(folder)) return false;
   const TrialBytes memory;

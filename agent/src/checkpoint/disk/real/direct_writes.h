@@ -1,10 +1,12 @@
 // DirectWrites: whether large files of a folder are written past the system's page cache (O_DIRECT). Direct
-// writes are used if the disk supports them and is not slower with them. Direct writes save the processor a
-// copy and the search for free pages, and data that training reads stays in the cache.
+// writes are used if the file system supports them and they are not slower than cached writes. With direct
+// writes the processor neither copies the bytes nor searches for free pages, and training data stays in the
+// page cache.
 //
-// The thread that writes the first large file makes a trial, with a file that has no name.
+// The thread that writes the first large file measures both kinds of writes first, with a file that has no
+// name.
 //
-// Thread contract: any thread; during the trial other threads wait.
+// Thread contract: any thread may call; other threads wait until the measurement (the trial) ends.
 #pragma once
 
 #include <cstddef>
@@ -16,20 +18,22 @@
 
 namespace ratoon::checkpoint {
 
-// Alignment of file offsets, lengths and memory addresses that every disk accepts.
+// The alignment of file offsets, lengths and memory addresses, in bytes, with which every disk accepts direct
+// writes.
 inline constexpr std::uint64_t kDirectAlignment = 4096;
-// With smaller files, direct writes save less than the trial and two additional system calls cost.
+// For a file smaller than this, direct writes save less time than the trial and two additional system calls
+// take.
 inline constexpr std::uint64_t kDirectFileBytesMin = 16ULL << 20;
 
 class DirectWrites {
  public:
-  // With `known`, the result of an earlier trial, the constructor makes no trial.
+  // If `known` holds the result of an earlier trial, no trial is made.
   explicit DirectWrites(UniqueFd folder, std::optional<bool> known = std::nullopt)
       : folder_(std::move(folder)), pay_off_(known) {}
 
   [[nodiscard]] bool pay_off();
-  // Call end() if the system refuses a direct write after the trial succeeded: later writes go through the
-  // cache.
+  // Call end() if the system refuses a direct write although the trial succeeded. All later writes then go
+  // through the page cache.
   void end();
 
  private:

@@ -1,4 +1,5 @@
-// Tells whether a folder is on a file system in memory, where no operation waits for a disk.
+// Decides whether a folder is on a file system in memory (such as tmpfs), where no operation waits for a
+// disk.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +9,8 @@
 namespace ratoon::checkpoint {
 
 [[nodiscard]] bool is_in_memory(int folder);
-// Tells the same for a folder that may not exist yet. This call may itself wait for a disk.
+// Returns true if a folder that may not exist yet would be created on a file system in memory. The call reads
+// the type of the file system, which may itself wait for a disk.
 [[nodiscard]] Result<bool> is_in_memory(const std::filesystem::path& folder);
 
 }  // namespace ratoon::checkpoint

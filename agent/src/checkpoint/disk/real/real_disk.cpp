@@ -18,8 +18,9 @@ namespace {
 
 constexpr int kFolderFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
-// Syncs the names of the folders above, because the process that created them may have died before it synced
-// them. A folder that this process may not open was not created by this process, and is not synced.
+// Syncs the names of the parent folders, because the process that created the folders may have died before it
+// synced their names. A parent folder that this process may not open existed before, so its name needs no
+// sync.
 Result<void> sync_folders_above(const std::filesystem::path& folder) {
   for (std::filesystem::path at = folder; at.has_relative_path(); at = at.parent_path()) {
     const auto synced = sync_folder(at.has_parent_path() ? at.parent_path() : std::filesystem::path("."));
@@ -109,7 +110,7 @@ Result<std::unique_ptr<WriteFile>> RealDisk::create(const std::string& path) {
 Result<std::unique_ptr<ReadFile>> RealDisk::open(const std::string& path) const {
   const auto place = find(path);
   if (!place) return place.error();
-  // O_NONBLOCK: without this flag, opening a pipe would wait for a writer.
+  // Without the flag O_NONBLOCK, opening a named pipe would wait until another process opens it for writing.
   UniqueFd fd(
       ::openat(place->folder.get(), place->name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!fd.is_open()) return error("opening", path);
@@ -126,7 +127,8 @@ Result<void> RealDisk::rename_new(const std::string& from, const std::string& to
   const char* const old_name = source->name.c_str();
   const char* const new_name = target->name.c_str();
   if (::renameat2(old_folder, old_name, new_folder, new_name, RENAME_NOREPLACE) == 0) return {};
-  // Some network file systems lack RENAME_NOREPLACE. linkat() is atomic as well, and works for files.
+  // Some network file systems do not support RENAME_NOREPLACE. linkat() is atomic as well, and works for
+  // files.
   if (errno != EINVAL && errno != ENOSYS) return error("renaming to", to);
   if (::linkat(old_folder, old_name, new_folder, new_name, 0) != 0) return error("creating", to);
   if (::unlinkat(old_folder, old_name, 0) != 0) return error("removing", from);

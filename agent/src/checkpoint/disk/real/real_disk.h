@@ -1,7 +1,8 @@
-// checkpoint/disk/real/: The file system of the machine.
+// checkpoint/disk/real/: Implements Disk with the file system of this machine.
 //
-// RealDisk: a folder of the machine. Every path is opened name by name from the folder's descriptor, so that
-// neither "..", nor a link, nor a rename of a folder above changes where a file is.
+// RealDisk: a Disk whose files are in a folder of this machine's file system. Every path is opened name by
+// name from the folder's descriptor: thus neither "..", nor a link, nor a rename of a parent folder leads to
+// a file outside the folder.
 #pragma once
 
 #include <filesystem>
@@ -17,7 +18,8 @@ class RealDisk : public Disk {
  public:
   // Creates the folder if it does not exist. The path to the folder may contain links.
   [[nodiscard]] static Result<std::unique_ptr<RealDisk>> open_folder(const std::filesystem::path& folder);
-  // Opens a folder that must exist. Creates and syncs nothing, so that permission to read is enough.
+  // Opens a folder that must exist. This call creates and syncs nothing, so that permission to read the
+  // folder is enough.
   [[nodiscard]] static Result<std::unique_ptr<RealDisk>> open_existing_folder(
       const std::filesystem::path& folder);
 

@@ -11,8 +11,8 @@
 namespace ratoon::checkpoint {
 namespace {
 
-// For a file that cannot be read directly: several threads that read pieces in turns look like random access
-// to the system, and it does not read ahead for random access.
+// If the file cannot be read with O_DIRECT, ask the kernel to read ahead: several threads that read pieces in
+// turn look like random access, for which the kernel does not read ahead.
 constexpr std::uint64_t kReadAheadBytes = 8 << 20;
 
 class RealReadFile : public ReadFile {
@@ -40,8 +40,8 @@ class RealReadFile : public ReadFile {
 
   bool read_from_page_cache(std::uint64_t at, std::span<std::byte> bytes) const override {
     const auto is_there = is_remembered(fd_.get(), at, bytes.size());
-    // Do not bypass the cache if the system cannot tell whether the bytes are cached: a cached read is ten
-    // times as fast as a read from a disk.
+    // Read through the page cache if the kernel does not say whether the bytes are cached: a cached read is
+    // ten times as fast as a read from a disk.
     if (!is_there) may_be_direct_ = false;
     if (!is_there || !*is_there) return false;
     set_direct(false);
@@ -95,7 +95,7 @@ class RealReadFile : public ReadFile {
 
   const UniqueFd fd_;
   const std::string shown_;
-  // The read needs no lock: only one thread at a time uses a file.
+  // The read takes no lock, because only one thread at a time may use an open file.
   mutable bool is_direct_ = false;
   mutable bool may_be_direct_ = true;
 };

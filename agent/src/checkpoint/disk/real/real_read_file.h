@@ -1,4 +1,4 @@
-// The files that RealDisk reads. `shown` is a file's name in messages.
+// Opens the files that RealDisk reads. `shown` is the file's name for error messages.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace ratoon::checkpoint {
 
-// Returns an error for anything but a regular file.
+// Returns an error if `file` is not a regular file, for example if it is a pipe or a folder.
 [[nodiscard]] Result<std::unique_ptr<ReadFile>> make_read_file(UniqueFd fd, std::string shown);
 
 }  // namespace ratoon::checkpoint

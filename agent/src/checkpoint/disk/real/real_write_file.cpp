@@ -57,7 +57,7 @@ class RealWriteFile : public WriteFile {
   }
 
  private:
-  // Sets is_direct_ for the next write, and returns how many of the bytes that write takes.
+  // Sets is_direct_ for the next write, and returns how many of the bytes the next write contains.
   std::size_t begin_write(std::uint64_t at, std::span<const std::byte> bytes) {
     const bool is_write_aligned =
         is_aligned(at) && is_aligned(reinterpret_cast<std::uintptr_t>(bytes.data()));

@@ -6,7 +6,8 @@
 namespace ratoon::checkpoint {
 namespace {
 
-// A pickle may ask for the same value many times, with a few bytes each; these limits keep each value small.
+// A few bytes in a pickle can repeat the same value many times; these limits bound the memory that each value
+// takes.
 constexpr std::size_t kLengthsMax = 64;
 constexpr std::size_t kKeyBytesMax = 64;
 constexpr std::uint64_t kDimensionsMax = std::uint64_t{1} << 24;
@@ -34,7 +35,8 @@ std::optional<std::uint64_t> count_of(const Pickle& pickle, ValueId id) {
   return static_cast<std::uint64_t>(*number);
 }
 
-// Returns the numbers of a tuple, which must have few numbers and none below 0.
+// Returns the numbers in a tuple, or an error if a number is negative or the tuple has more numbers than the
+// limit.
 std::optional<TensorShape> counts_of(const Pickle& pickle, ValueId id) {
   const auto* tuple = tuple_of(pickle, id);
   if (tuple == nullptr || tuple->items.size() > kLengthsMax) return std::nullopt;
@@ -52,11 +54,12 @@ bool is_empty_dict(const Pickle& pickle, ValueId id) {
   return dict != nullptr && dict->items.empty();
 }
 
-// Makes a tensor of (storage, offset, shape, strides, needs gradient, hooks[, dtype][, metadata]).
+// Makes a tensor from the arguments (storage, offset, shape, strides, needs gradient, hooks). A dtype and
+// metadata may follow.
 Result<PickleValue> rebuild_tensor(Pickle& pickle, Arguments arguments, bool has_dtype) {
   const std::size_t required = has_dtype ? 7 : 6;
   if (arguments.size() != required && arguments.size() != required + 1)
-    return refused_pickle("a tensor is made of " + std::to_string(arguments.size()) + " arguments");
+    return refused_pickle("a tensor is built from " + std::to_string(arguments.size()) + " arguments");
   const auto* storage = value_of<StorageIndex>(pickle, arguments[0]);
   const auto offset = count_of(pickle, arguments[1]);
   auto shape = counts_of(pickle, arguments[2]);
@@ -92,11 +95,11 @@ Result<PickleValue> rebuild_tensor(Pickle& pickle, Arguments arguments, bool has
   return PickleValue(index);
 }
 
-// Makes a parameter of (tensor, needs gradient, hooks).
+// Makes a parameter from the arguments (tensor, needs gradient, hooks).
 Result<PickleValue> rebuild_parameter(const Pickle& pickle, Arguments arguments) {
   if (arguments.size() != 3 || value_of<TensorIndex>(pickle, arguments[0]) == nullptr ||
       value_of<bool>(pickle, arguments[1]) == nullptr || !is_empty_dict(pickle, arguments[2]))
-    return refused_pickle("a parameter is made of something other than a tensor without hooks");
+    return refused_pickle("a parameter needs a tensor, a bool and empty hooks");
   return PickleValue(*value_of<TensorIndex>(pickle, arguments[0]));
 }
 
@@ -106,14 +109,14 @@ Result<PickleValue> call(Pickle& pickle, ValueId callable, ValueId arguments) {
   const auto* name = value_of<NameValue>(pickle, callable);
   const auto* tuple = tuple_of(pickle, arguments);
   if (name == nullptr || tuple == nullptr)
-    return refused_pickle("something is called that is not a function");
+    return refused_pickle("the pickle calls a value that is not a function");
   switch (name->name) {
     case KnownName::kOrderedDict:
-      if (!tuple->items.empty()) return refused_pickle("an OrderedDict is made with arguments");
+      if (!tuple->items.empty()) return refused_pickle("the call that makes an OrderedDict has arguments");
       return PickleValue(DictValue{.items = {}, .is_ordered = true});
     case KnownName::kSize:
       if (tuple->items.size() != 1 || !counts_of(pickle, tuple->items[0]))
-        return refused_pickle("a torch.Size is made of something other than lengths");
+        return refused_pickle("the call that makes a torch.Size has arguments other than lengths");
       return pickle.values[tuple->items[0]];
     case KnownName::kRebuildTensorV2:
       return rebuild_tensor(pickle, tuple->items, false);
@@ -128,7 +131,7 @@ Result<PickleValue> call(Pickle& pickle, ValueId callable, ValueId arguments) {
     case KnownName::kDtype:
       break;
   }
-  return refused_pickle("a type is called as a function");
+  return refused_pickle("the pickle calls a type as a function");
 }
 
 std::optional<ValueId> find_tagged(const Pickle& pickle, ValueId callable, ValueId arguments) {
@@ -162,7 +165,7 @@ Result<PickleValue> find_storage(Pickle& pickle, ValueId id) {
 Result<void> set_attributes(const Pickle& pickle, ValueId object, ValueId attributes) {
   const auto* dict = value_of<DictValue>(pickle, object);
   if (dict == nullptr || !dict->is_ordered || value_of<DictValue>(pickle, attributes) == nullptr)
-    return refused_pickle("something other than an OrderedDict is given attributes");
+    return refused_pickle("the pickle sets attributes of an object that is not an OrderedDict");
   return {};
 }
 

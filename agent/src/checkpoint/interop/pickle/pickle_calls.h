@@ -1,4 +1,5 @@
-// Computes the results of the calls that a pickle may make.
+// Computes the results of the function calls that a pickle of tensors may contain, without executing Python
+// code.
 #pragma once
 
 #include <optional>
@@ -9,18 +10,19 @@
 
 namespace ratoon::checkpoint {
 
-// Returns the value of calling `callable` with `arguments`: an ordered dictionary, a size, a tensor.
+// Returns the result of calling `callable` with `arguments`, such as an ordered dictionary, a torch.Size or a
+// tensor.
 [[nodiscard]] Result<PickleValue> call(Pickle& pickle, ValueId callable, ValueId arguments);
 
-// If the call only gives its first argument a type, as LibTorch's pickle_save does for containers, returns
-// the id of that argument itself, because other values may refer to it.
+// LibTorch's pickle_save writes calls that only attach a type to a container, their first argument. For such
+// a call, returns the id of that argument itself, because other values may refer to it.
 [[nodiscard]] std::optional<ValueId> find_tagged(const Pickle& pickle, ValueId callable, ValueId arguments);
 
 // Returns the storage that a persistent id names: ("storage", type, key, location, elements).
 [[nodiscard]] Result<PickleValue> find_storage(Pickle& pickle, ValueId id);
 
-// An ordered dictionary may carry attributes, such as the _metadata of a module's state. Attributes of an
-// ordered dictionary are checked and left out. Attributes of any other object are an error.
+// An ordered dictionary may carry attributes, such as the _metadata of a module's state. The reader checks
+// attributes of an ordered dictionary and ignores them. It refuses attributes of any other object.
 [[nodiscard]] Result<void> set_attributes(const Pickle& pickle, ValueId object, ValueId attributes);
 
 }  // namespace ratoon::checkpoint

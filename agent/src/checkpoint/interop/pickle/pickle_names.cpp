@@ -44,7 +44,7 @@ Result<NameValue> find_name(std::string_view module, std::string_view name) {
   return Error(
       ErrorKind::kInvalid,
       "the pickle names the Python code " + quoted(std::string(module) + "." + std::string(name)) +
-          ", and nothing of a file is ever executed: tensors in dictionaries, lists and tuples of plain "
+          ", and Ratoon executes no code of a file: tensors in dictionaries, lists and tuples of plain "
           "values are admitted; save those alone, for example torch.save(model.state_dict(), path)");
 }
 

@@ -1,4 +1,4 @@
-// The names of Python code that a file of tensors needs.
+// The names of Python functions and classes that a pickle of tensors needs.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,7 @@
 
 namespace ratoon::checkpoint {
 
-// Returns kInvalid for any other name; the message quotes the name.
+// Returns kInvalid for a name that a pickle of tensors does not need; the message quotes the name.
 [[nodiscard]] Result<NameValue> find_name(std::string_view module, std::string_view name);
 
 }  // namespace ratoon::checkpoint

@@ -8,7 +8,8 @@
 namespace ratoon::checkpoint {
 namespace {
 
-// The opcodes that tensors and plain containers of protocol 2 do not need, and opcodes of later protocols.
+// Names of the opcodes that Ratoon refuses: tensors and plain containers in pickle protocol 2 do not need
+// them.
 constexpr std::pair<std::uint8_t, std::string_view> kOthers[] = {
     {'0', "POP"},
     {'1', "POP_MARK"},

@@ -42,8 +42,8 @@ inline constexpr std::uint8_t kLongGet = 'j';
 
 }  // namespace opcode
 
-// The name in Python's pickletools and the number of an opcode that is not in the list above, or "unknown"
-// and the number.
+// Returns text for an error about an opcode that Ratoon does not read: its name in Python's pickletools, or
+// "unknown", and its number.
 [[nodiscard]] std::string name_of_opcode(std::uint8_t code);
 
 }  // namespace ratoon::checkpoint

@@ -20,7 +20,7 @@ constexpr std::size_t kPickleBytesMax = std::size_t{256} << 20;  // a million te
 constexpr std::size_t kValuesMax = std::size_t{1} << 24;
 constexpr std::size_t kWordBytes = 8;
 
-// Reads the instructions one by one.
+// Reads the instructions of the pickle one by one.
 class Machine {
  public:
   explicit Machine(Bytes bytes) : bytes_(bytes) {}
@@ -102,7 +102,7 @@ class Machine {
     }
   }
 
-  // Instructions that combine values on the stack.
+  // Executes the pickle instructions that combine values on the stack, such as appending values to a list.
   Done combine(std::uint8_t code) {
     switch (code) {
       case opcode::kTuple:

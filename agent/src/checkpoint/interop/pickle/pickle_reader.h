@@ -1,9 +1,10 @@
-// checkpoint/interop/pickle/: Pickles as PyTorch writes them: a reader that executes nothing, and a writer.
+// checkpoint/interop/pickle/: Reads pickles that PyTorch wrote, without executing code, and writes pickles
+// that PyTorch can read.
 //
-// Reads a pickle of tensors and plain containers as torch.save writes it (protocol 2). Nothing is executed: a
-// pickle is a program, and this reader accepts only the few instructions that build data and the few names
-// that stand for tensors. The reader refuses any other instruction or name, and quotes it, as
-// torch.load(weights_only=True) does, but is stricter.
+// Reads a pickle of tensors and plain containers as torch.save writes it (protocol 2). A pickle is a program
+// for a stack machine. This reader never executes code: it accepts only the few instructions that build data
+// and the few names that tensors need. The reader refuses every other instruction or name with an error that
+// quotes it, like torch.load(weights_only=True), but with a shorter list of accepted names.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +16,9 @@
 
 namespace ratoon::checkpoint {
 
-// Returns kInvalid if there is more than tensors and plain containers, kCorrupted if the pickle is cut off or
-// damaged. Memory is limited by the size of the pickle and by 16 million values.
+// Returns kInvalid if the pickle contains other objects than tensors and plain containers, and kCorrupted if
+// it is cut off or damaged. The reader's memory is bounded by the size of the pickle and by a limit of 16
+// million values.
 [[nodiscard]] Result<Pickle> read_pickle(std::span<const std::byte> bytes);
 
 }  // namespace ratoon::checkpoint

@@ -17,7 +17,8 @@ Error broken_pickle(const std::string& what) {
   return Error(ErrorKind::kCorrupted, what + "; get the file again");
 }
 
-// The number of values since the last mark. No instruction takes values from below a mark.
+// Returns the number of values on the stack above the last mark. No instruction may remove stack entries that
+// are below the last mark.
 std::size_t PickleStack::height() const {
   return stack_.size() - (marks_.empty() ? 0 : marks_.back());
 }
@@ -57,7 +58,7 @@ Done PickleStack::append(std::size_t count) {
   const auto begin = stack_.end() - static_cast<std::ptrdiff_t>(count);
   auto* list = std::get_if<ListValue>(&pickle_.values[*(begin - 1)]);
   if (list == nullptr || list->is_tuple)
-    return broken_pickle("the pickle appends to something that is not a list");
+    return broken_pickle("the pickle appends to a value that is not a list");
   list->items.insert(list->items.end(), begin, stack_.end());
   stack_.erase(begin, stack_.end());
   return {};
@@ -68,12 +69,12 @@ Done PickleStack::append_marked() {
   return count ? append(*count) : Done(too_few());
 }
 
-// The `count` last values are keys and values in turn.
+// The last `count` values on the stack are a key, its value, the next key, and so on.
 Done PickleStack::set_items(std::size_t count) {
   if (height() < count + 1 || count % 2 != 0) return too_few();
   const auto begin = stack_.end() - static_cast<std::ptrdiff_t>(count);
   auto* dict = std::get_if<DictValue>(&pickle_.values[*(begin - 1)]);
-  if (dict == nullptr) return broken_pickle("the pickle sets items of something that is not a dictionary");
+  if (dict == nullptr) return broken_pickle("the pickle sets items of a value that is not a dictionary");
   for (auto item = begin; item != stack_.end(); item += 2) dict->items.emplace_back(*item, *(item + 1));
   stack_.erase(begin, stack_.end());
   return {};
@@ -92,12 +93,12 @@ Done PickleStack::remember(std::uint32_t index) {
 
 Done PickleStack::recall(std::uint32_t index) {
   const auto known = memo_.find(index);
-  if (known == memo_.end()) return broken_pickle("the pickle recalls a value that it did not remember");
+  if (known == memo_.end()) return broken_pickle("the pickle reads a memo entry that it did not write");
   stack_.push_back(known->second);
   return {};
 }
 
-// Replaces the last `count` values by `made`, the value that was made of them.
+// Replaces the last `count` values on the stack by `made`, the value that combines them.
 Done PickleStack::replace(std::size_t count, Result<PickleValue> made) {
   if (!made) return made.error();
   stack_.resize(stack_.size() - count);

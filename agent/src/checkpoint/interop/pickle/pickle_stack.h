@@ -1,5 +1,6 @@
-// PickleStack: the stack on which a pickle's instructions build values, with its marks and its memo. Values
-// are never removed from the graph, so that their ids stay valid.
+// PickleStack: the state in which the instructions of a pickle build values: the stack, the marks on it, and
+// the memo (a table of earlier values). Values are never removed from the graph, so that their ids stay
+// valid.
 #pragma once
 
 #include <cstddef>
@@ -19,12 +20,13 @@ namespace ratoon::checkpoint {
 
 class PickleStack {
  public:
-  // The number of values, stack entries and marks, which the reader limits.
+  // Returns the number of values, stack entries and marks; the reader refuses a pickle that makes too many.
   [[nodiscard]] std::size_t size() const { return pickle_.values.size() + stack_.size() + marks_.size(); }
 
   Result<void> push(PickleValue value);
   Result<void> mark();
-  // The functions below remove the last `count` values, or the values since the last mark, and return them.
+  // Each of the following functions removes the last `count` values on the stack, or the values above the
+  // last mark, and returns them.
   Result<void> make_tuple(std::size_t count);
   Result<void> make_marked_tuple();
   Result<void> append(std::size_t count);
@@ -35,12 +37,12 @@ class PickleStack {
   Result<void> remember(std::uint32_t index);
   Result<void> recall(std::uint32_t index);
 
-  // The functions below apply the functions of pickle_calls.h to the last values.
+  // Each of the following functions calls a function of pickle_calls.h with the last values on the stack.
   Result<void> reduce();
   Result<void> build();
   Result<void> replace_by_storage();
 
-  // Returns the graph; its root is the one value that is left on the stack.
+  // Returns the graph of all values. Its root is the last value on the stack, which must be the only one.
   Result<Pickle> finish();
 
  private:

@@ -27,8 +27,8 @@ struct DictValue {
   bool is_ordered = false;  // collections.OrderedDict
 };
 
-// A name of Python code in the pickle. The reader knows what a few names stand for, and runs none of their
-// code.
+// The name of a Python function or class in the pickle. For a few names of Python functions and classes the
+// reader computes the result itself; it never runs Python code.
 enum class KnownName : std::uint8_t {
   kOrderedDict,
   kSize,
@@ -62,7 +62,8 @@ struct TensorValue {
   TensorShape strides;
 };
 
-// Values hold indexes into Pickle::tensors and Pickle::storages, so that they are small.
+// A value that is a tensor or storage holds only an index into Pickle::tensors or Pickle::storages, so that
+// every value is small.
 struct TensorIndex {
   std::uint32_t index = 0;
 };

@@ -24,7 +24,8 @@ class Pickler {
 
   void op(std::uint8_t code) { out_ += static_cast<char>(code); }
 
-  // Python stores every object except numbers and () in the memo, even if it does not recur.
+  // Python's pickle writer stores every object except numbers and the empty tuple in the memo, even an object
+  // that is written only once.
   void remember() {
     op(memo_ < 256 ? opcode::kPut : opcode::kLongPut);
     put_index(memo_++);
@@ -37,7 +38,8 @@ class Pickler {
     remember();
   }
 
-  // Writes a constant of PyTorch's own code: a repeated constant is written as a reference to the memo.
+  // Writes a text constant from PyTorch's code, such as "storage". If the pickle already contains it, writes
+  // a reference to the memo.
   void constant_text(std::string_view value) {
     if (recall(std::string(value))) return;
     text(value);
@@ -98,8 +100,8 @@ class Pickler {
       put(out_, index);
   }
 
-  // Writes a reference to the constant if the memo has it. If the memo lacks it, returns false: the caller
-  // writes the constant, and the memo has the constant from then on.
+  // If the memo has the constant, writes a reference to it and returns true. If the constant is not in the
+  // memo yet, adds it and returns false: the caller then writes the constant itself.
   bool recall(std::string constant) {
     const auto [known, is_new] = constants_.try_emplace(std::move(constant), memo_);
     if (is_new) return false;
@@ -128,7 +130,7 @@ Result<void> add_tensor(Pickler& pickler, const TensorSource& tensor, std::size_
   if (!known)
     return Error(ErrorKind::kInvalid, "tensor " + quoted(tensor.name) + " is of type " +
                                           std::string(name_of(tensor.type)) +
-                                          ", which PyTorch does not have; hand it over as uint8");
+                                          ", which PyTorch does not have; pass it as uint8");
   const bool is_typed = !known->storage.empty();
   const auto size_bytes = size_bytes_of(tensor.type, tensor.shape);
   if (!size_bytes) return size_bytes.error().with_context("tensor " + quoted(tensor.name));
@@ -172,7 +174,7 @@ Result<std::string> pickle_of(std::span<const TensorSource> tensors) {
     if (auto added = add_item(0); !added) return added.error();
     pickler.op(opcode::kSetItem);
   } else if (!tensors.empty()) {
-    // Python writes another batch after a full batch, even if the other batch is empty.
+    // Python's pickle writer writes items in batches; after a full last batch it writes an empty batch.
     for (std::size_t begin = 0; begin <= tensors.size(); begin += kBatchItems) {
       pickler.op(opcode::kMark);
       for (std::size_t i = begin; i < tensors.size() && i < begin + kBatchItems; ++i)

@@ -1,5 +1,5 @@
-// The pickle of a dictionary of tensors, byte for byte as torch.save of PyTorch 2.11 writes it for
-// {name: tensor, ...} whose tensors are contiguous and share nothing: storage k belongs to tensor k.
+// Returns the pickle of a dictionary {name: tensor, ...}, byte for byte as torch.save of PyTorch 2.11 writes
+// it if the tensors are contiguous and share no memory. Storage k is that of tensor k.
 #pragma once
 
 #include <span>
@@ -11,7 +11,8 @@
 
 namespace ratoon::checkpoint {
 
-// Refuses types that no tensor of PyTorch has. The caller has checked names and shapes.
+// Returns an error for a tensor whose element type PyTorch does not have. The caller must have checked the
+// names and shapes of the tensors.
 [[nodiscard]] Result<std::string> pickle_of(std::span<const TensorSource> tensors);
 
 }  // namespace ratoon::checkpoint

@@ -9,7 +9,7 @@ namespace {
 constexpr std::uint32_t kPolynomial = 0xEDB88320;
 constexpr std::size_t kStride = 16;
 
-// Row k has the CRCs of each byte value followed by k zero bytes.
+// Entry [k][v] of the table is the CRC of the byte v followed by k zero bytes.
 constexpr auto kSlices = [] {
   std::array<std::array<std::uint32_t, 256>, kStride> slices{};
   for (std::uint32_t byte = 0; byte < 256; ++byte) {

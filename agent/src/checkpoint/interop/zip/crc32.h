@@ -7,7 +7,8 @@
 
 namespace ratoon::checkpoint {
 
-// Returns the CRC of earlier bytes followed by `data`; `crc` is the CRC of the earlier bytes (0: none).
+// Returns the CRC of some bytes followed by `data`. `crc` is the CRC of the bytes before `data`, or 0 if
+// there are none.
 [[nodiscard]] std::uint32_t crc32(std::span<const std::byte> data, std::uint32_t crc = 0);
 
 }  // namespace ratoon::checkpoint

@@ -16,8 +16,8 @@ struct Extent {
   std::uint64_t end = 0;  // where the directory must end
 };
 
-// Whether a number in the old end record equals the number in the zip64 end record, or has the value that
-// means that it did not fit.
+// Returns true if a number in the old (32-bit) end record equals the number in the zip64 end record, or has
+// the greatest 32-bit value, which means that the real number is in the zip64 end record.
 template <class T>
 bool agrees(T old_number, std::uint64_t number, T in_64) {
   return old_number == number || old_number == in_64;
@@ -41,7 +41,7 @@ Result<Extent> read_end_64(Bytes file, std::uint64_t locator_at, const Extent& o
   if (!is_one_part || !agrees<std::uint64_t>(old_end.entries, extent.entries, kEntriesIn64) ||
       !agrees<std::uint64_t>(old_end.size_bytes, extent.size_bytes, kIn64) ||
       !agrees<std::uint64_t>(old_end.offset, extent.offset, kIn64))
-    return damaged("the two end records disagree");
+    return damaged("the numbers in its two end records differ");
   return extent;
 }
 
@@ -62,7 +62,8 @@ Result<Extent> read_end(Bytes file) {
   return read_end_64(file, at - kEnd64LocatorBytes, extent);
 }
 
-// Reads the numbers that do not fit the entry: the zip64 field must hold these numbers and no others.
+// Reads the numbers that are too large for the 32-bit fields of the entry. The zip64 field must hold exactly
+// these numbers.
 Result<void> read_64(Bytes extra, Entry& entry, std::uint64_t& stored_bytes) {
   const auto found = find_extra_64(extra, entry.name);
   if (!found) return found.error();
@@ -80,7 +81,7 @@ Result<void> read_64(Bytes extra, Entry& entry, std::uint64_t& stored_bytes) {
   return {};
 }
 
-// Takes the first entry from the directory.
+// Reads the first entry of the rest of the directory and removes it from the rest.
 Result<Entry> take_entry(Bytes& directory) {
   if (directory.size() < kCentralHeaderBytes || get<std::uint32_t>(directory) != kCentralHeader)
     return damaged("the directory has fewer entries than it says");

@@ -1,4 +1,4 @@
-// The directory at the end of a zip file.
+// Reads the directory (the list of all records) at the end of a zip file.
 #pragma once
 
 #include <cstddef>

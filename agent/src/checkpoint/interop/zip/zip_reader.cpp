@@ -23,7 +23,8 @@ bool has_descriptor(const Entry& entry) {
   return (entry.flags & zip::kHasDescriptor) != 0;
 }
 
-// Compares the header before a record's data with the directory, as far as the header has the values.
+// Compares the header before a record's data with the directory. Values that the header does not have are not
+// compared.
 Result<void> compare_header(Bytes header, Bytes extra, const Entry& entry) {
   const auto contradicted = [&](const std::string& what) {
     return damaged("the header of record " + quoted(entry.name) + " has another " + what +
@@ -58,7 +59,8 @@ Result<void> compare_descriptor(Bytes rest, const Entry& entry) {
                  " are neither its data descriptor nor the next record");
 }
 
-// Returns the data of a record, which must fill the file from the record's header up to `end`.
+// Returns the data of a record. The record's header, data and descriptor must fill the file up to the offset
+// `end`.
 Result<Bytes> find_data(Bytes file, const Entry& entry, std::uint64_t end) {
   const Bytes whole = file.subspan(entry.offset, end - entry.offset);
   if (whole.size() < zip::kLocalHeaderBytes || get<std::uint32_t>(whole) != zip::kLocalHeader)

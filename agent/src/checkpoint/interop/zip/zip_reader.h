@@ -1,8 +1,8 @@
-// checkpoint/interop/zip/: Zip archives without compression, as PyTorch writes them.
+// checkpoint/interop/zip/: Reads and writes zip archives without compression, as PyTorch writes them.
 //
-// Reads zip files of stored records strictly: every byte of the file belongs to exactly one record, header or
-// directory, and fields that occur twice must be equal. Nothing is decompressed, so no small file can become
-// large data.
+// Reads zip files without compression strictly: every byte of the file must belong to exactly one record,
+// header or directory, and fields that occur twice must be equal. The reader decompresses nothing, so a small
+// file cannot expand to large data.
 #pragma once
 
 #include <cstddef>
@@ -21,11 +21,12 @@ struct ZipRecord {
   std::uint32_t crc = 0;
 };
 
-// Returns the records in the order of their bytes; verifies no checksums. Returns kCorrupted for a file that
-// no correct writer makes, kInvalid for an intact file that is compressed, encrypted or in several parts.
+// Returns the records in the order of their position in the file. Does not verify checksums. Returns
+// kCorrupted if the zip file violates the format, and kInvalid if it is intact but compressed, encrypted or
+// split into several parts.
 [[nodiscard]] Result<std::vector<ZipRecord>> read_zip(std::span<const std::byte> file);
 
-// Reads the record once and compares its checksum with its bytes.
+// Reads the bytes of the record and compares their CRC-32 with the record's checksum.
 [[nodiscard]] Result<void> verify(const ZipRecord& record);
 
 }  // namespace ratoon::checkpoint

@@ -39,7 +39,8 @@ std::string extra_64(std::uint64_t size_bytes, std::uint64_t stored_bytes, std::
   return extra + numbers;
 }
 
-// Returns an extra field, which readers skip, so that the data after it begins at an aligned position.
+// Returns an extra field of padding, which readers skip, so that the data of the record begins at an aligned
+// position.
 std::string padding(std::uint64_t position) {
   const std::uint64_t begin = position + 4;  // after the field's own header
   const auto size = static_cast<std::uint16_t>((kAlignment - begin % kAlignment) % kAlignment);
@@ -83,8 +84,9 @@ Error ZipWriter::still_open() const {
 
 Result<void> ZipWriter::append(std::span<const std::byte> bytes) {
   if (!open_ || bytes.size() > open_->left_bytes)
-    return Error(ErrorKind::kInvalid, "record " + quoted(open_ ? open_->name : "") + " got more than its " +
-                                          std::to_string(open_ ? open_->size_bytes : 0) + " bytes");
+    return Error(ErrorKind::kInvalid, "record " + quoted(open_ ? open_->name : "") +
+                                          " received more bytes than its " +
+                                          std::to_string(open_ ? open_->size_bytes : 0));
   open_->left_bytes -= bytes.size();
   open_->crc = crc32(bytes, open_->crc);
   position_ += bytes.size();
@@ -96,7 +98,7 @@ Result<void> ZipWriter::end() {
   const Record record = std::move(*open_);
   open_.reset();
   if (record.left_bytes != 0)
-    return Error(ErrorKind::kInvalid, "record " + quoted(record.name) + " got " +
+    return Error(ErrorKind::kInvalid, "record " + quoted(record.name) + " received " +
                                           std::to_string(record.left_bytes) + " bytes less than its " +
                                           std::to_string(record.size_bytes));
   list(record);

@@ -1,5 +1,6 @@
-// ZipWriter: a zip file of stored records, byte for byte as PyTorch 2.11 writes one: the data of a record
-// begins at a multiple of 64, sizes and checksums follow the data, and zip64 is used for numbers over 4 GiB.
+// ZipWriter: writes a zip file without compression, byte for byte as PyTorch 2.11 does. The data of a record
+// begins at a multiple of 64 bytes, sizes and checksums follow the data, and zip64 fields hold numbers over 4
+// GiB.
 //
 //   ZipWriter zip(sink, "archive");
 //   zip.begin("data.pkl", pickle.size());
@@ -8,8 +9,8 @@
 //   ...
 //   zip.finish();
 //
-// Bytes go to the sink at once and are not kept. After an error, neither the writer nor the bytes in the sink
-// can be used.
+// The writer passes bytes to the sink at once and does not buffer them. After an error, neither the writer
+// nor the bytes in the sink can be used.
 #pragma once
 
 #include <cstddef>
@@ -32,18 +33,18 @@ class ZipWriter final : public ByteSink {
   ZipWriter(ByteSink& sink, std::string folder) : sink_(sink), folder_(std::move(folder)) {}
 
   // Begins a record of `size_bytes` bytes; the record before it must have ended. The name of the record must
-  // be new.
+  // differ from the names of all earlier records.
   [[nodiscard]] Result<void> begin(std::string_view name, std::uint64_t size_bytes);
-  // Appends to the record that was begun.
+  // Appends bytes to the current record.
   [[nodiscard]] Result<void> append(std::span<const std::byte> bytes) override;
-  // Ends the record that was begun, which must have all its bytes.
+  // Ends the current record. All bytes of the record must have been appended.
   [[nodiscard]] Result<void> end();
-  // Writes a whole record.
+  // Writes a whole record: begins it, appends its bytes and ends it.
   [[nodiscard]] Result<void> add(std::string_view name, std::string_view bytes);
   // Writes the zip file's directory after the last record.
   [[nodiscard]] Result<void> finish();
 
-  // The checksums of the records so far, in their order.
+  // The checksums of the records written so far, in the order of the records.
   [[nodiscard]] const std::vector<std::uint32_t>& checksums() const { return checksums_; }
 
  private:

@@ -1,6 +1,8 @@
-// checkpoint/pack/header/: The header and layout of a pack. Pure.
+// checkpoint/pack/header/: Encodes and decodes the header of a pack, and computes the layout of its file.
+// Pure.
 //
-// The header of a pack, encoded when the data is known. The decoder does not trust a header's contents.
+// Encodes the header of a pack after the checksums of the pack's data were computed. The decoder checks every
+// field of a header, because the file may be damaged or forged.
 //
 // Before you decode a header, compare the XXH3-128 of the pack's first header_bytes bytes with the manifest.
 // If the digests match, the header has valid checksums of all data.
@@ -32,15 +34,17 @@ struct PackHeader {
 [[nodiscard]] std::string encode_header(const PackLayout& layout, std::span<const std::uint32_t> block_crcs,
                                         std::span<const Hash128> hashes);
 
-// Reads the size of a file's header from at least eight first bytes. The result is at most `file_bytes`.
+// Returns the size of a file's header in bytes, from the first eight or more bytes of the file. The returned
+// size is at most `file_bytes`.
 [[nodiscard]] Result<std::uint64_t> header_bytes_of(std::string_view first_bytes, std::uint64_t file_bytes);
 
-// `header` is the first header_bytes_of() bytes of a file of `file_bytes`. Checks lengths, ranges, shapes,
-// boxes and numbers of digests. An unknown key in the header is an error.
+// `header` holds the first header_bytes_of() bytes of a file that has `file_bytes` bytes. Decodes the header
+// of a pack, and checks its lengths, ranges, shapes, boxes and numbers of digests. A header with an unknown
+// key is an error.
 [[nodiscard]] Result<PackHeader> decode_header(std::string_view header, std::uint64_t file_bytes);
 
-// Decodes the header of a safetensors file that any program wrote. Ignores metadata, so no tensor in the
-// result has a box, and there are no checksums of the data.
+// Decodes the header of a safetensors file that any program wrote. Ignores the file's metadata. Therefore the
+// result has no boxes (positions of parts in larger tensors) and no checksums of the data.
 [[nodiscard]] Result<PackLayout> decode_foreign_header(std::string_view header, std::uint64_t file_bytes);
 
 }  // namespace ratoon::checkpoint

@@ -36,8 +36,8 @@ Result<PackedTensor> read_tensor(TensorEntry& entry) {
   return PackedTensor{std::move(entry.name), *type, std::move(entry.shape), std::nullopt, begin, end};
 }
 
-// Tensors without bytes begin where other tensors begin. If several tensors begin at one position, their
-// type's rank and their name decide the order, as in plan_pack().
+// A tensor that has no bytes begins at the same byte as the next tensor. If several tensors begin at the same
+// byte, they are sorted by the number of their type and then by name, as plan_pack() sorts them.
 bool lies_before(const PackedTensor& a, const PackedTensor& b) {
   const int rank_a = layout_rank(a.type);
   const int rank_b = layout_rank(b.type);

@@ -1,5 +1,6 @@
-// The JSON of a pack's header, exactly as the safetensors library writes it: metadata (here sorted by key, so
-// that equal packs have equal bytes), then the tensors in the order of their data, without spaces.
+// Returns the JSON of a pack's header as the safetensors library writes it: without spaces, first the
+// metadata and then the tensors in the order of their data. The metadata is sorted by key, so that equal
+// packs have equal bytes.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +29,8 @@ inline constexpr std::size_t kHashDigits = 32;
 [[nodiscard]] std::string header_json(const PackLayout& layout, std::span<const std::uint32_t> block_crcs,
                                       std::span<const Hash128> hashes);
 
-// Encodes the header of a safetensors file that is not a pack. The caller gives the metadata; without
-// metadata its key is left out.
+// Encodes the header of a safetensors file for other programs, which has no checksums. `metadata` holds the
+// texts for the key "__metadata__"; if it is empty, the header does not have this key.
 [[nodiscard]] std::string plain_header_json(const PackLayout& layout,
                                             const std::map<std::string, std::string>& metadata);
 

@@ -12,8 +12,9 @@ namespace {
 
 constexpr std::size_t kUsualNumbers = 2;  // a matrix's shape and the offsets have two numbers
 
-// A parser for the one form that a header may have. Each function parses the value that its name tells. On an
-// error the function stores a message and returns false.
+// A JSON parser that accepts only the structure of a safetensors header. Each of the following functions
+// parses the part of the header that its name says. Every function of the parser returns false after an error
+// and stores the message of the error.
 class Reader {
  public:
   explicit Reader(std::string_view json) : scanner_(json) {}
@@ -26,7 +27,7 @@ class Reader {
   }
 
  private:
-  // Parses an object: `take_value` is called with each key and parses the key's value.
+  // Parses an object: Parses an object, and calls `take_value` with each key to parse the value of that key.
   template <class TakeValue>
   bool take_object(TakeValue take_value) {
     if (!scanner_.take('{')) return complain_of_kind();
@@ -106,7 +107,7 @@ class Reader {
     return false;
   }
 
-  // Reports a value of the wrong type.
+  // Stores an error message about a value of the wrong type.
   bool complain_of_kind() {
     switch (const char first = scanner_.peek()) {
       case '{':

@@ -1,5 +1,5 @@
-// Parses the JSON of a safetensors header into entries. The parser does not check whether the entries are
-// consistent.
+// Parses the JSON of a safetensors header into entries. The parser checks only the syntax, not whether the
+// entries fit together (for example, whether tensors overlap).
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct HeaderSyntax {
   std::vector<std::pair<std::string, std::string>> metadata;  // in the order of the text, keys may repeat
 };
 
-// Refuses JSON that no header has: values of other types, unknown keys, entries without a required key.
+// Refuses JSON with values of unexpected types, with unknown keys, or with entries that lack a required key.
 [[nodiscard]] Result<HeaderSyntax> read_syntax(std::string_view json);
 
 // Returns an error whose message is "not a sound pack: " and `what`.

@@ -1,7 +1,8 @@
-// The layout of a pack of format 2. The layout is known before the first byte is copied.
+// The layout of a pack file in format 2: the size of its header and the position of each tensor. The layout
+// depends only on names, types and shapes, so it is known before the first byte of a tensor is copied.
 //
-// A pack is one safetensors file: eight bytes of length, a JSON header padded with spaces, then the
-// data without holes. The tensors are in the order of the safetensors library.
+// A pack is one safetensors file: eight bytes with the header's length, a JSON header padded with spaces, and
+// then the tensors without gaps. The tensors are in the order of the safetensors library.
 // docs/reference/checkpoint.md specifies every byte.
 #pragma once
 
@@ -17,9 +18,10 @@
 
 namespace ratoon::checkpoint {
 
-// Data is verified block by block, so reading a slice means reading whole blocks. In a world of another size
-// a rank reads two partial blocks of each tensor: blocks of 64 KiB add 1 to 5 % to its bytes, and blocks of 4
-// MiB would double its bytes. The checksums of consecutive blocks can be combined (crc32c_combine).
+// The data of a pack is verified in blocks of this size, so a reader of a slice reads all blocks that contain
+// it. If the number of ranks has changed, a rank reads a slice of each tensor and thus up to two blocks that
+// it needs only in part: blocks of 64 KiB add 1 to 5 % to the bytes that it reads, and blocks of 4 MiB would
+// double them. The checksums of consecutive blocks can be combined (crc32c_combine).
 inline constexpr std::uint64_t kPackBlockBytes = 32 * 1024;
 inline constexpr std::uint64_t kDataAlignment = 4096;
 inline constexpr std::uint64_t kLengthBytes = 8;
@@ -58,13 +60,13 @@ struct PackLayout {
   friend bool operator==(const PackLayout&, const PackLayout&) = default;
 };
 
-// Returns the indices of `specs` in the order of their data in the pack: plan_pack(specs).tensors[i] is
-// specs[data_order(specs)[i]].
+// Returns the order in which the pack stores the tensors, as indices of `specs`: plan_pack(specs).tensors[i]
+// is specs[data_order(specs)[i]].
 [[nodiscard]] std::vector<std::size_t> data_order(std::span<const TensorSpec> specs);
 
-// Refuses two tensors of one name, names that JSON cannot hold, shapes that overflow, boxes that do not hold
-// their shape, and headers that are too long for other readers. `owner` is the identity of the job that
-// writes the pack; empty: the pack does not record it.
+// Returns an error for two tensors of one name, a name that is not UTF-8, a shape that overflows, a part that
+// lies outside its whole tensor, or a header that is too long for other readers. `owner` is the identity of
+// the job that writes the pack. If it is empty, the pack contains no identity.
 [[nodiscard]] Result<PackLayout> plan_pack(std::span<const TensorSpec> specs, std::string_view owner = {});
 
 }  // namespace ratoon::checkpoint

@@ -30,7 +30,7 @@ void PackSums::add_to_blocks(std::span<const std::byte> bytes) {
   }
 }
 
-// Finishes the hashes of all tensors that are complete now, also of empty tensors.
+// Finishes the hashes of all tensors whose last byte was added, including tensors without bytes.
 void PackSums::end_tensors() {
   while (hashes_.size() < layout_.tensors.size() && layout_.tensors[hashes_.size()].end == at_) {
     hashes_.push_back(tensor_.digest128());

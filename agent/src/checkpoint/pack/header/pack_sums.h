@@ -15,11 +15,11 @@ class PackSums {
   // `layout` must outlive this object.
   explicit PackSums(const PackLayout& layout) : layout_(layout) { end_tensors(); }
 
-  // Adds the next bytes of the data. A piece may end in the middle of a block or a tensor. Throws
-  // std::invalid_argument for bytes beyond the layout's data.
+  // Adds the next bytes of the data. A piece of data may end in the middle of a block or a tensor. Throws
+  // std::invalid_argument if more bytes are added than the layout has.
   void add(std::span<const std::byte> bytes);
 
-  // The checksums are complete when all bytes were added.
+  // Call the following functions only after all bytes of the pack's data were added.
   [[nodiscard]] const std::vector<std::uint32_t>& block_crcs() const { return crcs_; }
   [[nodiscard]] const std::vector<Hash128>& hashes() const { return hashes_; }
 

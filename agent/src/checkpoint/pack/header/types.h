@@ -11,11 +11,13 @@ namespace ratoon::checkpoint {
 // Returns a name such as "F32". kBytes and kText are stored as "U8" and read back as kUint8.
 [[nodiscard]] std::string_view safetensors_name(ElementType type);
 
-// Returns nothing for types that this version does not support, such as F4.
+// Returns nothing for safetensors types that this version of Ratoon does not support, such as F4.
 [[nodiscard]] std::optional<ElementType> element_type_named(std::string_view name);
 
-// In a file, types of higher rank come first. Wider types have higher ranks, so that every tensor begins at a
-// multiple of its element size. Types with the same safetensors name have the same rank.
+// Returns the position of a type in the order of safetensors. In a file, tensors of the highest number come
+// first. Types with larger elements have higher numbers and come first in a file, so that every tensor begins
+// at a multiple of its element size. Two element types with the same safetensors name have the same number in
+// this order.
 [[nodiscard]] int layout_rank(ElementType type);
 
 }  // namespace ratoon::checkpoint

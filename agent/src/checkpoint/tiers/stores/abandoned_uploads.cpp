@@ -26,7 +26,8 @@ Result<std::uint64_t> abort_abandoned_uploads(objects::ObjectStore& store, Attem
     count += *aborted;
   }
   if (!store.local_path(kManifests)) return count;
-  // In a store that is a folder, small files such as manifests and claims begin as temporary files, too.
+  // If the store is a folder (file://), small files such as manifests and claims are written as temporary
+  // files first, so these may remain, too.
   const auto left = store.abort_stale_uploads("", kLongAgo, stop);
   if (!left) return left.error();
   return count + *left;

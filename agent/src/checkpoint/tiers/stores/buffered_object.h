@@ -1,8 +1,9 @@
-// BufferedObject: keeps the bytes of an object in memory until it is uploaded under its name. The bytes
-// arrive in pieces, in any order. A piece is copied, or borrowed from a caller that keeps it unchanged until
-// the upload ends. A pack in a staging slot is therefore not in memory twice.
+// BufferedObject: keeps the bytes of an object in memory until it is uploaded under its name. The bytes of
+// the object may be added in pieces, in any order. A piece is copied, or borrowed from a caller that keeps it
+// unchanged until the upload ends. Borrowing pieces avoids a second copy in memory of a pack that is in a
+// staging slot.
 //
-// Thread contract: one thread adds pieces. When the object is whole, any number of threads may read.
+// Thread contract: one thread adds pieces. When all bytes were added, any number of threads may read.
 #pragma once
 
 #include <cstddef>
@@ -19,11 +20,11 @@ namespace ratoon::checkpoint {
 
 class BufferedObject final : public objects::ObjectSource {
  public:
-  // Returns kInvalid if some of these bytes were added before, kNoSpace if there is no memory for a copy.
+  // Returns kInvalid if some of these bytes were added before, and kNoSpace if there is no memory for a copy.
   [[nodiscard]] Result<void> copy(std::uint64_t at, std::span<const std::byte> bytes);
   [[nodiscard]] Result<void> borrow(std::uint64_t at, std::span<const std::byte> bytes);
 
-  // Whether all bytes from the first to the last were added.
+  // Returns true if no byte between the first and the last is missing.
   [[nodiscard]] bool is_whole() const;
   [[nodiscard]] std::uint64_t size_bytes() const override;
   [[nodiscard]] Result<void> read(std::uint64_t offset, std::span<char> into) override;

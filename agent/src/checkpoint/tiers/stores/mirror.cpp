@@ -16,7 +16,8 @@
 namespace ratoon::checkpoint {
 namespace {
 
-// Reads from a ReadFile for several threads of a store. A ReadFile allows only one thread at a time.
+// Lets several threads of an upload read from one ReadFile. A mutex protects the file, because only one
+// thread at a time may use a ReadFile.
 class FileOfDisk final : public objects::ObjectSource {
  public:
   FileOfDisk(const ReadFile& file, std::uint64_t size_bytes) : file_(file), size_bytes_(size_bytes) {}
@@ -78,8 +79,8 @@ Error another_run(const std::string& shown) {
               "another run name, or another place in the store"};
 }
 
-// Checks that the store has the same pack under this name. The header of the pack is enough: an object is
-// always complete, and the header has the checksums of the data.
+// Checks that the object of this name in the store is the same pack. Comparing the headers of the packs is
+// enough, because an object in a store is always complete, and the header contains the checksums of the data.
 Result<void> expect_same_pack(const ObjectStoreDisk& to, const std::string& path, const PackRecord& record) {
   const auto file = to.open(path);
   if (!file) return file.error();
@@ -88,7 +89,7 @@ Result<void> expect_same_pack(const ObjectStoreDisk& to, const std::string& path
   return text.error().kind() == ErrorKind::kCorrupted ? another_run(to.shown(path)) : text.error();
 }
 
-// Whether the store has a manifest with exactly this text.
+// Returns true if the store has a manifest of this checkpoint with exactly this text.
 Result<bool> is_committed_there(const ObjectStoreDisk& to, const CheckpointId& id, const std::string& text) {
   const auto there = read_whole(to, manifest_path(id), kManifestBytesMax);
   if (!there && there.error().kind() == ErrorKind::kNotFound) return false;
@@ -103,8 +104,8 @@ Result<bool> mirror_pack(const Disk& from, const CheckpointId& id, const PackRec
                          ObjectStoreDisk& to, const MirrorOptions& options) {
   const std::string path = pack_path(id, record.rank);
   const std::string shown = from.shown(path);
-  // Check first: after a kill most packs may be in the store, and an upload is refused
-  // only after its bytes were sent.
+  // Check first whether the store has the pack: a process that was killed may have sent it, and the store
+  // refuses a second upload only after all bytes were sent.
   const auto there = expect_same_pack(to, path, record);
   if (there) return false;
   if (there.error().kind() != ErrorKind::kNotFound) return there.error();
@@ -160,8 +161,8 @@ Result<Mirrored> mirror_checkpoint(const Disk& from, const CheckpointId& id, Obj
     return mirrored;
   }
   if (put.error().kind() != ErrorKind::kAlreadyExists) return put.error();
-  // Another process mirrors the same checkpoint, or an earlier request of this process succeeded and its
-  // answer was lost.
+  // The object exists already: another process copies the same checkpoint, or an earlier request of this
+  // process succeeded and its reply was lost.
   if (auto same = is_committed_there(to, id, sealed->text); !same) return same.error();
   mirrored.was_committed = true;
   return mirrored;

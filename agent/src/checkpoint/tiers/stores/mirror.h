@@ -1,13 +1,14 @@
 // Mirroring: copies a committed checkpoint to a store, so that the loss of a node or a volume does no harm.
-// Packs are sent first, the manifest last and only once. If the process is killed, the store has no
-// checkpoint yet, and the next call sends only the rest.
+// The call sends the packs first, and then creates the manifest, which commits the checkpoint in the store.
+// If the process is killed during the copy, the store has no checkpoint yet, and the next call sends only the
+// packs that are missing.
 //
 //   auto store = objects::open_store("s3://bucket/runs/digits", {});
 //   ObjectStoreDisk bucket(*store);
 //   auto mirrored = mirror_checkpoint(local_disk, id, bucket, {});   // kept: the digest of its manifest
 //
-// Damaged bytes are not mirrored: the checksum of a whole pack follows from its header, and the store refuses
-// an upload with another checksum.
+// The store never gets damaged bytes: the header of a pack determines the checksum of the whole pack, and the
+// store refuses an upload with another checksum.
 #pragma once
 
 #include <cstdint>
@@ -38,15 +39,16 @@ struct Mirrored {
   friend bool operator==(const Mirrored&, const Mirrored&) = default;
 };
 
-// When the copy returns without an error, the checkpoint is committed in the store. Returns kConflict if the
-// store holds another checkpoint, or another run's pack, under that name, and keeps it; kCorrupted if the
-// source is damaged. Other errors may be temporary: any process may make the call again.
+// When the copy returns without an error, the checkpoint is committed in the store. Returns kConflict, and
+// changes nothing, if the store has another checkpoint or another run's pack under the same name. Returns
+// kCorrupted if the source is damaged. After other errors, which may be temporary, this or any other process
+// may make the call again.
 [[nodiscard]] Result<Mirrored> mirror_checkpoint(const Disk& from, const CheckpointId& id,
                                                  ObjectStoreDisk& to, const MirrorOptions& options);
 
-// Mirrors one rank's pack. Returns whether the pack had to be sent. mirror_pack() is for worlds whose ranks
-// do not share a disk: each rank sends its own pack, with its receipt, and rank 0 commits in the store as it
-// would in a folder.
+// Copies the pack of one rank to the store. Returns true if the pack was sent, and false if the store already
+// had it. Use mirror_pack() if the ranks do not share a disk: each rank sends its own pack and its receipt,
+// and rank 0 commits the checkpoint in the store as it would in a folder.
 [[nodiscard]] Result<bool> mirror_pack(const Disk& from, const CheckpointId& id, const PackRecord& record,
                                        ObjectStoreDisk& to, const MirrorOptions& options);
 

@@ -9,7 +9,8 @@
 namespace ratoon::checkpoint {
 namespace {
 
-// Whether a retry may succeed. An error of the checkpoint itself, or of the place, is permanent.
+// Returns true if a second try of the copy may succeed. An error is permanent if the checkpoint is damaged,
+// or if the store holds other data under its name.
 bool may_pass(const Error& error) {
   switch (error.kind()) {
     case ErrorKind::kCorrupted:
@@ -103,7 +104,7 @@ void MirrorWorker::tell_failure(const CheckpointId& id, const std::string& why) 
   try {
     options_.told(id, Error(ErrorKind::kUnavailable, "the steps after a copy to a store failed: " + why));
   } catch (const std::exception&) {
-    // The exception is ignored: the result of the next copy is reported again.
+    // An exception of the callback is ignored, because the result of the next copy is reported anyway.
   }
 }
 
@@ -112,7 +113,7 @@ void MirrorWorker::begin(const std::stop_token& stop) const {
   try {
     options_.begins(stop);
   } catch (const std::exception&) {
-    // The error is ignored: the next start repeats this work.
+    // An error of the callback is ignored, because the next start of the program does the same work.
   }
 }
 

@@ -6,7 +6,8 @@
 //   worker.note_committed(id);                      // at once
 //   bool is_there = worker.wait_for(id, 60s);       // optional
 //
-// Temporary failures are retried, with pauses, until there is a newer checkpoint.
+// If a copy fails and a retry may succeed, the worker retries it, with pauses, until there is a newer
+// checkpoint.
 //
 // Thread contract: any thread may call any function.
 #pragma once
@@ -32,7 +33,8 @@ struct MirrorWorkerOptions {
   Duration pause_max{std::chrono::seconds(60)};
   // The worker's thread calls `begins` before the first copy.
   std::function<void(const std::stop_token& stop)> begins{};
-  // The worker's thread calls `told` after each try: for events, metrics, retention and pointers.
+  // The worker's thread calls `told` with the result of each try, so that the caller can report it, remove
+  // old checkpoints and update `latest`.
   std::function<void(const CheckpointId& id, const Result<Mirrored>& result)> told{};
 };
 
@@ -40,22 +42,23 @@ class MirrorWorker {
  public:
   MirrorWorker(std::shared_ptr<const Disk> from, std::shared_ptr<objects::ObjectStore> to,
                MirrorWorkerOptions options);
-  // Stops a copy that is under way; the next process finishes it.
+  // Stops the copy that is being made; the next process finishes it.
   ~MirrorWorker();
   MirrorWorker(const MirrorWorker&) = delete;
   MirrorWorker& operator=(const MirrorWorker&) = delete;
 
   void note_committed(const CheckpointId& id);
-  // Call go_back_to() if the checkpoint that was noted last turned out to be damaged. If `id` is given, the
-  // worker sends checkpoint `id` to the store instead.
+  // Call go_back_to() if the checkpoint that was passed to note() last turned out to be damaged. The worker
+  // then sends the older checkpoint `id` to the store, if `id` is given.
   void go_back_to(const std::optional<CheckpointId>& id);
 
   // The newest checkpoint that this worker knows to be committed in the store.
   [[nodiscard]] std::optional<CheckpointId> durable() const;
-  // The checkpoints that are being copied or are next. The source must keep these checkpoints.
+  // Returns the checkpoints that the worker is copying or will copy next. They must not be removed from the
+  // source.
   [[nodiscard]] std::set<CheckpointId> under_way() const;
-  // Waits until checkpoint `id` or a newer checkpoint is in the store. Returns false if that takes longer
-  // than `at_most`.
+  // Waits until checkpoint `id` or a newer checkpoint is in the store. Returns false if the checkpoint is not
+  // in the store after `at_most`.
   [[nodiscard]] bool wait_for(const CheckpointId& id, Duration at_most) const;
 
  private:

@@ -42,15 +42,16 @@ class MemoryFile final : public WriteFile {
   const std::string shown_;
 };
 
-// An invalid answer, for example from a proxy, says nothing about the objects in the store: report
-// kUnavailable instead of kCorrupted.
+// Report kUnavailable instead of kCorrupted: an invalid reply may come from a proxy, and does not mean that
+// an object in the store is damaged.
 template <class Value>
 Result<Value> no_damage(Result<Value> answer) {
   if (answer || answer.error().kind() != ErrorKind::kCorrupted) return answer;
   return Error(ErrorKind::kUnavailable, answer.error().message());
 }
 
-// Stores a range of an object in memory. If the download begins anew, the bytes are overwritten.
+// Receives a downloaded range of an object and stores it in memory. If the download starts again from the
+// beginning, the received bytes are overwritten.
 class SpanSink final : public objects::ObjectSink {
  public:
   explicit SpanSink(std::span<std::byte> into) : into_(into) {}
@@ -171,7 +172,7 @@ Result<void> ObjectStoreDisk::remove(const std::string& path) {
   return store_->remove(path, stop_);
 }
 
-// Folders are only prefixes of object names, so there is nothing to do.
+// Do nothing, because folders of an object store are only prefixes of object names.
 Result<void> ObjectStoreDisk::remove_folder(const std::string&) {
   return {};
 }

@@ -1,17 +1,19 @@
-// checkpoint/tiers/stores/: Checkpoints in object stores: a store as a disk, and copies in stores.
+// checkpoint/tiers/stores/: Checkpoints in object stores: a Disk whose files are objects, and copies of
+// checkpoints in stores.
 //
-// ObjectStoreDisk: an object store as a Disk, so that all checkpoint code works on it: a run whose only home
-// is a bucket saves, commits, loads, verifies and cleans up with the same code as in a folder.
+// ObjectStoreDisk: a Disk whose files are objects in an object store. A run that saves only in a bucket thus
+// uses the same code to save, commit, load, verify and remove checkpoints as a run in a folder.
 //
 //   auto store = objects::open_store("s3://bucket/runs/digits", {});
 //   RunStore run = *RunStore::open(std::make_shared<ObjectStoreDisk>(*store), draw_name());
 //
-// An ObjectStoreDisk differs from a folder: an object appears completely or not at all, and is then durable,
-// so there is nothing to sync. Folders are only prefixes of names. A new file is private to this process
-// until it gets its name. The file stays in memory, except for bytes that were lent, until rename_new()
-// uploads it on the condition that the name is free.
+// In an ObjectStoreDisk syncing does nothing: an object appears completely or not at all, and is durable as
+// soon as it exists. These calls do nothing, because folders are only prefixes of object names. A new file is
+// visible only to this process until rename_new() gives it its final name. The bytes of the file stay in
+// memory (lent bytes are not copied) until rename_new() uploads them, on the condition that no object of the
+// final name exists.
 //
-// Thread contract: as for every Disk (disk.h).
+// Thread contract: any thread may use an ObjectStoreDisk, but only one thread at a time may use an open file.
 #pragma once
 
 #include <functional>
@@ -30,19 +32,19 @@ namespace ratoon::checkpoint {
 
 class ObjectStoreDisk final : public Disk {
  public:
-  // Calls that take long end early with kCancelled once `stop` is requested.
+  // Long calls end early with kCancelled when `stop` is requested.
   explicit ObjectStoreDisk(std::shared_ptr<objects::ObjectStore> store, std::stop_token stop = {});
 
   [[nodiscard]] objects::ObjectStore& store() const { return *store_; }
-  // Returns all objects whose names begin with `beginning`, in all folders.
+  // Returns all objects whose full names (with folders) begin with `beginning`.
   [[nodiscard]] Result<std::vector<objects::ObjectInfo>> list_objects(std::string_view beginning) const;
-  // `told` is called during each long upload that begins after this call.
+  // After this call, every long upload that begins calls `told` when it makes progress.
   void tell_progress_to(std::function<void()> told);
 
   [[nodiscard]] std::string shown(std::string_view path) const override;
   [[nodiscard]] Result<std::unique_ptr<WriteFile>> create(const std::string& path) override;
   [[nodiscard]] Result<std::unique_ptr<ReadFile>> open(const std::string& path) const override;
-  // `from` is a file that this object created.
+  // `from` must be a file that this ObjectStoreDisk created.
   [[nodiscard]] Result<void> rename_new(const std::string& from, const std::string& to) override;
   [[nodiscard]] Result<void> remove(const std::string& path) override;
   [[nodiscard]] Result<void> remove_folder(const std::string& path) override;
@@ -55,15 +57,16 @@ class ObjectStoreDisk final : public Disk {
   const std::stop_token stop_;
   std::mutex mutex_;
   std::function<void()> told_;  // reports progress; may be empty; guarded by mutex_
-  // mutex_ guards unnamed_, whose keys are temporary paths.
+  // mutex_ guards unnamed_, which maps temporary paths to files that have no final name yet.
   std::map<std::string, std::shared_ptr<BufferedObject>, std::less<>> unnamed_;
 };
 
-// Wraps the Disk of a folder, for example with a timeout, since a folder may hang with its disk. Empty: no
-// wrapper. Requests to servers have their own timeouts.
+// A function that wraps the Disk of a folder, for example to add a timeout, since a folder may be on a disk
+// that hangs. Empty: no wrapper. Other stores need no wrapper, because requests to servers have timeouts of
+// their own.
 using FolderWrapper = std::function<std::shared_ptr<Disk>(std::shared_ptr<Disk>)>;
 
-// Wraps a store that is a folder (file://). Returns a store that is not a folder unchanged.
+// Wraps a store that is a folder (file://). If the store is not a folder, returns it unchanged.
 [[nodiscard]] std::shared_ptr<Disk> wrap_store(std::shared_ptr<ObjectStoreDisk> store,
                                                const FolderWrapper& folders);
 

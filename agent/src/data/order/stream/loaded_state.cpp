@@ -1,7 +1,8 @@
-// Detects a loaded state that is never used. If a program loads the state into one stream and trains with
-// another stream, the other stream begins at slot 0. A warning on stderr is therefore written when the last
-// copy of a loaded and unused stream is destroyed, if another stream over the same sources took batches. A
-// stream that is loaded at the very end of its run, and therefore never used, causes no warning.
+// Detects that a program loads the state of a sample stream and then never uses that stream. If a program by
+// mistake loads the state into one stream and trains with another stream, that other stream begins at slot 0.
+// A warning on stderr is therefore written when the last copy of a loaded and unused stream is destroyed, if
+// another stream over the same sources took batches. There is no warning for a stream whose loaded state is
+// at the end of the run, because no batch is left to take.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -21,7 +22,7 @@ namespace ratoon {
 namespace data {
 namespace {
 
-// Records the states that this process loaded into streams that took no batch yet.
+// Records the saved states that this process has loaded into streams from which no batch was taken yet.
 struct Waiting {
   std::atomic<std::uint32_t> count{0};  // a batch needs no lock if this is 0
   std::mutex mutex;

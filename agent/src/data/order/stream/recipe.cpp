@@ -28,7 +28,7 @@ void check_name(const std::string& name) {
                 " printable ASCII characters, such as a digest of the data");
 }
 
-// Converts, without a copy, the number of samples in each shard to the shard's first sample.
+// Replaces, in the same vector, the number of samples of each shard by the number of its first sample.
 std::vector<std::uint64_t> starts_of(std::vector<std::uint64_t> shards, const Source& source) {
   std::uint64_t total = 0;
   for (std::uint64_t& shard : shards) {

@@ -1,5 +1,5 @@
 // A Recipe is the checked definition of a stream: its sources, the order of their epochs, and the seed. A
-// recipe does not change while a stream exists.
+// stream never changes its recipe.
 #pragma once
 
 #include <cstdint>
@@ -43,18 +43,19 @@ struct Recipe {
 // Returns a digest of the sources' names, samples and shards, which is equal for runs on the same data.
 [[nodiscard]] std::uint64_t digest_of(const std::vector<RecipeSource>& sources);
 
-// Returns the name of the epochs' order in saved states, such as "feistel-1". Equal names mean equal orders.
+// Returns the name of the epochs' order in saved states, such as "feistel-1". Two orders with equal names are
+// equal.
 [[nodiscard]] std::string name_of_order(const Recipe& recipe);
 [[nodiscard]] std::string_view name_of(EpochEnd epoch_end);
 
-// Returns the number of slots in an epoch of one source.
+// Returns the number of slots (samples that are visited) in an epoch of one source.
 [[nodiscard]] inline std::uint64_t epoch_slots(const RecipeSource& source) {
   return source.epoch_slots;
 }
 // Returns the number of slots in an epoch of the whole stream.
 [[nodiscard]] std::uint64_t epoch_slots(const Recipe& recipe);
 
-// Returns whether an epoch can be divided into batches of `global_batch` samples.
+// Returns true if an epoch can be divided into batches of `global_batch` samples.
 [[nodiscard]] bool makes_batches(const Recipe& recipe, std::uint64_t global_batch);
 
 }  // namespace ratoon::data

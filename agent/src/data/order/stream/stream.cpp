@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::size_t kStreamChunk = 512;
 
-// Returns the word that the digest hashes for a slot: with a single source, only the sample.
+// Returns the 64-bit number that the digest hashes for a slot: the sample and its source, or, if there is one
+// source, only the sample.
 std::uint64_t digest_word(const Slot& slot) {
   return slot.sample ^ (slot.source * 0x9E3779B97F4A7C15);
 }
@@ -66,7 +67,8 @@ void Stream::advance_to(std::uint64_t slot) {
   advance(batches);
 }
 
-// On every rank the digest covers the whole global batch, so each rank computes all slots, in chunks.
+// The digest of the samples covers the whole global batch on every rank, so each rank computes all slots of
+// the batch, in chunks.
 void Stream::consume(SlotRange batch, SlotRange mine, std::vector<Slot>* slots) {
   const std::uint64_t next = reader_.plan_->cursor_after(batches_ + 1);
   std::array<Slot, kStreamChunk> chunk;

@@ -51,7 +51,8 @@ bool has(const std::vector<Difference>& differences, Subject subject) {
   return false;
 }
 
-// Makes a new plan that begins at the cursor, because the order, the seed or the sources changed.
+// If the order, the seed or the sources changed, makes a new plan that begins at the cursor, the next slot of
+// the stream.
 data::Plan replan(const data::StoredStream& stored, std::shared_ptr<const data::Recipe> recipe,
                   bool is_other_batch) {
   const std::uint64_t global_batch =

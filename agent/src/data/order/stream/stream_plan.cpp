@@ -11,7 +11,8 @@
 namespace ratoon::data {
 namespace {
 
-// Returns the last segment before `is_before` fails. `is_before` must hold for a prefix of the segments.
+// Returns the last segment for which `is_before` returns true. `is_before` must return true for some number
+// of segments at the beginning of the list, and false for all later ones.
 template <class Predicate>
 const Segment& last_where(const Plan& plan, Predicate is_before) {
   const auto after = std::partition_point(plan.segments.begin() + 1, plan.segments.end(), is_before);
@@ -27,8 +28,8 @@ void add(Plan& plan, Segment segment) {
   plan.segments.push_back(std::move(segment));
 }
 
-// Returns a copy of the last segment that begins after `batches` batches. `batches` must not be below the
-// number of batches before the last segment.
+// Returns a new segment that begins after `batches` batches and has the batch size and mixture of the last
+// segment. `batches` must be at least the number of batches before the last segment.
 Segment continued(const Plan& plan, std::uint64_t batches) {
   Segment segment = plan.last();
   segment.from = plan.cursor_after(batches);
@@ -38,7 +39,8 @@ Segment continued(const Plan& plan, std::uint64_t batches) {
   return segment;
 }
 
-// Returns whether the last segment changes nothing compared with the segment before it.
+// Returns true if the last segment skips nothing and has the same batch size and mixture as the segment
+// before it.
 bool is_needless(const Plan& plan) {
   if (plan.segments.size() == 1) return false;
   const Segment& last = plan.last();
@@ -90,7 +92,7 @@ std::uint64_t Plan::cursor_after(std::uint64_t batches) const {
 
 std::optional<std::uint64_t> Plan::batch_with(std::uint64_t slot) const {
   if (slot < segments.front().start) return std::nullopt;
-  // Segments without batches end at the slot where they start, and contain no slot.
+  // A segment without batches ends at the slot where it starts, so it contains no slot.
   const Segment& in = last_where(*this, [&](const Segment& s) { return s.start <= slot; });
   const bool is_skipped = &in != &last() && slot >= (&in + 1)->from;
   if (is_skipped) return std::nullopt;
@@ -166,7 +168,7 @@ Plan with_skip(Plan plan, std::uint64_t batches, std::uint64_t slot) {
                                 std::to_string(cursor));
   if (slot > kSlotsMax) throw std::invalid_argument("a stream has at most 2^62 slots");
   if (slot == cursor) return plan;
-  // A skip begins a new segment, even if no batch was taken from the segment before it.
+  // Skipping slots begins a new segment, even if the segment before it contains no batch.
   add(plan, continued(plan, batches));
   plan.segments.back().asked = slot;
   plan.segments.back().start = plan.rule(plan.last()).settle(slot);
@@ -175,8 +177,9 @@ Plan with_skip(Plan plan, std::uint64_t batches, std::uint64_t slot) {
 
 std::vector<std::uint64_t> counts_before(const Plan& plan, std::uint64_t slot) {
   if (!plan.recipe->is_mixture()) return {slot};
-  // The draws before a slot are the draws before its mixture began, plus the mixture's own draws before the
-  // slot. If a new mixture begins at `slot`, the function uses the previous mixture.
+  // The number of draws before a slot is the sum of the draws before its mixture began and the draws of the
+  // mixture itself before the slot. If a new mixture begins exactly at `slot`, the counts come from the
+  // mixture before it.
   const std::shared_ptr<const Mixture> mixture = plan.mixture_at(slot).mixture;
   const std::uint64_t draws = slot - mixture->origin;
   return MixtureBlock(mixture, plan.recipe->seed, draws / kMixtureBlock).counts(draws % kMixtureBlock);

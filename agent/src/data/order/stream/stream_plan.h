@@ -1,9 +1,9 @@
-// data/order/stream/: Stream: its plan, its state in a checkpoint, and the differences allowed on resume. No
-// I/O.
+// data/order/stream/: Stream: the plan of its batches, its state in a checkpoint, and the changes of options
+// that are allowed when a run resumes. No I/O.
 //
-// A stream's plan has the definition of its slots, and a list of segments that says which slots batches take.
-// A change of the plan adds a segment and keeps the earlier segments, so the slots of every past batch can be
-// computed.
+// A stream's plan consists of its recipe, which defines the sample of each slot, and a list of segments,
+// which say which slots belong to which batch. A change of the plan adds a segment and keeps the earlier
+// segments, so the slots of every past batch can be computed.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,9 @@ constexpr std::size_t kSegmentsMax = 1024;
 struct Segment {
   std::uint64_t from = 0;   // the cursor at the change: the previous segment ends there
   std::uint64_t start = 0;  // its first slot; the slots from `from` to here are skipped
-  // `asked` is the requested begin, from which the batch rule computes `start`. `asked` is `from` unless the
-  // program asked for a slot. If the global batch changes, `start` is computed from `asked` again.
+  // `asked` is the slot at which the segment was requested to begin. The batch rule computes `start` from it.
+  // `asked` equals `from` unless the program asked to skip to a slot. If the size of the global batch
+  // changes, `start` is computed from `asked` again.
   std::uint64_t asked = 0;
   std::uint64_t batch = 0;  // the number of batches before it
   std::uint64_t global_batch = 0;
@@ -40,15 +41,15 @@ struct Plan {
 
   [[nodiscard]] const Segment& last() const { return segments.back(); }
   [[nodiscard]] BatchRule rule(const Segment& segment) const;
-  // Reach is the mixture from which a slot is drawn, and the slot where the next mixture begins. Call
-  // mixture_at() only if there are several sources.
+  // A Reach is the mixture (weights of the sources) that applies to a slot, and the slot at which the next
+  // mixture begins. Call mixture_at() only if there are several sources.
   struct Reach {
     std::shared_ptr<const Mixture> mixture;
     std::uint64_t end = 0;
   };
   [[nodiscard]] Reach mixture_at(std::uint64_t slot) const;
-  // Returns the slot of draw number `count` from `source`, or nothing if the source's weight became 0 before
-  // that draw.
+  // Returns the slot that draws from `source` after `source` was drawn `count` times. Returns nothing if
+  // there is no such slot, because the weight of the source became 0.
   [[nodiscard]] std::optional<std::uint64_t> slot_with(std::uint32_t source, std::uint64_t count) const;
 
   [[nodiscard]] SlotRange batch(std::uint64_t number) const;
@@ -58,24 +59,28 @@ struct Plan {
   [[nodiscard]] std::uint64_t cursor_after(std::uint64_t batches) const;
 };
 
-// Returns a plan that follows the recipe from `slot` on.
+// Returns a plan with one segment, which begins at `slot`.
 [[nodiscard]] Plan begin_plan(std::shared_ptr<const Recipe> recipe, std::uint64_t slot, std::uint64_t batches,
                               std::uint64_t global_batch);
 
-// Returns the value of `asked` for a segment whose saved state lacks it. The value is `from` if the skipped
-// slots fill no batch, else `start`, because the program then skipped slots.
+// Returns the value of Segment::asked for a segment that was saved without it. The value is `from` if the
+// skipped slots are fewer than a batch. Otherwise it is `start`, because the program must have asked to skip
+// these slots.
 [[nodiscard]] std::uint64_t usual_asked(const Plan& plan, const Segment& segment);
 
-// The functions below change the plan after `batches` batches. If there are several changes of one kind
-// without a batch between them, only the last counts. The functions below throw std::invalid_argument if the
-// changed plan is invalid, and Failure if it has over kSegmentsMax segments.
+// Each of the next three functions changes the plan after `batches` batches. If the plan is changed several
+// times in the same way without a batch between the changes, only the last change counts. These functions
+// throw std::invalid_argument if the changed plan is invalid, and Failure if it has more than kSegmentsMax
+// segments.
 [[nodiscard]] Plan with_global_batch(Plan plan, std::uint64_t batches, std::uint64_t global_batch);
 [[nodiscard]] Plan with_weights(Plan plan, std::uint64_t batches, std::vector<std::uint32_t> weights);
 [[nodiscard]] Plan with_skip(Plan plan, std::uint64_t batches, std::uint64_t slot);
 
-// Returns how often each source was drawn in the slots before `slot`, including skipped slots.
+// Returns, for each source, how many samples were drawn from it in the slots before `slot`, including skipped
+// slots.
 [[nodiscard]] std::vector<std::uint64_t> counts_before(const Plan& plan, std::uint64_t slot);
-// Returns how often each source was drawn in the slots that the first `batches` batches skipped.
+// Returns, for each source, how many of its samples before the cursor after `batches` batches are in no
+// batch.
 [[nodiscard]] std::vector<std::uint64_t> skipped_before(const Plan& plan, std::uint64_t batches);
 
 }  // namespace ratoon::data

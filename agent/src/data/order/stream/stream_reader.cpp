@@ -114,8 +114,9 @@ void StreamReader::fill_source(std::uint64_t first, std::span<Slot> slots) const
   }
 }
 
-// In the order of a source its draws are consecutive, wherever they are in the block. The code therefore
-// gathers the draws of a source, computes them together, and scatters the results.
+// The draws of one source in a block are consecutive positions in the order of that source. The code
+// therefore collects the draws of one source, computes their samples together, and writes each sample to the
+// slot that draws it.
 void StreamReader::fill_mixture(std::uint64_t first, std::span<Slot> slots) const {
   constexpr std::uint16_t kNone = 0xffff;
   std::array<std::uint16_t, kReadChunk> next;

@@ -22,7 +22,7 @@ constexpr std::size_t kDigestDigits = 16;
 constexpr std::size_t kWordBytesMax = 64;
 constexpr std::size_t kOrderBytesMax = 128;
 constexpr std::size_t kValueBytesMax = 512;
-// Limits the bytes of all source names, with quotes and commas, so that a state stays small.
+// The maximum number of bytes of all source names in a saved state, including quotes and commas.
 constexpr std::size_t kNamesBytesMax = 512;
 
 [[noreturn]] void refuse_state(const std::string& why) {
@@ -30,7 +30,7 @@ constexpr std::size_t kNamesBytesMax = 512;
                 "the state of the sample stream cannot be read: " + why);
 }
 
-// The keys of lists are missing if the lists are empty.
+// An empty list has no key in the saved state.
 void check_that_it_is_whole(std::string_view text, const json& body) {
   const std::string damage =
       find_damage(text, body,
@@ -105,7 +105,8 @@ json to_json(const StoredSegment& segment) {
   return body;
 }
 
-// Returns whether the names are short enough to be stored; of longer names only a digest is stored.
+// Returns true if the names of all sources together are short enough to be saved; otherwise only their digest
+// is saved.
 bool are_short(const std::vector<RecipeSource>& sources) {
   std::size_t bytes = 0;
   for (const RecipeSource& source : sources) bytes += json(source.name).dump().size() + 1;

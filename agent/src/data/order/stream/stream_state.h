@@ -1,5 +1,5 @@
-// Converts the state of a Stream to text (docs/reference/stream.md): its definition, every change of its
-// plan, and its position.
+// Converts the state of a Stream to text: its definition, every change of its plan, and its position.
+// docs/reference/stream.md describes the text.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct StoredSegment {
       weights;  // if they begin here; the first segment has none if they are those of the options
 };
 
-// Holds the values of a saved state, before they are compared with the program's options.
+// The values in a saved state of a stream, before they are compared with the options of the program.
 struct StoredStream {
   std::uint64_t cursor = 0;
   std::uint64_t batches = 0;
@@ -51,11 +51,12 @@ struct StoredStream {
 // Throws Failure if `text` is not the saved state of a stream.
 [[nodiscard]] StoredStream decode_stream(std::string_view text);
 
-// Returns a StoredStream of which only the members for the recipe are set.
+// Returns a StoredStream in which only the members that the recipe determines are set.
 [[nodiscard]] StoredStream store_recipe(const Recipe& recipe);
 [[nodiscard]] std::vector<StoredSegment> store_segments(const Plan& plan);
 
-// Restores the plan of a saved state for `recipe`. Throws Failure if the state contradicts itself.
+// Restores the plan in a saved state, for a stream with this recipe. Throws Failure if parts of the state
+// contradict each other.
 [[nodiscard]] Plan restore_plan(const StoredStream& stored, std::shared_ptr<const Recipe> recipe);
 
 }  // namespace ratoon::data

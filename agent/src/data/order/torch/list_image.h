@@ -1,5 +1,6 @@
-// ListImage defines the bytes of a list of numbers, which are the same in memory and in a file: a header, a
-// CRC32C of each block of numbers, then the numbers from the next page on. All are little-endian.
+// ListImage: the encoding of a list of numbers, which is the same in memory and in a file. It consists of a
+// header, a CRC32C of each block of numbers, and the numbers, which begin at a page boundary. All are
+// little-endian.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +12,7 @@
 
 namespace ratoon::data {
 
-// Identifies a list: lists with equal keys are equal.
+// A key that identifies the contents of a list: lists with equal keys are equal.
 struct ListKey {
   std::uint64_t size = 0;  // of the permutation
   std::uint32_t seed = 0;  // the part of a seed that MT19937 uses
@@ -40,12 +41,12 @@ class ListImage {
     return image.subspan(numbers_at_, numbers_bytes_);
   }
 
-  // Writes the header and the checksums in front of the numbers.
+  // Writes the header and the checksums at the beginning of `image`, before the numbers.
   void seal(std::span<std::byte> image) const;
 
-  // Checks that the image begins with the header for this list's key. Does not read the numbers.
+  // Checks that the image begins with the header for this list's key. Does not read the numbers of the list.
   [[nodiscard]] Result<void> check_header(std::span<const std::byte> image) const;
-  // Checks that the numbers of a block match its checksum.
+  // Checks that the numbers of a block match the checksum of the block.
   [[nodiscard]] Result<void> check_block(std::span<const std::byte> image, std::size_t block) const;
 
  private:

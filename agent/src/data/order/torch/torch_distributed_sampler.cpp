@@ -10,7 +10,8 @@
 namespace ratoon {
 namespace {
 
-// Above 2^53 samples, Python's own division is not exact.
+// With more than 2^53 samples the division in PyTorch's sampler, which uses floating-point numbers, is not
+// exact.
 constexpr std::uint64_t kSamplesMax = std::uint64_t{1} << 53;
 
 data::ListShare share_of(const DistributedSamplerOptions& options, std::uint64_t start) {
@@ -77,8 +78,8 @@ void DistributedSampler::advance(std::uint64_t samples) {
 }
 
 ListPosition DistributedSampler::position() const {
-  // When this rank is done, the epoch has no entry left for a world of another size: all remaining entries
-  // are padding, or entries that no rank takes.
+  // When this rank has taken all its samples, the epoch is finished for any number of ranks: all entries that
+  // remain are padding, or belong to no rank.
   const bool is_done = remaining() == 0;
   return {.epoch = epoch_, .consumed = is_done ? options_.samples : start_ + progress_ * options_.world_size};
 }

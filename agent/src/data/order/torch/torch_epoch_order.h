@@ -1,7 +1,8 @@
-// TorchEpochOrder is a stream's order "torch-2.6+". An epoch is DistributedSampler's list with its padding,
-// in the order in which the ranks of a run in Python took it, batch by batch. Within a batch the samples of
-// rank 0 come first, then those of rank 1, and so on. A rank's share of a batch is therefore the batch that
-// PyTorch's DataLoader gave to that rank.
+// TorchEpochOrder: the order "torch-2.6+" of a stream, which reproduces PyTorch's DistributedSampler. An
+// epoch visits the samples of DistributedSampler's list, including its padding, in the order in which the
+// ranks of a run in Python take them, batch by batch. Within a batch the samples of rank 0 come first, then
+// those of rank 1, and so on. Therefore each rank's share of a global batch is the batch that PyTorch's
+// DataLoader gave to that rank.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +15,11 @@ namespace ratoon::data {
 
 [[nodiscard]] std::uint64_t torch_epoch_slots(std::uint64_t samples, const TorchOrder& torch);
 
-// Returns a name such as "torch-2.6+ world_size=8 batch_size=32", plus all options that are not default.
+// Returns the name of the order, such as "torch-2.6+ world_size=8 batch_size=32". It contains all options
+// that do not have their default value.
 [[nodiscard]] std::string name_of(const TorchOrder& torch);
 
-// Maps places of the epoch to entries of DistributedSampler's list, and back.
+// Converts positions in the epoch to indices in DistributedSampler's list, and back.
 class TorchBatchOrder {
  public:
   TorchBatchOrder(std::uint64_t samples, const TorchOrder& torch);
@@ -44,7 +46,7 @@ class TorchEpochOrder : public EpochOrder {
   TorchEpochOrder(std::uint64_t samples, const TorchOrder& torch, std::uint64_t seed, std::uint64_t epoch);
 
   [[nodiscard]] std::uint64_t at(std::uint64_t place) const override;
-  // The first call computes the inverse of the list, which takes time.
+  // The first call is slow, because it computes the inverse of the list.
   [[nodiscard]] std::optional<std::uint64_t> place_of(std::uint64_t sample) const override;
   void fill(std::uint64_t place, std::span<std::uint64_t> samples) const override;
 

@@ -1,6 +1,6 @@
-// torch.Generator().get_state() has 5056 bytes: ATen's CPUGeneratorImplState as it is in memory on x86-64
-// and arm64. Each word of MT19937 takes eight bytes. The bytes after the words hold the state for normal
-// numbers.
+// torch.Generator().get_state() has 5056 bytes: The state is ATen's struct CPUGeneratorImplState, as it is in
+// memory on x86-64 and arm64. Each 32-bit word of MT19937 takes eight bytes in it. The bytes after the words
+// of MT19937 hold the state for normally distributed numbers.
 #include <algorithm>
 
 #include <ratoon/failure.h>
@@ -37,7 +37,7 @@ std::uint64_t get(std::string_view bytes, std::size_t at, std::size_t width) {
 }  // namespace
 
 // ATen's `left` is one more than the number of unused words, so 1 means that no word is left. A generator
-// that was seeded and not used is at word 0 and has 0 words left.
+// that was seeded and not used yet is at word 0 and has 0 unused words.
 std::string TorchGenerator::state() const {
   std::string bytes(kStateBytes, '\0');
   put(bytes, kSeedAt, seed_, 8);
@@ -58,8 +58,8 @@ TorchGenerator TorchGenerator::from_state(std::string_view bytes) {
   const bool is_fresh = left == 1 && next == 0;
   if (get(bytes, kIsSeededAt, 4) != 1) refuse_generator("the generator was never seeded");
   if (!is_fresh && (next == 0 || next > kWords || left != kWords + 1 - next)) {
-    refuse_generator("the generator stands at word " + std::to_string(next) + " of " +
-                     std::to_string(kWords) + " with " + std::to_string(left) + " left, which is impossible");
+    refuse_generator("the generator is at word " + std::to_string(next) + " of " + std::to_string(kWords) +
+                     " with " + std::to_string(left) + " left, which is impossible");
   }
   TorchGenerator generator(get(bytes, kSeedAt, 8));
   for (std::size_t i = 0; i < kWords; ++i) {

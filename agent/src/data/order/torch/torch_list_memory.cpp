@@ -36,7 +36,7 @@ ListMemory::~ListMemory() {
   ::munmap(bytes_.data(), bytes_.size());
 }
 
-// Asks for huge pages, because the places of a permutation are visited in random order: with 4 KiB pages,
+// Asks the kernel for huge pages, because a shuffle accesses its list in random order: with pages of 4 KiB,
 // most of the time would be spent on TLB misses.
 std::shared_ptr<ListMemory> ListMemory::allocate(const ListImage& image) {
   void* pages = ::mmap(nullptr, image.bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

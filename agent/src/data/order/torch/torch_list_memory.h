@@ -17,11 +17,12 @@ class ListMemory : public IndexList::Owner {
  public:
   // Allocates writable, zeroed pages. Throws std::bad_alloc.
   [[nodiscard]] static std::shared_ptr<ListMemory> allocate(const ListImage& image);
-  // Maps a file that has the header of `image`. Blocks of numbers are checked when they are first used.
+  // Maps a file into memory, and checks that it has the header of `image`. The checksum of a block of numbers
+  // is verified when the block is first used.
   [[nodiscard]] static Result<std::shared_ptr<ListMemory>> map_file(const std::filesystem::path& path,
                                                                     const ListImage& image);
 
-  // Takes ownership of mapped pages.
+  // The new object owns the mapped `pages` and unmaps them in its destructor.
   ListMemory(const ListImage& image, std::span<std::byte> pages, std::filesystem::path path);
   ~ListMemory() override;
   ListMemory(const ListMemory&) = delete;
@@ -31,7 +32,8 @@ class ListMemory : public IndexList::Owner {
   [[nodiscard]] const ListImage& image() const { return image_; }
   [[nodiscard]] bool is_file() const { return !path_.empty(); }
 
-  // Checks the block that holds `place`. Removes a damaged file, so that the next start creates it again.
+  // Verifies the checksum of the block that contains index `place` of the list. Removes a damaged file, so
+  // that the next start creates it again.
   void check(std::uint64_t place) const override;
   [[nodiscard]] std::uint64_t place_of(std::uint64_t number) const override;
 

@@ -51,15 +51,15 @@ std::shared_ptr<ListMemory> compute(const ListKey& key, TorchGenerator& generato
 }
 
 // Only the process that holds the lock writes files in `folder`; the kernel releases the lock when the
-// process dies. Other processes do not wait for the lock: each computes the same list itself.
+// process dies. Other processes do not wait for the lock: each of them computes the list in its own memory.
 UniqueFd lock_of(const fs::path& folder) {
   UniqueFd lock(::open((folder / kLockName).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   if (!lock.is_open() || ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return {};
   return lock;
 }
 
-// Removes files of writers that died, and all but the newest kFilesKept lists. The caller must hold the lock.
-// A process that has mapped a removed file can still read it.
+// Removes incomplete files, which processes left that died, and all lists except the newest kFilesKept. The
+// caller must hold the lock of the folder. A process that has mapped a removed file can still read it.
 void sweep(const fs::path& folder) {
   std::multimap<fs::file_time_type, fs::path> lists;
   std::error_code ignored;
@@ -114,7 +114,8 @@ class ListCache {
   }
 
  private:
-  // A thread that computes a list holds mutex_: a second computing thread would compete for the same core.
+  // A thread holds mutex_ while it computes a list, so that other threads of the process wait for the list
+  // and do not compute it again.
   std::mutex mutex_;
   std::map<std::pair<ListKey, std::string>, std::weak_ptr<ListMemory>> lists_;
 };

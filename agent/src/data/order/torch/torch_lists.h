@@ -1,7 +1,8 @@
 // data/order/torch/: Reproduces the orders of PyTorch's samplers, bit for bit.
 //
-// The list of an epoch's samples is large. A process keeps each list once. Optionally a list is also a file,
-// which the processes of a machine share and which a restarted process maps at once.
+// A list with the order of an epoch's samples is large, so a process keeps each list only once. A list may
+// also be in a file. All processes of a machine then share it, and a restarted process need not compute it
+// again.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +12,11 @@
 
 namespace ratoon::data {
 
-// Returns torch.randperm(size) for a torch.Generator that was seeded with `seed`. With a folder, which must
-// exist, the list is read from a file in the folder, or is stored there for later calls. The file of the
-// previous list is kept too; older files are removed.
+// Returns torch.randperm(size) for a torch.Generator that was seeded with `seed`. If `folder` is not empty,
+// it must exist: the list is read from a file in it, or is stored there for later calls. The file of the list
+// before this one is kept, too; older files are removed.
 //
-// Throws Failure if the folder is missing. If the folder is read-only, no list is stored.
+// Throws Failure if the folder is missing. If the folder is read-only, the call stores no list in it.
 [[nodiscard]] IndexList torch_list(std::uint64_t size, std::uint64_t seed, TorchRelease release,
                                    const std::string& folder);
 

@@ -30,15 +30,16 @@ json parse(std::string_view text, const std::string& whose) {
   return *std::move(body);
 }
 
-// Returns how many samples each rank takes in an epoch that begins with `options.world_size` ranks.
+// Returns how many samples each rank takes in an epoch, if options.world_size ranks share it from its
+// beginning.
 std::uint64_t samples_a_rank(const DistributedSamplerOptions& options) {
   return data::ListShare{
       .samples = options.samples, .world_size = options.world_size, .drop_last = options.drop_last}
       .size();
 }
 
-// Returns the position in the list's entries after each rank took `progress` samples. If each rank took all
-// its samples, the epoch is done, including its padding.
+// Returns the position in the epoch's list of samples after each rank has taken `progress` samples. If each
+// rank has taken all its samples, the result is the end of the epoch, including its padding.
 ListPosition after(std::uint64_t progress, std::uint64_t epoch, const DistributedSamplerOptions& options,
                    const std::string& whose) {
   const std::uint64_t all = samples_a_rank(options);
@@ -59,9 +60,9 @@ struct TorchdataState {
   bool is_finished = false;
 };
 
-// Reads a sampler's state {"yielded": ...}, by itself or inside the state of a StatefulDataLoader. A
-// StatefulDataLoader's state has the count of its BatchSampler and, if there is one, the state of the
-// DistributedSampler or of the RandomSampler's iterator.
+// Reads a sampler's state {"yielded": ...}, by itself or inside the state of a StatefulDataLoader. The state
+// of a StatefulDataLoader contains the count of its BatchSampler. It may also contain the state of a
+// DistributedSampler or of the iterator of a RandomSampler.
 void read_sampler(Fields f, TorchdataState& state) {
   if (f.find("sampler_iter_state") != nullptr) return read_sampler(f.object("sampler_iter_state"), state);
   if (f.find("sampler_state") != nullptr) return read_sampler(f.object("sampler_state"), state);
@@ -88,7 +89,7 @@ TorchdataState read_torchdata(std::string_view text) {
   return state;
 }
 
-// Returns how many of the epoch's `all` samples the sampler has yielded.
+// Returns how many samples the sampler has yielded in this epoch, which has `all` samples.
 std::uint64_t progress_of(const TorchdataState& state, std::uint64_t batch_size, std::uint64_t all) {
   if (state.is_finished) return all;
   if (state.batches_since == 0) return state.yielded;

@@ -1,12 +1,17 @@
-// In an epoch, the packages torch and torchdata draw random numbers in this order: torch the
-// loader's number; a seed, if there is no generator; floor(n / N) permutations of all
-// samples;
-//              one more permutation, of which only a part or nothing is used
-//   torchdata  the first permutation; the loader's number; with workers the first permutation again, because
-//              the loader creates its iterator twice, and the saved generator state is the one between the
-//              two; the other permutations, when they are needed
+// The order in which the packages torch and torchdata draw random numbers in an epoch of n samples, if the
+// data set has N samples. torch draws:
+//   1. the random number of the loader;
+//   2. a seed, if the sampler has no generator;
+//   3. floor(n / N) permutations of all samples;
+//   4. one more permutation, of which it uses a part or nothing.
+// torchdata draws:
+//   1. the first permutation;
+//   2. the random number of the loader;
+//   3. with workers, the first permutation again: the loader creates its iterator twice, and the generator
+//      state that it saves is the one between the two;
+//   4. the other permutations, when it needs them.
 // With replacement, torch draws only as many numbers as it returns; torchdata draws 32 at a time and keeps
-// the rest.
+// the numbers that it does not need yet.
 #include <algorithm>
 #include <stdexcept>
 
@@ -37,7 +42,7 @@ bool is_torchdata(const RandomSamplerOptions& options) {
   return options.flavour == SamplerFlavour::kTorchdata;
 }
 
-// Returns the number of samples that torchdata draws at once.
+// Returns the number of samples whose numbers torchdata's sampler draws at once.
 std::uint64_t samples_per_draw(const RandomSamplerOptions& options) {
   return options.replacement ? kDrawChunk : options.samples;
 }
@@ -83,13 +88,15 @@ void RandomSampler::enter_epoch() {
   generator_.discard(numbers_of_unit(options_) + kNumbersOfLoader);
 }
 
-// Returns whether torchdata's loader without workers draws its number before the sample at `place`.
+// Returns true if torchdata's loader without workers has drawn its random number before the sample at
+// position `place` of the epoch.
 bool RandomSampler::is_after_loader_draw(std::uint64_t place) const {
   return is_torchdata(options_) && options_.loader == Loader::kInProcess &&
          place >= samples_per_draw(options_);
 }
 
-// Returns the samples' generator, and advances `outer` past the draws that come before the samples.
+// Returns the generator from which the samples are drawn, and advances `outer` past the numbers that PyTorch
+// draws before the samples.
 TorchGenerator RandomSampler::generator_of_samples(TorchGenerator& outer) const {
   if (is_torchdata(options_)) return outer;
   if (has_loader_draw()) outer.discard(kNumbersOfLoader);

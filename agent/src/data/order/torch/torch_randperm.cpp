@@ -1,6 +1,7 @@
-// The generator alone determines which places are swapped; the list does not matter. The places of a whole
-// block are therefore drawn and prefetched while the previous block is swapped. The time for a large list
-// then depends on the memory's throughput, not on its latency.
+// The generator alone determines which positions of the list are swapped, regardless of the numbers in the
+// list. Therefore the positions for a whole block of swaps are drawn and prefetched while the previous block
+// is swapped. With this prefetching, the time for a large list depends on the throughput of the memory and
+// not on its latency.
 #include "agent/src/data/order/torch/torch_randperm.h"
 
 #include <algorithm>
@@ -18,7 +19,8 @@ struct Block {
   std::size_t count = 0;
 };
 
-// Calls draw(i, count, places) and then swap(i, place) for i = 0 .. steps - 1; draw runs one block ahead.
+// Calls draw(i, count, places) for blocks of steps, and swap(i, place) for every step i below `steps`. The
+// calls of draw() are one block ahead of the calls of swap().
 template <class Number, class Draw, class Swap>
 void run_ahead(std::span<Number> numbers, std::uint64_t steps, Draw draw, Swap swap) {
   std::array<Block<Number>, 2> blocks;
@@ -34,8 +36,9 @@ void run_ahead(std::span<Number> numbers, std::uint64_t steps, Draw draw, Swap s
   }
 }
 
-// Fisher and Yates' shuffle from the front uses the remainder of 32 random bits per place, as PyTorch does.
-// The remainder favours low places in large lists, but runs rely on PyTorch's order.
+// This Fisher-Yates shuffle from the front uses the remainder of 32 random bits for each position, as PyTorch
+// does. In large lists, low positions are slightly more likely with this remainder, but it must stay, because
+// runs rely on PyTorch's order.
 template <class Number>
 void fill_from_the_front(std::span<Number> numbers, TorchGenerator& generator) {
   std::iota(numbers.begin(), numbers.end(), Number{0});
@@ -55,8 +58,8 @@ void fill_from_the_front(std::span<Number> numbers, TorchGenerator& generator) {
       [&](std::uint64_t i, Number place) { std::swap(numbers[i], numbers[place]); });
 }
 
-// The inside-out shuffle uses 64 random bits per place: each number goes to a random place in the list so
-// far, and the number that was at that place goes to the list's end.
+// The inside-out shuffle draws 64 random bits for each number: the number is stored at a random position of
+// the list that exists so far, and the number that was there moves to the end of the list.
 template <class Number>
 void run_inside_out(std::span<Number> numbers, TorchGenerator& generator) {
   if (numbers.empty()) return;

@@ -1,4 +1,5 @@
-// Implements the two algorithms of torch.randperm. Both algorithms write into the caller's memory.
+// Implements both algorithms that PyTorch uses for torch.randperm. Both algorithms write the permutation into
+// memory that the caller provides.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +9,17 @@
 
 namespace ratoon::data {
 
-// For lists of at least kLargePermutation numbers, PyTorch 2.6 and later draw 64 random bits per place.
+// For lists of at least kLargePermutation numbers, PyTorch 2.6 and later draw 64 random bits for each number,
+// not 32.
 inline constexpr std::uint64_t kLargePermutation = 214748364;  // floor((2^32 - 1) / 20)
 
-// Runs PyTorch's algorithm for sizes from kLargePermutation on, here for a list of any size.
+// Runs, for a list of any size, the algorithm that PyTorch uses for lists of at least kLargePermutation
+// numbers.
 void fill_inside_out(std::span<std::uint32_t> numbers, TorchGenerator& generator);
 void fill_inside_out(std::span<std::uint64_t> numbers, TorchGenerator& generator);
 
-// Returns whether `release` uses the algorithm of fill_inside_out() for lists of `size` numbers.
+// Returns true if this release of PyTorch uses the algorithm of fill_inside_out() for lists of `size`
+// numbers.
 [[nodiscard]] bool is_inside_out(std::uint64_t size, TorchRelease release);
 
 // Fills `numbers` with a permutation of 0 .. numbers.size() - 1.

@@ -55,7 +55,7 @@ json to_json(const RandomSamplerOptions& options) {
           {"order", name_of(options.release)}};
 }
 
-// A word takes eight bytes in PyTorch's state, of which four are always zero.
+// A 32-bit word of the generator takes eight bytes in PyTorch's state, of which four are always zero.
 std::string to_text(const TorchGenerator& generator) {
   const std::string bytes = generator.state();
   std::string short_form = bytes.substr(0, kHeadBytes);

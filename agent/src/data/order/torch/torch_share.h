@@ -1,4 +1,4 @@
-// ListShare computes the entries of an epoch's list that a rank takes. The arithmetic is that of PyTorch's
+// ListShare computes which samples of an epoch's list a rank takes. The arithmetic is that of PyTorch's
 // DistributedSampler, but the first entry can be any entry of the list.
 #pragma once
 
@@ -13,14 +13,14 @@ struct ListShare {
   std::uint32_t rank = 0;
   bool drop_last = false;
 
-  // Returns the number of samples that each rank takes.
+  // Returns the number of samples that each rank takes from the list.
   [[nodiscard]] std::uint64_t size() const {
     const std::uint64_t rest = samples - start;
     return drop_last ? rest / world_size : (rest + world_size - 1) / world_size;
   }
 
-  // Returns the list entry at `place` of this rank's samples. After its end a list is repeated, several times
-  // if there are more ranks than entries.
+  // Returns the index in the list of sample number `place` of this rank. After its end the list starts again
+  // from its beginning, several times if there are more ranks than samples in the list.
   [[nodiscard]] std::uint64_t entry(std::uint64_t place) const {
     return (start + place * world_size + rank) % samples;
   }

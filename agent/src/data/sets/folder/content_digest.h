@@ -1,5 +1,5 @@
-// ContentDigest computes a name for the content of a data set. Texts are hashed with their lengths, so
-// different contents never give the same bytes.
+// ContentDigest computes a digest of the contents of a data set, which serves as its name. The length of each
+// text is hashed before the text, so that different lists of texts never give the same bytes to the hash.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace ratoon::data {
 
 class ContentDigest {
  public:
-  // `kind` is the kind of data set and the version of its digest: "records-1".
+  // `kind` is the kind of the data set and the version of its digest, such as "records-1".
   explicit ContentDigest(std::string_view kind);
 
   void add(std::uint64_t number);

@@ -7,7 +7,8 @@
 namespace ratoon::data {
 namespace {
 
-// FAT stores times with a resolution of two seconds, and network file systems with one second.
+// The coarsest file systems: FAT stores modification times with a resolution of two seconds, and network file
+// systems with one second.
 constexpr std::int64_t kCoarsestClockNanoseconds = 2'000'000'000;
 
 std::string beginning_of(const HashedBytes& what) {

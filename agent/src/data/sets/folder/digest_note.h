@@ -1,9 +1,10 @@
-// A note is a file beside a large file. A note has the large file's hash, so that a start need not read it.
+// A note is a small file beside a large file of data. A note contains the hash of the large file, so that the
+// next start of a program need not read the file for it.
 //
-// The note is used under two conditions: the file has the length and the modification time in the note, and
-// the note is newer than that time by more than the resolution of file systems' clocks. make and rsync use
-// the same criterion for unchanged files. A copy of the file has another modification time, so the copy is
-// read once.
+// The note is used if the file still has the length and the modification time that the note contains. In
+// addition, the note must be newer than the modification time by more than the resolution of file times. make
+// and rsync detect unchanged files in the same way. A copy of the file has another modification time, so a
+// program that opens the copy reads and hashes it once.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +27,8 @@ struct HashedBytes {
 };
 
 [[nodiscard]] std::string encode_digest_note(const HashedBytes& what, Hash128 hash);
-// Returns the hash in a note if `text` is a complete note about the bytes `what`.
+// Parses a note. Returns its hash if the note is complete and describes the same length and modification time
+// as `what`.
 [[nodiscard]] std::optional<Hash128> read_digest_note(std::string_view text, const HashedBytes& what);
 
 [[nodiscard]] std::filesystem::path digest_note_of(const std::filesystem::path& file);

@@ -1,5 +1,5 @@
-// Hashes a file of any size. The file is read in pieces, which needs little memory. A disk error is returned
-// as an Error.
+// Computes the hash of a file of any size. The file is read in pieces, so that the function needs little
+// memory. A disk error is returned as an Error.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@
 
 namespace ratoon::data {
 
-// Describes the hashed file, which may differ from the file that the program opened at this path before.
+// The length, modification time and hash of the file that was read, which may not be the file that the
+// program has opened at the same path before.
 struct HashedFile {
   std::uint64_t bytes = 0;  // all bytes, including the skipped ones
   std::int64_t modified_nanoseconds = 0;
@@ -19,7 +20,7 @@ struct HashedFile {
 };
 
 // Hashes all bytes of the file after the first `skipped_bytes` bytes. If the file changes during the call,
-// the result is ErrorKind::kConflict.
+// returns an error of kind kConflict.
 [[nodiscard]] Result<HashedFile> hash_file(const std::filesystem::path& path,
                                            std::uint64_t skipped_bytes = 0);
 

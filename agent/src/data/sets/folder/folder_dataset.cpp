@@ -49,7 +49,7 @@ void read_whole(const OpenFile& file, std::span<std::byte> into, const std::file
   }
 }
 
-// Returns nothing for a dangling link, which counts as a sample until it is read.
+// Returns nothing for a link whose target does not exist: it counts as a sample, and reading it is an error.
 std::optional<std::uint64_t> size_of_file(const std::filesystem::path& path) {
   struct stat status{};
   if (::stat(path.c_str(), &status) == 0) return static_cast<std::uint64_t>(status.st_size);
@@ -142,7 +142,8 @@ std::string FolderDataset::digest() const {
   return digest_;
 }
 
-// Adds the file's name to errors, because the number of a sample does not show which file is damaged.
+// Adds the name of the file to errors, because the number of a sample does not show a user which file is
+// damaged.
 void FolderDataset::decode(std::span<const std::byte> bytes, const std::filesystem::path& path,
                            Sample& into) const {
   try {

@@ -124,7 +124,8 @@ Result<FolderFiles> walk_folder(const fs::path& root, FolderWalkOptions options)
   auto top = list(root, around);
   if (!top) return top.error();
   if (top->folders.empty()) {
-    // An empty folder may be the mount point of a volume that is not mounted yet.
+    // Mention volumes in the error, because an empty folder may be the mount point of a volume that is not
+    // mounted yet.
     return Error(top->files.empty() ? ErrorKind::kNotFound : ErrorKind::kInvalid,
                  "the folder " + root.string() + " has no folder in it; expected one folder for each class");
   }

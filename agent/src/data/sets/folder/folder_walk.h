@@ -1,4 +1,5 @@
-// agent/src/data/sets/folder/: FolderDataset, the order of its files, and their digest.
+// agent/src/data/sets/folder/: FolderDataset (a folder with one subfolder for each class), the order of its
+// files, and digests of files.
 //
 // The files of a FolderDataset, in torchvision's order: classes are sorted, folders in a class are sorted by
 // their whole path, and files in a folder are sorted.
@@ -19,7 +20,7 @@ class FolderFiles {
  public:
   [[nodiscard]] std::uint64_t size() const { return folder_of_.size(); }
   [[nodiscard]] const std::vector<std::string>& classes() const { return classes_; }
-  // Returns the path of file `id`, relative to the root. `id` is below size().
+  // Returns the path of file `id`, relative to the root. `id` must be below size().
   [[nodiscard]] std::string path(std::uint64_t id) const;
   [[nodiscard]] std::int64_t label(std::uint64_t id) const;
   // The files of class c have the ids from first_of(c) to first_of(c + 1) - 1.

@@ -11,8 +11,8 @@ bool continues(std::string_view text, std::size_t at) {
   return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80;
 }
 
-// The code point at the start of a text and its size in bytes. The size is 0 if the text does not start with
-// a complete, valid code point.
+// The first code point of a text, and the number of bytes that it takes in UTF-8. The size is 0 if the text
+// does not start with a complete, valid code point.
 struct CodePoint {
   char32_t value = 0;
   std::size_t size = 0;

@@ -40,7 +40,8 @@ std::uint64_t read_length(const std::byte* at, unsigned code) {
   }
 }
 
-// Returns whether the values have as many bytes as the shape needs. Lengths of 0 and overflows never match.
+// Returns true if the number of value bytes is the product of the lengths of the shape and the size of the
+// type. Returns false if a length is 0 or the product overflows.
 bool fits(const Array& array) {
   std::uint64_t expected = size_of(array.type);
   for (const std::uint64_t length : array.shape()) {

@@ -1,5 +1,5 @@
-// Decodes the bytes of a column into a field. Numbers, bytes, texts and arrays are not copied. Shapes that
-// vary between samples are copied.
+// Decodes the bytes of a column into a field. Numbers, bytes, texts and arrays are not copied: the field
+// refers to the bytes of the column. A shape that may differ between samples is copied into the field.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,11 @@
 
 namespace ratoon::mds {
 
-// Adds one field per column. Errors name the column.
+// Decodes a sample and adds one field per column. The text of an error names the column.
 [[nodiscard]] Result<void> decode_sample(const Columns& columns, std::span<const std::byte> bytes,
                                          Sample& into);
 
-// Adds one field per element of a column that is encoded as a list (kList, kJpegArray).
+// Decodes a column that is encoded as a list (kList, kJpegArray) and adds one field per element.
 [[nodiscard]] Result<void> decode_elements(const Encoding& list, std::span<const std::byte> bytes,
                                            Sample& into);
 

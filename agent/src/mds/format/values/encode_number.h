@@ -9,11 +9,11 @@
 
 namespace ratoon::mds {
 
-// Appends the number. Returns an error if the type cannot hold the value. Floats are rounded to the nearest
-// value, and only overflow is an error.
+// Appends the number. Returns an error if the column's type cannot hold the value. A floating-point number is
+// rounded to the nearest number of the type, and only overflow is an error.
 [[nodiscard]] Result<void> encode_number(ElementType type, std::int64_t number, std::string& out);
 [[nodiscard]] Result<void> encode_number(ElementType type, std::uint64_t number, std::string& out);
-// `type` is a floating-point type.
+// `type` must be a floating-point type.
 [[nodiscard]] Result<void> encode_number(ElementType type, double number, std::string& out);
 
 }  // namespace ratoon::mds

@@ -45,8 +45,8 @@ Error unknown(std::string_view name) {
                "the encoding '" + std::string(name.substr(0, 80)) + "' is not one that Streaming 0.13 knows");
 }
 
-// Parses "3,224,224". Returns nothing for any other text, or if the shape has more bytes than a file can
-// hold.
+// Parses "3,224,224". Returns nothing for a text of another form, or if an array of the shape would have more
+// bytes than a file can hold.
 std::optional<std::vector<std::uint64_t>> parse_shape(std::string_view text, std::uint64_t item_bytes) {
   std::vector<std::uint64_t> shape;
   std::uint64_t size_bytes = item_bytes;
@@ -74,7 +74,7 @@ Encoding fixed(std::string_view name, ElementType type, std::vector<std::uint64_
           .size_bytes = static_cast<std::uint32_t>(size_bytes)};
 }
 
-// Parses "ndarray:float32" or "ndarray:float32:3,224,224".
+// Parses the name of an array encoding, such as "ndarray:float32" or "ndarray:float32:3,224,224".
 Result<Encoding> parse_array(std::string_view name) {
   const std::string_view detail = name.substr(kArrayName.size() + 1);
   if (detail.empty()) return Encoding{.name = std::string(name), .kind = EncodingKind::kArray};

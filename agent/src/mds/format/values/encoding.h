@@ -1,4 +1,4 @@
-// mds/format/values/: The encodings of the values in a sample. Pure.
+// mds/format/values/: Encodes and decodes the values in a sample. Pure.
 //
 // An Encoding, named as in MosaicML Streaming, describes a column's bytes.
 #pragma once
@@ -37,10 +37,12 @@ struct Encoding {
 // Refuses names that MosaicML Streaming does not know, and the encoding of Python pickles.
 [[nodiscard]] Result<Encoding> parse_encoding(std::string_view name);
 
-// Parses "uint8" to "float64". Returns nothing if the name is unknown.
+// Parses the name of a numeric type, such as "uint8" or "float64". Returns nothing if no numeric type has
+// this name.
 [[nodiscard]] std::optional<ElementType> parse_number_type(std::string_view name);
 
-// Returns the encoding of the elements of `list`: kPil, or kBytes for image files.
+// Returns the encoding of the elements of the list encoding `list`: kPil for Pillow images, or kBytes for
+// image files.
 [[nodiscard]] EncodingKind element_kind(const Encoding& list);
 
 }  // namespace ratoon::mds

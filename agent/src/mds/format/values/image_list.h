@@ -1,4 +1,5 @@
-// Several images in a column have the bytes [u32 0, only in a list] u32 count, u32 sizes[count], images.
+// A value that consists of several images has the number of images (u32), the size of each image in bytes
+// (u32), and the images. In the encoding kList a u32 of value 0 comes before them.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +15,7 @@ namespace ratoon::mds {
 
 class ImageList {
  public:
-  // `kind` is kList or kJpegArray. Checks that the sizes add up to the length of `bytes`.
+  // `kind` must be kList or kJpegArray. Checks that the sizes of the images add up to the length of `bytes`.
   [[nodiscard]] static Result<ImageList> read(EncodingKind kind, std::span<const std::byte> bytes);
 
   template <class Take>

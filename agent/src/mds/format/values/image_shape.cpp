@@ -26,7 +26,8 @@ std::optional<ImageShape> shape_of(std::uint32_t height, std::uint32_t width, st
   return ImageShape{.height = height, .width = width, .channels = channels};
 }
 
-// A PNG file is the signature, then the chunk IHDR: length, name, width, height, bit depth, color type.
+// A PNG file begins with its signature and the chunk IHDR, which consists of length, name, width, height, bit
+// depth and color type.
 std::optional<ImageShape> png_shape(Bytes file) {
   constexpr std::array<std::uint32_t, 7> kChannels = {1, 0, 3, 1, 2, 0, 4};
   if (file.size() < 26 || !begins_with(file.subspan(8), std::string_view("\0\0\0\rIHDR", 8)))
@@ -36,8 +37,9 @@ std::optional<ImageShape> png_shape(Bytes file) {
   return shape_of(big_endian(file.subspan(20, 4)), big_endian(file.subspan(16, 4)), kChannels[color]);
 }
 
-// A JPEG file is a series of segments, each with FF, a marker and, for most markers, a length. The frame
-// header has a marker from C0 to CF, except for three that have other meanings.
+// A JPEG file is a series of segments. Each segment begins with the byte FF, a marker and, for most markers,
+// a length. The frame header of a JPEG file has a marker from C0 to CF, except C4, C8 and CC, which have
+// other meanings.
 std::optional<ImageShape> jpeg_shape(Bytes file) {
   std::size_t at = 2;
   while (at + 4 <= file.size()) {

@@ -11,7 +11,8 @@ namespace {
 constexpr std::size_t kHeadBytes = 12;
 constexpr std::string_view kBits = "1";  // eight pixels in a byte; each row begins with a new byte
 
-// Pillow's modes and their bytes per pixel. Arrays get the first mode that has their bytes per pixel.
+// The modes of Pillow's images, and the number of bytes per pixel of each mode. If a mode is chosen for an
+// array, it is the first mode in this list that has as many bytes per pixel as the array.
 constexpr std::array<std::pair<std::string_view, std::uint64_t>, 20> kModes{{
     {"L", 1},     {"P", 1},     {"LA", 2},   {"La", 2},    {"PA", 2},  {"I;16", 2}, {"I;16L", 2},
     {"I;16B", 2}, {"I;16N", 2}, {"RGB", 3},  {"YCbCr", 3}, {"LAB", 3}, {"HSV", 3},  {"RGBA", 4},
@@ -50,7 +51,7 @@ Result<PilImage> read_pil(std::span<const std::byte> bytes) {
   if (pixel_bytes == 0)
     return corrupted_image("the mode '" + std::string(image.mode.substr(0, 20)) + "' is unknown");
   const std::uint64_t columns = image.mode == kBits ? (width + 7) / 8 : width;
-  // row_bytes * height could overflow, so the size is divided by the height instead.
+  // The size is divided by the height, because the product row_bytes * height could overflow.
   const std::uint64_t row_bytes = columns * pixel_bytes;
   const bool is_whole = height == 0
                             ? image.pixels.empty()

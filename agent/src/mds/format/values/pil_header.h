@@ -1,4 +1,5 @@
-// Pixels as Pillow stores them: u32 width, u32 height, u32 length of the mode, the mode, the pixels.
+// A Pillow image in the MDS format consists of its width, its height and the length of its mode (each as
+// u32), the mode, and the pixels.
 #pragma once
 
 #include <array>
@@ -16,7 +17,8 @@ struct PilImage {
   std::array<std::uint64_t, 3> lengths{};  // height, width, bytes of a pixel
   std::span<const std::byte> pixels{};
 
-  // Returns height and width, and the bytes per pixel if there are more than one.
+  // Returns the shape of an image: height and width, and the number of bytes per pixel if it is greater than
+  // 1.
   [[nodiscard]] std::span<const std::uint64_t> shape() const {
     return std::span(lengths).first(lengths[2] == 1 ? 2 : 3);
   }
@@ -24,7 +26,7 @@ struct PilImage {
 
 [[nodiscard]] Result<PilImage> read_pil(std::span<const std::byte> bytes);
 
-// Returns Pillow's mode (L, LA, RGB, RGBA) for 1 to 4 bytes per pixel; empty for other numbers.
+// Returns Pillow's mode (L, LA, RGB, RGBA) for 1 to 4 bytes per pixel, and an empty text for other numbers.
 [[nodiscard]] std::string_view pil_mode(std::uint64_t pixel_bytes);
 
 }  // namespace ratoon::mds

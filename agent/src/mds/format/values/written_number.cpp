@@ -16,7 +16,8 @@ std::optional<T> parse(std::string_view text) {
   return value;
 }
 
-// A number 0.DIGITS times 10^exponent. The digits neither begin nor end with a zero.
+// A decimal number: 0.DIGITS times 10 to the power of `exponent`. The digits neither begin nor end with a
+// zero.
 struct Decimal {
   std::string digits;
   std::int64_t exponent = 0;
@@ -24,7 +25,7 @@ struct Decimal {
   friend bool operator==(const Decimal&, const Decimal&) = default;
 };
 
-// `text` is a finite number as from_chars reads it, without its sign.
+// `text` is a finite number without its sign, in a form that std::from_chars accepts.
 std::optional<Decimal> take_apart(std::string_view text) {
   Decimal number;
   if (const std::size_t e = text.find_first_of("eE"); e != std::string_view::npos) {
@@ -46,7 +47,7 @@ std::optional<Decimal> take_apart(std::string_view text) {
   return number;
 }
 
-// Writes out every digit: no double has more than 767 significant digits.
+// Writes all digits of the number, of which a double has at most 767.
 std::string written_out(double value) {
   std::array<char, 800> text{};
   const auto [end, problem] =

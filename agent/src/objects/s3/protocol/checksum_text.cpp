@@ -13,8 +13,8 @@ constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnop
 }  // namespace
 
 std::string checksum_text(std::uint32_t crc32c) {
-  // Base64 has six bits per digit. The first 30 of the 32 bits are five digits; a sixth digit has the last
-  // two bits and four zeros.
+  // A base64 digit holds six bits. The first 30 of the 32 bits give five base64 digits. The sixth digit holds
+  // the last two bits and four zero bits.
   std::string text;
   for (const int shift : {26, 20, 14, 8, 2}) text += kDigits[(crc32c >> shift) & 63];
   text += kDigits[(crc32c & 3) << 4];

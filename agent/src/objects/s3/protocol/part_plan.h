@@ -1,4 +1,4 @@
-// Divides a large object into parts, by S3's rules. Pure.
+// Divides a large object into parts, according to the rules of S3. Pure.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct PartPlan {
   friend bool operator==(const PartPlan&, const PartPlan&) = default;
 };
 
-// Plans parts of at least 5 MiB (except the last) and at most 5 GiB, and at most 10,000 parts.
+// Plans at most 10,000 parts. Each part has at most 5 GiB, and all parts except the last have at least 5 MiB.
 [[nodiscard]] Result<PartPlan> plan_parts(std::uint64_t size_bytes, std::uint64_t wanted_part_bytes);
 
 }  // namespace ratoon::objects

@@ -16,7 +16,7 @@ Error bad_endpoint(std::string_view endpoint, std::string_view problem) {
                                    "; expected https://host or http://host:port"};
 }
 
-// Returns whether the bucket's name can be the first label of a host name.
+// Returns true if the bucket's name can be the first label of a host name.
 bool is_label(std::string_view bucket) {
   const auto is_edge = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
   return bucket.size() >= 3 && bucket.size() <= 63 && is_edge(bucket.front()) && is_edge(bucket.back()) &&
@@ -58,7 +58,8 @@ Result<S3Address> address_of(const S3Location& place) {
     if (address.host.empty()) return bad_endpoint(place.endpoint, "the endpoint does not name a host");
     root = endpoint.substr(slash);
     if (!root.ends_with('/')) root += '/';
-    // The scheme's default port is not in the Host header, and therefore not in the signature.
+    // HTTP clients leave the default port of the scheme out of the Host header, so the signature must not
+    // contain it either.
     const std::string_view usual = address.is_encrypted ? ":443" : ":80";
     if (address.host.ends_with(usual)) address.host.resize(address.host.size() - usual.size());
   }

@@ -1,4 +1,4 @@
-// Makes a bucket's URL, in path style or with the bucket in the host name. Pure.
+// Makes the URL of a bucket. The bucket's name is in the path (path style) or in the host name. Pure.
 #pragma once
 
 #include <optional>
@@ -27,7 +27,8 @@ struct S3Address {
 
 [[nodiscard]] Result<S3Address> address_of(const S3Location& place);
 
-// Returns `endpoint` if it is set; if not, a URL such as "https://sts.eu-central-1.amazonaws.com".
+// Returns `endpoint` if it is set, and otherwise the URL of the AWS service, such as
+// "https://sts.eu-central-1.amazonaws.com".
 [[nodiscard]] std::string sts_url(std::string_view endpoint, std::string_view region);
 
 }  // namespace ratoon::objects

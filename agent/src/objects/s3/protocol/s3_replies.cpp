@@ -23,7 +23,7 @@ std::optional<std::uint64_t> parse_size(std::string_view text) {
   return value;
 }
 
-// Names in a list are escaped as in a URL's query, where '+' is a space.
+// Names in a list of objects are escaped as in the query of a URL, where '+' means a space.
 std::optional<std::string> unescape_name(std::string_view text) {
   std::string name(text);
   std::replace(name.begin(), name.end(), '+', ' ');

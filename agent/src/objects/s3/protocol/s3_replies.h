@@ -13,7 +13,8 @@
 
 namespace ratoon::objects {
 
-// S3's reason for a refusal. All fields are empty for other bodies, such as a proxy's page.
+// The reason that S3 gives in its reply if it refuses a request. If the body of the reply is not an S3 error,
+// such as the page of a proxy, all fields are empty.
 struct S3Refusal {
   std::string code;         // "NoSuchKey"
   std::string message;      // in S3's words
@@ -24,7 +25,8 @@ struct S3Refusal {
 };
 [[nodiscard]] S3Refusal decode_refusal(std::string_view body);
 
-// Decodes a ListBucketResult of list-type 2. Keys are the bucket's full keys, including the prefix.
+// Decodes a ListBucketResult of list-type 2. The keys in the list are full keys of the bucket, including the
+// prefix of the store.
 [[nodiscard]] Result<ObjectPage> decode_list(std::string_view body);
 
 // Returns the UploadId of an InitiateMultipartUploadResult.
@@ -48,7 +50,8 @@ struct OpenUploadPage {
 // Decodes a ListMultipartUploadsResult.
 [[nodiscard]] Result<OpenUploadPage> decode_open_uploads(std::string_view body);
 
-// Decodes the reply to AssumeRoleWithWebIdentity or AssumeRole. The caller sets Credentials::source.
+// Decodes the reply to AssumeRoleWithWebIdentity or AssumeRole. The caller must set the member `source` of
+// the credentials.
 [[nodiscard]] Result<Credentials> decode_assumed_role(std::string_view body);
 
 }  // namespace ratoon::objects

@@ -11,7 +11,7 @@ namespace ratoon::objects {
 
 Sha256 sha256(std::string_view bytes) {
   Sha256 digest{};
-  // Fails only if memory has run out.
+  // The calls of OpenSSL fail only if there is no memory.
   if (EVP_Digest(bytes.data(), bytes.size(), digest.data(), nullptr, EVP_sha256(), nullptr) != 1)
     std::abort();
   return digest;
@@ -19,7 +19,8 @@ Sha256 sha256(std::string_view bytes) {
 
 Sha256 hmac_sha256(std::string_view key, std::string_view bytes) {
   Sha256 digest{};
-  // OpenSSL would take a null pointer as "the key of the last call".
+  // Pass a valid pointer even for an empty key, because a null pointer would mean "use the key of the last
+  // call" to OpenSSL.
   const char* at = key.empty() ? "" : key.data();
   if (HMAC(EVP_sha256(), at, static_cast<int>(key.size()),
            reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), digest.data(),

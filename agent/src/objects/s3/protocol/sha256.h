@@ -14,7 +14,7 @@ using Sha256 = std::array<unsigned char, 32>;
 
 // Lower-case digits.
 [[nodiscard]] std::string to_hex(const Sha256& digest);
-// Returns the digest's bytes, for use as the key of an HMAC.
+// Returns the bytes of the digest, which can be the key of another HMAC.
 [[nodiscard]] std::string_view raw(const Sha256& digest);
 
 }  // namespace ratoon::objects

@@ -19,7 +19,7 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-// Removes spaces at both ends and reduces inner runs of spaces to one.
+// Removes spaces at both ends of a header value, and replaces each run of spaces inside by one space.
 std::string trimmed(std::string_view value) {
   std::string result;
   for (const char c : value) {
@@ -33,7 +33,7 @@ std::string trimmed(std::string_view value) {
   return result;
 }
 
-// Sorts headers by name. The values of equal names are joined, in the order in the request.
+// Sorts headers by name. The values of headers with equal names are joined, in their order in the request.
 std::map<std::string, std::string> canonical_headers(const NameValues& headers) {
   std::map<std::string, std::string> canonical;
   for (const auto& [name, value] : headers) {

@@ -1,7 +1,9 @@
-// objects/s3/protocol/: The protocol of S3 as values: addresses, signatures, replies. Pure.
+// objects/s3/protocol/: The protocol of S3 without I/O: makes addresses and signatures, and decodes replies.
+// Pure.
 //
-// AWS Signature Version 4, with the rules of S3: the path is escaped once and not normalized. Pure: the time
-// is an argument. Each step is a function, so that tests can compare it with the examples that AWS publishes.
+// AWS Signature Version 4, with the rules of S3: the path is escaped once and not normalized. The functions
+// are pure: the current time is an argument. The steps are separate functions, so that tests can compare the
+// result of each with the examples that AWS publishes.
 #pragma once
 
 #include <string>
@@ -30,20 +32,22 @@ struct SigningScope {
   WallTime time;
 };
 
-// Returns the sorted query, such as "a=1&b=". The same query text is signed and sent.
+// Returns the query with its parameters sorted, such as "a=1&b=". The sorted query is signed, and the request
+// must be sent with exactly this query.
 [[nodiscard]] std::string canonical_query(const NameValues& query);
 
-// Formats a time as "20130524T000000Z".
+// Formats a time in the form that a signature needs: "20130524T000000Z".
 [[nodiscard]] std::string amz_date(WallTime time);
 
-// The functions below are the steps of a signature.
+// Each of the following functions is one step of making a signature.
 [[nodiscard]] std::string canonical_request(const RequestToSign& request);
 [[nodiscard]] std::string string_to_sign(const SigningScope& scope, std::string_view canonical_request);
 [[nodiscard]] std::string signature(std::string_view secret_access_key, const SigningScope& scope,
                                     std::string_view string_to_sign);
 
-// Returns the Authorization header. The Authorization header signs all headers of the request. The caller
-// adds x-amz-date and x-amz-security-token first, as sign() does.
+// Returns the value of the Authorization header, which contains the signature. The Authorization header signs
+// all headers of the request. Before you call this function, add the headers x-amz-date and
+// x-amz-security-token, as sign() does.
 [[nodiscard]] std::string authorization(const RequestToSign& request, const SigningScope& scope,
                                         const Credentials& credentials);
 

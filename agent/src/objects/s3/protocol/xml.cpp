@@ -31,7 +31,7 @@ void append_utf8(std::string& text, std::uint32_t code) {
   add(0x80 | (code & 0x3F));
 }
 
-// Appends the character for an entity's name, which stood between '&' and ';'.
+// Appends the character that an entity represents. `name` is the text between '&' and ';'.
 bool append_entity(std::string& text, std::string_view name) {
   constexpr std::pair<std::string_view, char> kNamed[] = {
       {"amp", '&'}, {"lt", '<'}, {"gt", '>'}, {"quot", '"'}, {"apos", '\''}};
@@ -67,7 +67,7 @@ class Parser {
  private:
   static Error bad(const std::string& how) { return {ErrorKind::kCorrupted, "the reply is refused: " + how}; }
 
-  // Skips spaces, comments and instructions.
+  // Skips spaces, comments and processing instructions.
   bool skip_asides() {
     while (true) {
       while (!rest_.empty() && is_space(rest_.front())) rest_.remove_prefix(1);
@@ -84,7 +84,7 @@ class Parser {
     return true;
   }
 
-  // Reads the name after '<' and returns it without its namespace, which is not needed.
+  // Reads the name of an element after '<' and returns it without its namespace prefix, which is not needed.
   std::optional<std::string> open_name() {
     rest_.remove_prefix(1);
     const std::size_t end = rest_.find_first_of(" \t\r\n/>");
@@ -97,7 +97,7 @@ class Parser {
     return std::string(name);
   }
 
-  // Reads up to the tag's '>'. Returns whether the tag closes its element ("/>").
+  // Reads the rest of a tag, up to its '>'. Returns true if the tag also closes its element ("/>").
   std::optional<bool> rest_of_tag() {
     char quote = '\0';
     for (std::size_t i = 0; i < rest_.size(); ++i) {
@@ -136,13 +136,13 @@ class Parser {
     while (!rest_.empty() && is_space(rest_.front())) rest_.remove_prefix(1);
     if (!rest_.starts_with('>')) return bad("the XML closes another element than " + element.name);
     rest_.remove_prefix(1);
-    // Spaces between elements are layout, not text.
+    // Text that consists only of spaces between elements is ignored.
     if (!element.children.empty() && std::all_of(element.text.begin(), element.text.end(), is_space))
       element.text.clear();
     return element;
   }
 
-  // Reads one child element, comment or piece of text.
+  // Reads one child of an element: another element, a comment or a text.
   Result<void> take_piece(XmlElement& element, int depth) {
     if (rest_.starts_with("<!--"))
       return skip_past("-->") ? Result<void>() : bad("the XML ends in a comment");

@@ -1,6 +1,7 @@
-// BucketSchedule decides which pieces of the gradients may be summed while backward() runs. All ranks begin
-// pieces in the same order, although gradients may arrive in another order or not at all. The last piece has
-// the control word, which lists the existing gradients, so its sum begins only after backward().
+// BucketSchedule: decides when the sum of each piece (a flat tensor with the gradients of some parameters)
+// begins while backward() runs. All ranks begin the sums of the pieces in the same order, although a rank may
+// compute gradients in another order or compute only some of them. The last piece contains the control word,
+// which says which parameters have a gradient, so its sum begins only after backward() has ended.
 #pragma once
 
 #include <cstddef>
@@ -11,21 +12,21 @@ namespace ratoon {
 
 class BucketSchedule {
  public:
-  // `pieces_of_parameters` has, for each parameter, the number of the piece with its gradient.
+  // `pieces_of_parameters` contains, for each parameter, the number of the piece that holds its gradient.
   BucketSchedule(std::vector<std::size_t> pieces_of_parameters, std::size_t pieces)
       : pieces_(std::move(pieces_of_parameters)), has_(pieces_.size()), missing_(pieces) {
     for (const std::size_t piece : pieces_) ++missing_[piece];
   }
 
-  // Reports that a parameter's gradient is computed. Returns false if the gradient changed after the sum of
-  // its piece was begun.
+  // Records that the gradient of a parameter was computed. Returns false if the gradient was changed after
+  // the sum of its piece was begun, which is an error of the program.
   [[nodiscard]] bool note(std::size_t parameter) {
     if (pieces_[parameter] < next_) return false;
     if (!has_[parameter]) --missing_[pieces_[parameter]];
     has_[parameter] = true;
     return true;
   }
-  // Returns whether all gradients of the next piece are there.
+  // Returns true if all gradients of the next piece are computed, so that its sum may begin.
   [[nodiscard]] bool has_full() const { return next_ + 1 < missing_.size() && missing_[next_] == 0; }
   [[nodiscard]] bool has_any() const { return next_ < missing_.size(); }
   [[nodiscard]] std::size_t take() { return next_++; }

@@ -19,17 +19,17 @@
 namespace ratoon {
 namespace {
 
-// The control word has one number per request bit, then whether the rank gave a number of samples, and its
-// digits, then one number per parameter, then the caller's numbers.
+// The control word contains one number for each request bit, one that says whether the rank gave a number of
+// samples, and the digits of that number. One number for each parameter and the numbers of the caller follow.
 constexpr std::int64_t kRequestBits = 32;
 constexpr std::int64_t kDigits = 6;
-// Digits have so few bits that their float sums over 65,536 ranks, the maximum of a world, stay exact.
+// A digit has so few bits that the sum of digits over 65,536 ranks, the maximum, is exact in a float.
 constexpr std::uint64_t kDigitBits = 8;
 constexpr std::int64_t kHasSampleCount = kRequestBits;
 constexpr std::int64_t kFirstDigit = kHasSampleCount + 1;
 constexpr std::int64_t kFirstParameter = kFirstDigit + kDigits;
-// Control words are floats, for gradients of any type, because sums of ones and of digits must stay
-// exact.
+// The control word consists of floats, regardless of the type of the gradients, because sums of ones and of
+// digits must be exact.
 constexpr at::ScalarType kControlType = at::kFloat;
 
 [[noreturn]] void fail(const std::string& sentence) {
@@ -51,15 +51,16 @@ GradientBuckets::GradientBuckets(std::vector<at::Tensor> parameters, std::size_t
   }
 }
 
-// The gradient must be no view of autograd, because Optimizer::zero_grad() cannot detach_() a view.
+// Create the gradient outside of autograd, because Optimizer::zero_grad() calls detach_(), which fails for a
+// view that autograd tracks.
 at::Tensor GradientBuckets::view_of(std::size_t parameter, const at::Tensor& piece) const {
   const auto shape = parameters_[parameter].sizes();
   return at::empty({0}, piece.options())
       .set_(piece.storage(), places_[parameter].offset, shape, c10::contiguous_strides(shape));
 }
 
-// Half precision has too few digits for shares and their sums, and its range is too small for a gradient
-// times its samples.
+// Half precision is too coarse for a rank's share of a mean and for the sums of shares, and its range is too
+// small for a gradient times a number of samples.
 at::ScalarType GradientBuckets::type_of_sums(const at::Tensor& parameter) const {
   const at::ScalarType type = parameter.scalar_type();
   return c10::isReducedFloatingType(type) && !layout_.sum_in_half_precision ? at::kFloat : type;
@@ -188,8 +189,8 @@ std::uint32_t GradientBuckets::finish() {
     const std::int64_t numbers = pieces_[piece].numel() - (has_control ? control_numbers : 0);
     if (numbers == 0) continue;
     at::Tensor sums = pieces_[piece].narrow(0, 0, numbers);
-    // Divides by a tensor, because some accelerators turn a division by a number into a product with the
-    // number's inverse, which rounds twice.
+    // The divisor is a tensor, because some accelerators compute a division by a plain number as a
+    // multiplication by its inverse, which rounds twice.
     if (samples_) sums.div_(divisors_[piece].fill_(samples));
     if (!means_[piece].is_same(pieces_[piece])) means_[piece].copy_(sums);
   }

@@ -1,11 +1,12 @@
-// torch/collectives/gradients/: Puts the gradients of a module into buckets, and orders the sums of the
-// buckets.
+// torch/collectives/gradients/: Copies the gradients of a module into a few flat tensors (buckets), and
+// decides the order in which these are summed over the ranks.
 //
 // GradientBuckets holds gradients in a few flat pieces of its own memory, in the order in which backward()
-// computes them, on the parameters' device. GradientBuckets owns the memory, because an abandoned collective
-// may still write there; let_go() takes the parameters' gradients out of it. After averaging, the parameters'
-// gradients are views of the pieces. Half precision is summed in single precision, in separate flat pieces. A
-// step creates no new tensors, and on an accelerator it only queues kernels.
+// computes them, on the parameters' device. GradientBuckets owns the memory of the gradients, because an
+// abandoned collective may still write into it. let_go() makes sure that no gradient of a parameter uses this
+// memory. After the averaging, the gradient of each parameter is a view of its part of a piece. Gradients in
+// half precision are converted and summed in single precision, in pieces of their own. A training step
+// creates no new tensors here, and on an accelerator it only queues kernels.
 #pragma once
 
 #include <cstddef>
@@ -28,39 +29,44 @@ class GradientBuckets {
     friend bool operator==(const Layout&, const Layout&) = default;
   };
 
-  // The pieces depend only on the layout and the parameters' types and shapes. The last parameter is in the
-  // first piece. The last piece is on the CPU. The last piece ends with the control word and `more` numbers.
+  // The division into pieces depends only on the layout and on the types and shapes of the parameters. The
+  // gradient of the last parameter is in the first piece, because backward() computes it first. The last
+  // piece is on the CPU. At the end of the last piece there are the control word and `more` further numbers.
   explicit GradientBuckets(std::vector<at::Tensor> parameters, std::size_t more = 0)
       : GradientBuckets(std::move(parameters), more, Layout()) {}
   GradientBuckets(std::vector<at::Tensor> parameters, std::size_t more, const Layout& layout);
 
-  // Returns whether the buckets fit: false also if a parameter's shape or type has changed.
+  // Returns true if the buckets were made for these parameters and this layout, and no shape or type has
+  // changed since then.
   [[nodiscard]] bool is_for(const std::vector<at::Tensor>& parameters, const Layout& layout) const;
   [[nodiscard]] bool is_for(const std::vector<at::Tensor>& parameters) const {
     return is_for(parameters, Layout());
   }
   [[nodiscard]] const std::vector<at::Tensor>& parameters() const { return parameters_; }
   [[nodiscard]] std::vector<at::Tensor>& pieces() { return pieces_; }
-  // Returns, for each parameter, the number of the piece that has its gradient.
+  // Returns, for each parameter, the number of the piece that holds its gradient.
   [[nodiscard]] std::vector<std::size_t> places() const;
 
-  // Begins a step. With `samples`, this rank's gradients count as the mean of `samples` samples; without it,
-  // all ranks have equal weight.
+  // Begins a step. If `samples` is given, the gradients of this rank are weighted as the mean over `samples`
+  // samples. Otherwise all ranks have equal weight.
   void begin(std::uint32_t world_size, std::optional<std::uint64_t> samples = std::nullopt);
-  // Writes this rank's share of the mean of one gradient into its piece, on the current stream.
+  // Writes one gradient, multiplied by the weight of this rank, into its piece, on the current stream.
   void fill_one(std::size_t parameter);
-  // Writes all gradients of a piece that fill_one() has not written yet.
+  // Writes all gradients of a piece, except those that fill_one() has already written.
   void fill(std::size_t piece);
-  // After backward(), writes this rank's requests and the list of its gradients into the last piece.
+  // Writes the requests of this rank, and which parameters have a gradient, into the last piece. Call it
+  // after backward().
   void tell(std::uint32_t requests);
-  // Returns further numbers to sum, which the caller writes before the sum and reads after it.
+  // Returns the further numbers in the last piece. The caller writes them before the sum over the ranks, and
+  // reads the sums after it.
   [[nodiscard]] std::span<float> more();
-  // Call finish() after all pieces were summed over all ranks: each gradient that any rank has becomes the
-  // mean over ranks. Returns the combined requests of all ranks. On an accelerator, sums may still run when
-  // finish() is called, if operations on the current stream are queued after them.
+  // Call finish() after all pieces were summed over all ranks. Each gradient that at least one rank has then
+  // becomes the mean over the ranks. Returns the requests of all ranks, combined by a bitwise or. On an
+  // accelerator, finish() may be called while sums still run, if the current stream waits for them.
   [[nodiscard]] std::uint32_t finish();
 
-  // If the gradients of parameters lie in the pieces, unsets the gradients.
+  // Resets those gradients of parameters that are views of the pieces, so that the parameters no longer use
+  // this memory.
   void let_go();
 
  private:

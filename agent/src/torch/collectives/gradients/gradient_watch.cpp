@@ -12,7 +12,8 @@ namespace ratoon {
 
 namespace autograd = ::torch::autograd;
 
-// If parameters are on several devices, autograd accumulates gradients on several threads.
+// A mutex is needed, because autograd accumulates gradients on several threads if parameters are on several
+// devices.
 struct GradientWatch::Listener {
   std::mutex mutex;
   std::function<void(std::size_t)> on_gradient;
@@ -29,8 +30,8 @@ struct GradientWatch::Listener {
   }
 };
 
-// The hook is on autograd's accumulating node, not on the tensor, because a tensor's hook sees the gradient
-// before it is added to the gradient of earlier backward() calls.
+// The hook is registered with autograd's node that accumulates the gradient, because a hook of the tensor
+// runs before the gradient is added to the gradient of earlier backward() calls.
 class GradientWatch::AfterAccumulation : public autograd::FunctionPostHook {
  public:
   AfterAccumulation(std::shared_ptr<Listener> listener, std::size_t parameter)

@@ -1,4 +1,5 @@
-// While a GradientWatch exists, it reports each parameter whose gradient a backward() call has accumulated.
+// While a GradientWatch exists, it calls `on_gradient` for each parameter whose gradient a backward() call
+// has accumulated.
 //
 //   const GradientWatch watch(parameters, [&](std::size_t parameter) { is_ready[parameter] = true; });
 //   loss.backward();
@@ -20,14 +21,15 @@ namespace ratoon {
 
 class GradientWatch {
  public:
-  // `on_gradient` is called on the thread that accumulates the gradient, one call at a time.
+  // `on_gradient` is called on the thread that accumulates the gradient. Two calls never run at the same
+  // time.
   GradientWatch(const std::vector<at::Tensor>& parameters, std::function<void(std::size_t)> on_gradient);
   ~GradientWatch();
   GradientWatch(const GradientWatch&) = delete;
   GradientWatch& operator=(const GradientWatch&) = delete;
 
-  // Calls `backward`. Rethrows an exception of `on_gradient` unchanged, which LibTorch's threads would not
-  // do: they pass on only std::exceptions.
+  // Calls `backward`. Rethrows an exception of `on_gradient` unchanged, because LibTorch's threads pass on
+  // only exceptions that derive from std::exception.
   void during(const std::function<void()>& backward) const;
 
  private:

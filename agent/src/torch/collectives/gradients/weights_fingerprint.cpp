@@ -20,9 +20,9 @@
 namespace ratoon {
 namespace {
 
-// The number of values that are summed at once. Each value that is summed needs 24 bytes of memory.
+// The maximum number of values that are summed at once. Summing takes 24 bytes of memory for each value.
 constexpr std::int64_t kChunk = 4 << 20;
-// The factor is odd, so that a change of one number changes the sum.
+// The factor is odd, so that a change of one number always changes the sum.
 constexpr std::int64_t kFactor = 0x1e3779b97f4a7c15;
 
 at::ScalarType whole_numbers_of(std::int64_t element_bytes) {
@@ -38,9 +38,9 @@ at::ScalarType whole_numbers_of(std::int64_t element_bytes) {
   }
 }
 
-// Each number is multiplied by a factor that depends on its position, and the number's square is added, so
-// that two changes do not cancel each other. Sums of whole numbers are the same in any order, so an
-// accelerator may use any order.
+// Each number is multiplied by a factor that depends on its position, and its square is added, so that
+// changes of two numbers rarely cancel each other in the sum. The bits of the weights are summed as whole
+// numbers, because such a sum is the same in any order, and an accelerator may add in any order.
 at::Tensor sum_on_device(const at::Tensor& tensor) {
   const c10::AutoGradMode no_grad(false);
   const at::Tensor numbers =
@@ -70,7 +70,7 @@ void feed(Xxh3Stream& stream, const T& value) {
   stream.update(std::as_bytes(std::span(&value, 1)));
 }
 
-// Combines the sum of a tensor's values with its device kind, type and shape.
+// Computes the fingerprint of a tensor from the sum of its values, its device kind, its type and its shape.
 std::uint64_t sum_of(const at::Tensor& tensor, std::uint64_t numbers) {
   Xxh3Stream stream;
   feed(stream, numbers);
@@ -80,7 +80,7 @@ std::uint64_t sum_of(const at::Tensor& tensor, std::uint64_t numbers) {
   return stream.digest64();
 }
 
-// Copies the sums of all tensors to the host, with one copy for each device.
+// Copies the sums of all tensors to the host memory, with one copy operation for each device.
 void add_sums_on_devices(const std::vector<at::Tensor>& tensors, std::vector<std::uint64_t>& sums) {
   std::map<c10::DeviceIndex, std::vector<std::size_t>> of_devices;
   for (std::size_t i = 0; i < tensors.size(); ++i)

@@ -1,6 +1,6 @@
-// WeightsFingerprint is a digest of the weights that a rank trains. Ranks compare fingerprints to detect
-// different weights. Sums are computed on the device of the weights: only eight bytes per tensor are copied
-// from an accelerator.
+// WeightsFingerprint is a digest of the weights that a rank trains. Ranks compare their fingerprints to
+// detect that their weights differ. The fingerprint is computed on the device of the weights: only eight
+// bytes per tensor are copied from an accelerator to the host.
 #pragma once
 
 #include <cstdint>
@@ -26,15 +26,15 @@ struct WeightsFingerprint {
 
 using NamedWeights = std::vector<std::pair<std::string, at::Tensor>>;
 
-// Returns the parameters that require gradients. Other parameters may differ between ranks: a rank may change
-// a frozen parameter, and each rank's batch norm has buffers from its own samples.
+// Returns the parameters that require gradients. Frozen parameters and buffers are not compared, because they
+// may differ between ranks: for example, the buffers of batch norm depend on the samples of the rank.
 [[nodiscard]] NamedWeights trained_weights(const ::torch::nn::Module& module);
-// Returns the parameters that require gradients, for several modules. The names begin with the number of the
-// module: "1.layer.weight". If two modules share a parameter, the parameter is listed once.
+// Returns the parameters that require gradients, for several modules. Each name begins with the number of its
+// module, as in "1.layer.weight". If two modules share a parameter, the parameter is listed once.
 [[nodiscard]] NamedWeights trained_weights(
     std::span<const std::reference_wrapper<::torch::nn::Module>> modules);
 
-// If a parameter has no values to compare, throws Failure with exit code 82.
+// If a parameter has no values that could be compared, throws Failure with exit code 82.
 [[nodiscard]] WeightsFingerprint fingerprint_weights(const NamedWeights& weights);
 
 }  // namespace ratoon

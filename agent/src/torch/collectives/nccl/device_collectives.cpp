@@ -7,7 +7,7 @@
 namespace ratoon {
 namespace {
 
-// Linked libraries fill this map before main() begins.
+// Static initializers of the linked libraries fill this map before main() begins.
 std::map<c10::DeviceType, MakeDeviceCollective>& makers() {
   static const NeverDestroyed<std::map<c10::DeviceType, MakeDeviceCollective>> all;
   return *all;

@@ -1,4 +1,5 @@
-// Maps accelerator kinds to the libraries that sum on them. Each linked library registers itself.
+// Finds, for a kind of accelerator such as CUDA, the library that sums tensors on it. Each library that is
+// linked into the program registers itself here.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +17,10 @@ struct DeviceCollectivePlan {
   c10::Device device;
   std::uint32_t rank = 0;
   std::uint32_t world_size = 1;
-  // Copies rank 0's bytes to all ranks, over the host.
+  // A function that copies the bytes of rank 0 to all ranks, over the network of the hosts.
   std::function<void(std::span<std::uint8_t>)> broadcast_from_first;
-  // Called each millisecond while this process waits for other ranks; it may throw.
+  // A function that is called each millisecond while this process waits for other ranks. It may throw to end
+  // the wait.
   std::function<void()> look;
 };
 

@@ -43,8 +43,9 @@ NcclNumbers numbers_of(at::ScalarType type) {
                     "average_gradients()");
 }
 
-// Polls `is_done`: without pauses for as long as a short sum takes, and after that with pauses that are short
-// beside a long sum. Calls `look` each millisecond.
+// Calls `is_done` until it returns true: at first without pauses, so that a short sum is noticed at once, and
+// later with pauses that are short compared with a long sum. Calls `look` each millisecond; an exception of
+// `look` ends the wait.
 void poll(const std::function<bool()>& is_done, const std::function<void()>& look) {
   constexpr auto kEager = std::chrono::microseconds(200);
   constexpr auto kPause = std::chrono::microseconds(20);
@@ -63,8 +64,8 @@ void poll(const std::function<bool()>& is_done, const std::function<void()>& loo
 
 }  // namespace
 
-// Each attempt makes one NCCL collective. After most NCCL errors the process starts again, because the cause
-// may be the network, or only this start.
+// Each attempt makes one NCCL collective. After most errors of NCCL a new process is started, because the
+// cause may be temporary.
 std::unique_ptr<Collective> make_nccl_collective(const DeviceCollectivePlan& plan) {
   const auto versions = nccl_versions();
   const auto fits = versions ? check_nccl(*versions) : versions.error();
@@ -113,8 +114,8 @@ void NcclCollective::wait_until_ready(const std::function<void()>& look) {
   poll([&] { return communicator_.is_ready(); }, look);
 }
 
-// A lost rank makes the sums of the other ranks fail. If NCCL refuses a call before the first sum, it would
-// refuse the same call again.
+// A lost rank makes the sums of the other ranks fail. If NCCL refuses a call as wrong before the first sum,
+// it would refuse the same call in a new process, too.
 void NcclCollective::note_error(const NcclError& error) {
   if (error.is_refusal() && !has_completed_) refuse(error);
   if (!error_) error_ = std::current_exception();
@@ -171,7 +172,8 @@ void NcclCollective::abort() {
   });
 }
 
-// If NCCL is aborted while a sum is being begun, it is known only afterwards whether the sum was queued.
+// Record the sum before it is begun: if NCCL is aborted in this call, it is unknown whether the sum was
+// queued.
 bool NcclCollective::has_stopped() {
   if (!has_sums_) return true;
   const bool has = is_beginning_ ? has_aborted_ && stream_.is_idle() : stream_.is_past_mark();
@@ -189,7 +191,8 @@ const bool is_registered = register_device_collective(c10::DeviceType::CUDA, mak
 
 }  // namespace
 
-// Programs need only the registration in this file, so the linker needs a name with which to keep the file.
+// Programs use only the static registration in this file. Without a symbol that the link command names, the
+// linker would leave the file out.
 extern "C" bool ratoon_nccl_is_linked() {
   return is_registered;
 }

@@ -1,6 +1,6 @@
 // torch/collectives/nccl/: Sums by NCCL.
 //
-// NcclCollective sums tensors of one accelerator over NCCL, on a stream of its own.
+// NcclCollective: sums tensors of one accelerator over all ranks with NCCL, on a stream of its own.
 #pragma once
 
 #include <atomic>
@@ -17,8 +17,8 @@ namespace ratoon {
 
 class NcclCollective final : public Collective {
  public:
-  // Begins to connect. While a call waits for NCCL to connect, `look` is called each millisecond, and may
-  // throw.
+  // Begins to connect. While a call waits until NCCL is connected, it calls `look` each millisecond. `look`
+  // may throw to end the wait.
   NcclCollective(c10::Device device, const NcclCommunicator::Id& id, std::uint32_t rank, std::uint32_t size,
                  std::function<void()> look);
   // Aborts the communicator and waits for NCCL, unless the communicator was closed.
@@ -46,12 +46,12 @@ class NcclCollective final : public Collective {
   bool has_completed_ = false;      // whether a sum has completed
   bool is_closed_ = false;
   std::exception_ptr error_;
-  // This thread destroys the communicator, which takes NCCL about a second.
+  // This thread destroys the communicator, because NCCL takes about a second to do so.
   std::thread aborting_;
   std::atomic<bool> has_aborted_ = false;
 };
 
-// Makes an NcclCollective; register_device_collective() gets this function for CUDA.
+// Makes an NcclCollective. This function is passed to register_device_collective() for CUDA.
 [[nodiscard]] std::unique_ptr<Collective> make_nccl_collective(const DeviceCollectivePlan& plan);
 
 }  // namespace ratoon

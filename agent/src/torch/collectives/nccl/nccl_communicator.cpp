@@ -1,5 +1,5 @@
-// This is the only file that calls NCCL's collectives. This file is compiled once; programs link it with
-// NCCL, and tests without an accelerator with a fake NCCL.
+// This is the only file that calls NCCL's collectives. Programs link this file with NCCL. Tests that have no
+// accelerator link the same object file with a fake NCCL.
 #include "agent/src/torch/collectives/nccl/nccl_communicator.h"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
-// NcclCommunicator is one rank's handle of an NCCL communicator, over NCCL's C interface. No call waits for a
-// peer, because NCCL connects and sums in the background; is_ready() says whether it is done.
-// NcclCommunicator does not use LibTorch.
+// NcclCommunicator: the part of an NCCL communicator that belongs to one rank, used through NCCL's C
+// interface. No call waits for another rank, because NCCL connects and sums in the background; is_ready()
+// returns whether it has finished.
+// This class does not use LibTorch.
 //
 //   NcclCommunicator communicator(id, rank, size);
 //   while (!communicator.is_ready()) sleep();            // throws NcclError
@@ -18,11 +19,11 @@ struct ncclComm;
 
 namespace ratoon {
 
-// An error of NCCL, whose code is an ncclResult_t.
+// An error that NCCL reported. `code` is its ncclResult_t.
 class NcclError : public std::runtime_error {
  public:
   NcclError(int result, const std::string& sentence) : std::runtime_error(sentence), code(result) {}
-  // Returns whether NCCL refused the call as wrong; if it did not, the network or a rank failed.
+  // Returns true if NCCL refused the call as wrong, and false if the network or another rank failed.
   [[nodiscard]] bool is_refusal() const;
   int code;
 };
@@ -33,27 +34,28 @@ class NcclCommunicator {
  public:
   static constexpr std::size_t kIdBytes = 128;
   using Id = std::array<std::uint8_t, kIdBytes>;
-  // Rank 0 creates the id and gives it to all ranks.
+  // Rank 0 creates the id of a communicator and sends it to all ranks.
   [[nodiscard]] static Id make_id();
 
   // Begins to connect the current device of this thread to the other ranks.
   NcclCommunicator(const Id& id, std::uint32_t rank, std::uint32_t size);
-  // Aborts the communicator, unless it was closed.
+  // Aborts the communicator, unless begin_to_close() has completed.
   ~NcclCommunicator();
   NcclCommunicator(const NcclCommunicator&) = delete;
   NcclCommunicator& operator=(const NcclCommunicator&) = delete;
 
-  // Returns whether NCCL has finished the last call (connecting, a sum, closing), so that the next call need
-  // not wait. Throws an error that came since the last call, such as a lost peer.
+  // Returns true if NCCL has completed the last call (connecting, a sum or closing), so that the next call is
+  // allowed. Throws if an error has occurred since the last call, such as the loss of another rank.
   [[nodiscard]] bool is_ready();
-  // Sums in place, on a CUDA stream; is_ready() must be true before begin_sum(), and is polled after it.
+  // Begins to sum a tensor in place over all ranks, on a CUDA stream. Call it only if is_ready() returns
+  // true, and afterwards call is_ready() until it returns true again.
   void begin_sum(void* numbers, std::size_t count, NcclNumbers type, void* stream);
 
-  // Ends running operations, from any thread. abort() may block for as long as NCCL does. After abort(), call
-  // no other function.
+  // Ends all running operations. Any thread may call abort(), which may block for as long as NCCL does. After
+  // abort(), call no other function of the communicator.
   void abort() noexcept;
-  // Begins to close the communicator. All ranks call begin_to_close() after all sums are complete. When
-  // is_ready() is true, the communicator may be destroyed.
+  // Begins to close the communicator. All ranks must call begin_to_close() after all sums are complete. When
+  // is_ready() then returns true, the communicator may be destroyed.
   void begin_to_close();
 
  private:

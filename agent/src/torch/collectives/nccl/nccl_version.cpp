@@ -5,7 +5,8 @@
 namespace ratoon {
 
 NcclVersion nccl_version_from_code(int code) {
-  // Since NCCL 2.9 the version's code has two digits for the minor version; older codes have one digit.
+  // Since NCCL 2.9, the number that encodes the version has two digits for the minor version; before, it had
+  // one digit.
   const int major_unit = code < 10000 ? 1000 : 10000;
   return {.major = code / major_unit, .minor = code % major_unit / 100, .patch = code % 100};
 }

@@ -30,7 +30,7 @@ std::string safetensors_refusal_of(const std::vector<TensorSource>& sources) {
 
 TEST(PtWriter, RefusesWhatNoTensorOfTorchIs) {
   for (const ElementType type : {ElementType::kBytes, ElementType::kText})
-    EXPECT_THAT(refusal_of({source("x", type, {1}, "a")}), HasSubstr("hand it over as uint8"));
+    EXPECT_THAT(refusal_of({source("x", type, {1}, "a")}), HasSubstr("pass it as uint8"));
   EXPECT_THAT(
       refusal_of({source("x", ElementType::kInt8, {1}, "a"), source("x", ElementType::kInt8, {1}, "b")}),
       HasSubstr("two tensors of the name 'x'"));

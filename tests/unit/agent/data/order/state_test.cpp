@@ -330,9 +330,9 @@ TEST(State, OfBeforeThereWasADigestLoads) {
   EXPECT_EQ(stream.save_state(), state_after(in_blocks(), 5));
   const std::string strange = std::string(old).insert(1, R"("another":1,)");
   EXPECT_THAT(sentence_of([&] { Stream(in_blocks()).load_state(strange); }),
-              HasSubstr("a field that is not known, and no digest"));
+              HasSubstr("no digest, and it has an unknown field"));
   const std::string twice = std::string(old).insert(1, R"("seed":1,)");
-  EXPECT_THAT(sentence_of([&] { Stream(in_blocks()).load_state(twice); }), HasSubstr("a field twice"));
+  EXPECT_THAT(sentence_of([&] { Stream(in_blocks()).load_state(twice); }), HasSubstr("a duplicate field"));
 }
 
 TEST(State, WeightsOfASegmentSumToABlock) {

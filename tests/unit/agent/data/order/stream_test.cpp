@@ -176,7 +176,7 @@ TEST(Stream, RefusesWhatIsNoState) {
       {with("\"cursor\":0", "\"cursor\":-1"), "stream.cursor"},
       {with("\"digest\":\"0", "\"digest\":\"z"), "16 hexadecimal digits"},
       {with("\"start\":0", "\"start\":4"), "does not follow"},
-      {with("\"segments\":[{", "\"segment\":[{"), "a field that is not known, and no digest"},
+      {with("\"segments\":[{", "\"segment\":[{"), "no digest, and it has an unknown field"},
   };
   for (const auto& c : cases) {
     Stream stream(ten());

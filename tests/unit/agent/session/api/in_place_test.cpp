@@ -183,10 +183,9 @@ TEST_F(InPlaceTest, CompleteBeforeTheEndIsAMistakeOfTheProgram) {
   share_folder();
   const auto at_25 = [](std::uint64_t step) { return step == 25; };
   const auto is_wrong = testing::ExitedWithCode(static_cast<int>(ExitCode::kConfiguration));
-  EXPECT_EXIT(
-      count_until(Until::steps(1000), at_25), is_wrong,
-      "complete.. was called at step 25 of 1000: call finish.. where the run is to end there, and let the "
-      "loop end where step_done.. is false or is_over.. is true; the last save is that of step 20");
+  EXPECT_EXIT(count_until(Until::steps(1000), at_25), is_wrong,
+              "complete.. was called at step 25 of 1000: to end the run early, call finish.. and let the "
+              "loop end where step_done.. is false or is_over.. is true; the last save is that of step 20");
   options_.max_duration = Until::steps(100);
   EXPECT_EXIT(count_until(std::nullopt, at_25), is_wrong,
               "complete.. was called at step 25 of 100: call finish");
@@ -230,7 +229,7 @@ TEST_F(InPlaceTest, LeftWithoutCompleteTheProcessIsNoSuccess) {
   };
   EXPECT_EXIT(
       end(17, 0), testing::ExitedWithCode(static_cast<int>(ExitCode::kConfiguration)),
-      "ratoon: the program left its session in place at step 17 without complete..: return "
+      "ratoon: the program destroyed its Session at step 17 without complete..: return "
       "session.complete.. after the loop, and let the loop end by itself; the last save is that of step 10");
   EXPECT_TRUE(is_saved("s0000000010.a0001"));
   EXPECT_EXIT(end(17, 1), testing::ExitedWithCode(1), "") << "the program has said that it failed";
@@ -248,7 +247,7 @@ TEST_F(InPlaceTest, NorIsItWhereAnExceptionEndedTheSessionAndWasCaught) {
     }
   };
   EXPECT_EXIT(end(0), testing::ExitedWithCode(static_cast<int>(ExitCode::kConfiguration)),
-              "left its session in place at step 0 without complete");
+              "destroyed its Session at step 0 without complete");
   EXPECT_EXIT(end(3), testing::ExitedWithCode(3), "");
 }
 
@@ -333,12 +332,12 @@ TEST_F(InPlaceTest, NobodyIsToldToRepeatACommandThatBeginsAnew) {
     session.step_done();
   };
   EXPECT_EXIT(is_interrupted(), testing::ExitedWithCode(static_cast<int>(ExitCode::kInterruptedByUser)),
-              "saved; the same command without --overwrite goes on");
+              "saved; the same command without --overwrite continues the run");
   options_.overwrite = false;
   options_.run_name = "other";
   options_.autoresume = false;
   EXPECT_EXIT(is_interrupted(), testing::ExitedWithCode(static_cast<int>(ExitCode::kInterruptedByUser)),
-              "saved; the same command with --autoresume=true goes on");
+              "saved; the same command with --autoresume=true continues the run");
 }
 
 TEST_F(InPlaceTest, ABadCheckpointThatIsAloneIsNotTriedForEver) {

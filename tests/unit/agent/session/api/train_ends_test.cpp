@@ -80,8 +80,9 @@ TEST_F(TrainEndsTest, ARunThatFinishedEarlyIsCompleteWhenItIsStartedAgain) {
   for (int again = 0; again < 2; ++again) {
     EXPECT_EQ(count(0), 0);
     EXPECT_EQ(steps_, 0u) << "its criterion would have ended it later, or never";
-    EXPECT_THAT(said_, HasSubstr("finished at step 25: the loss no longer falls; set another end "
-                                 "(--max-duration) to continue, or --overwrite true to begin anew"));
+    EXPECT_THAT(said_,
+                HasSubstr("finished at step 25: the loss no longer falls; set another end (--max-duration) "
+                          "to continue, or --overwrite true to begin again at step 0"));
   }
 }
 
@@ -110,9 +111,10 @@ TEST_F(TrainEndsTest, AnotherEndIsTheWishToGoOn) {
   options_.max_duration = Until::steps(40);
   EXPECT_EQ(count(0), 0);
   EXPECT_EQ(steps_, 15u);
-  EXPECT_THAT(said_,
-              HasSubstr("continues to 40st; before, its end was 100st and finished at step 25: the loss no "
-                        "longer falls"));
+  EXPECT_THAT(
+      said_,
+      HasSubstr(
+          "continues to 40st; its earlier end was 100st and finished at step 25: the loss no longer falls"));
   EXPECT_EQ(newest().run->early_end, std::nullopt) << "it came to its end";
   options_.max_duration = Until::steps(20);
   EXPECT_EQ(count(0), 0);

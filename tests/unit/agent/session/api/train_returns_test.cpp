@@ -70,10 +70,9 @@ class TrainReturnsTest : public testing::Test {
 
 TEST_F(TrainReturnsTest, BreakIsNoEndOfTheRun) {
   EXPECT_EQ(train_while([](Session&, std::uint64_t step) { return step != 15; }), 82);
-  EXPECT_THAT(said_,
-              HasSubstr("the training function returned at step 15 of 100: call finish() where the run "
-                        "is to end there, and let the loop over steps() end by itself; the last save "
-                        "is that of step 10\n"));
+  EXPECT_THAT(said_, HasSubstr("the training function returned at step 15 of 100: to end the run early, call "
+                               "finish() and let the loop over steps() end by itself; the last save "
+                               "is that of step 10\n"));
   EXPECT_THAT(record(), IsEmpty());
   std::uint64_t began = ~0ULL;
   EXPECT_EQ(train_while([&](Session&, std::uint64_t step) {
@@ -164,10 +163,9 @@ TEST_F(TrainReturnsTest, NorIsExitWithZeroWithinTheFunction) {
         if (step == 15) std::exit(code);
     }));
   };
-  EXPECT_EXIT(
-      exits_with(0), testing::ExitedWithCode(82),
-      "ratoon: exit.. was called within the training function at step 15 of 100: call finish.. where the "
-      "run is to end there, and return; the last save is that of step 10");
+  EXPECT_EXIT(exits_with(0), testing::ExitedWithCode(82),
+              "ratoon: exit.. was called within the training function at step 15 of 100: to end the run "
+              "early, call finish.. and return; the last save is that of step 10");
   EXPECT_EXIT(exits_with(3), testing::ExitedWithCode(3), "");
   EXPECT_EQ(train_while([](Session&, std::uint64_t) { return true; }), 0);
   EXPECT_EXIT(std::exit(0), testing::ExitedWithCode(0), "") << "what comes after the training";
@@ -261,10 +259,10 @@ TEST_F(TrainReturnsTest, AnInterruptionOfTheProgramsOwnEndsTheProcess) {
             }),
             1);
   EXPECT_EQ(calls, 1);
-  EXPECT_THAT(
-      said_, HasSubstr("ratoon: the program threw ratoon::Interrupted: mine; the world had not changed at "
-                       "step 15 of 100, so the training function is not called again: throw another type for "
-                       "other failures; the last save is that of step 10\n"));
+  EXPECT_THAT(said_,
+              HasSubstr("ratoon: the program threw ratoon::Interrupted: mine; the set of processes had not "
+                        "changed at step 15 of 100, so the training function is not called again: throw "
+                        "another type of exception for other errors; the last save is that of step 10\n"));
   EXPECT_THAT(record(), IsEmpty());
 }
 
@@ -287,8 +285,8 @@ TEST_F(TrainReturnsTest, AnInterruptionOfAnAttemptBeforeIsNoneOfThisOne) {
             }),
             1);
   EXPECT_EQ(calls, 2);
-  EXPECT_THAT(said_, HasSubstr("threw ratoon::Interrupted: the world changed; the world had not changed "
-                               "before its first step, so"));
+  EXPECT_THAT(said_, HasSubstr("threw ratoon::Interrupted: the world changed; the set of processes had not "
+                               "changed before its first step, so"));
 }
 
 // A model of main(), for example: the weights of the steps that are made again must not be in it.

@@ -117,9 +117,8 @@ TEST_F(TrainRollbackTest, GoesBackPassesOverAndSetsAside) {
   EXPECT_EQ(began_, 20u);
   EXPECT_EQ(batches_, 60u);
   EXPECT_EQ(digest_, digest_of(20, 14, 60));
-  EXPECT_THAT(said_,
-              HasSubstr("the run goes back to step 20 (--resume-from), never takes samples 80 to 93 of its "
-                        "stream (--skip); later checkpoints are in aside/"));
+  EXPECT_THAT(said_, HasSubstr("the run goes back to step 20 (--resume-from), and skips samples 80 to 93 of "
+                               "its stream (--skip); later checkpoints are in aside/"));
   EXPECT_THAT(names("manifests"),
               ElementsAre("s0000000010.a0001.json", "s0000000020.a0001.json", "s0000000030.a0002.json",
                           "s0000000040.a0002.json", "s0000000050.a0002.json", "s0000000060.a0002.json"));
@@ -240,7 +239,7 @@ TEST_F(TrainRollbackTest, WhatCannotBeDoneIsSaidAndNothingIsGivenUp) {
   EXPECT_THAT(said_, HasSubstr("there are steps 10 20 30 40 50\n"));
   go_back(20, 200);
   EXPECT_EQ(run(Until::samples(240), kNever, 1), 82);
-  EXPECT_THAT(said_, HasSubstr("--skip 200 passes the end of the run (240sp) from sample 80 on, and no "
+  EXPECT_THAT(said_, HasSubstr("--skip 200 skips beyond the end of the run (240sp) from sample 80 on, and no "
                                "sample is left to train: skip fewer samples; no checkpoint was set aside"));
   still_at_50();
 }
@@ -259,7 +258,7 @@ TEST_F(TrainRollbackTest, AProgramWithoutOneStreamIsRefusedASkipAndNothingElse) 
     ASSERT_EQ(run(Until::steps(30), kNever, streams), 0);
     go_back(10, 5);
     EXPECT_EQ(run(Until::steps(30), kNever, streams), 82);
-    EXPECT_THAT(said_, HasSubstr("of the one ratoon::Stream that is tracked, and this program tracks " +
+    EXPECT_THAT(said_, HasSubstr("--skip needs exactly one tracked ratoon::Stream, and this program tracks " +
                                  std::to_string(streams)));
     EXPECT_FALSE(std::filesystem::exists(folder_ / options_.run_name / "rollbacks"));
     go_back(10);
@@ -385,7 +384,7 @@ TEST_F(RollbackEngineTest, AWorldThatGoesElsewhereIsLeft) {
     FAIL() << "it begins";
   } catch (const Failure& why) {
     EXPECT_EQ(why.exit_code, 83);
-    EXPECT_THAT(why.what(), HasSubstr("the world does not go back to step 20 as --resume-from says"));
+    EXPECT_THAT(why.what(), HasSubstr("the run does not go back to step 20 as --resume-from requests"));
   }
   EXPECT_THAT(names("rollbacks"), IsEmpty());
 }

@@ -167,8 +167,9 @@ TEST_F(TrainSeedTest, AnEngineOfAnotherKindIsRefused) {
     session.track("other", other);
     static_cast<void>(session.steps(8));
   });
-  EXPECT_THAT(testing::internal::GetCapturedStderr(),
-              HasSubstr("tracked 'noise': the checkpoint has another random number engine under this name"));
+  EXPECT_THAT(
+      testing::internal::GetCapturedStderr(),
+      HasSubstr("tracked 'noise': the checkpoint has another kind of random number engine under this name"));
   EXPECT_EQ(code, 82);
 }
 

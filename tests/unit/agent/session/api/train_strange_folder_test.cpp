@@ -115,7 +115,8 @@ TEST_F(TrainStrangeFolderTest, FinalWeightsInThePlaceOfWhatARunMadeAreRefusedAtT
       const std::string before = name.starts_with("manifests") ? test::read_text(run_ / name) : "";
       options_.final_weights = (folder / name).string();
       EXPECT_EQ(train(), 82) << options_.final_weights;
-      EXPECT_THAT(said_, HasSubstr("--final-weights " + options_.final_weights + " is where a run keeps"));
+      EXPECT_THAT(said_,
+                  HasSubstr("--final-weights " + options_.final_weights + " is a name that a run uses"));
       if (!before.empty()) {
         EXPECT_EQ(test::read_text(run_ / name), before);
       }
@@ -134,7 +135,8 @@ TEST_P(TrainLatestTest, WhatIsAPersonsOwnInPlaceOfTheLinkIsSaidOnceAndTheLinkCom
     if (step == 95) fs::remove_all(link);
   };
   EXPECT_EQ(train(), 0) << said_;
-  EXPECT_EQ(times_said("the link to the newest checkpoint is outdated: " + link.string()), 1u) << said_;
+  EXPECT_EQ(times_said("the link to the newest checkpoint could not be updated: " + link.string()), 1u)
+      << said_;
   EXPECT_EQ(fs::read_symlink(link), "packs/a0001/s0000000100/r0000.safetensors");
 }
 

@@ -204,10 +204,9 @@ TEST_F(TrainTest, TheStateOfAnotherProgramIsNotTaken) {
               static_cast<void>(session.steps(30));
             }),
             82);
-  EXPECT_THAT(
-      said_,
-      HasSubstr("tracked 'sum': tensor 'sum' is U64 of shape [] in the checkpoint of step 20 and U8 of "
-                "shape [] in the program: it belongs to another program"));
+  EXPECT_THAT(said_,
+              HasSubstr("tracked 'sum': tensor 'sum' is U64 of shape [] in the checkpoint of step 20 and U8 "
+                        "of shape [] in the program: the checkpoint belongs to another program"));
 }
 
 // mosaicml/streaming 437, litData 775: the state was in the checkpoint, and the program did not use it.
@@ -274,7 +273,8 @@ TEST_F(TrainTest, WhenAllCheckpointsAreDamagedItNeverStartsFromZero) {
   for (const auto& file : files("manifests")) damage(file);
   EXPECT_EQ(count(30), 83);
   const std::string command = "`ratoon checkpoint verify " + (folder_ / "run`").string();
-  EXPECT_THAT(said_, HasSubstr("none can be read; no run is started over by itself: " + command));
+  EXPECT_THAT(said_, HasSubstr("no checkpoint can be read; Ratoon does not start the run over by itself: " +
+                               command));
 }
 
 TEST_F(TrainTest, ADamagedPackIsNotLoaded) {
@@ -312,8 +312,10 @@ TEST_F(TrainTest, ALockThatIsALinkMakesNothingElsewhere) {
   std::filesystem::create_directory(folder_ / "run");
   std::filesystem::create_symlink(folder_ / "elsewhere", folder_ / "run/lock");
   EXPECT_EQ(train([](Session&) { FAIL(); }), 82);
-  EXPECT_THAT(said_,
-              HasSubstr("run/lock is a link, and links in a run's folder are not followed: remove it"));
+  EXPECT_THAT(
+      said_,
+      HasSubstr(
+          "run/lock is a symbolic link, and links in a run's folder are not followed: remove the link"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "elsewhere"));
 }
 

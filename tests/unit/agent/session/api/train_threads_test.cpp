@@ -36,7 +36,9 @@ TEST_F(TrainThreadsTest, AsksToBeStartedAgain) {
     std::thread([] {}).join();
   });
   EXPECT_EQ(code, 81);
-  EXPECT_THAT(said_, HasSubstr("the system starts no further thread: Resource temporarily unavailable"));
+  EXPECT_THAT(
+      said_,
+      HasSubstr("the operating system could not start another thread: Resource temporarily unavailable"));
 }
 
 TEST_F(TrainThreadsTest, EndsAsADiskDoesWhereNoneCanCallTheDisk) {

@@ -54,10 +54,10 @@ TEST_F(EngineAtEnd, EndsWhereAnotherRanksPartNeverComes) {
   EXPECT_EQ(why.exit_code, static_cast<int>(ExitCode::kStorage));
   EXPECT_THAT(why.what(), AllOf(HasSubstr("none of its files has changed for 3900 s (--disk-timeout"),
                                 HasSubstr("no file of rank 1 for the checkpoint of step 3 exists in"),
-                                HasSubstr("whether this folder is the same one on their machines")));
+                                HasSubstr("whether this folder is the same on their machines")));
   EXPECT_GE(first.link.clock.now() - began, 3900s);
   EXPECT_LE(first.link.clock.now() - began, 4100s);
-  EXPECT_THAT(said, HasSubstr("the end waits for the last checkpoint: no file of rank 1"));
+  EXPECT_THAT(said, HasSubstr("the end of the run waits for the last checkpoint: no file of rank 1"));
 }
 
 TEST_F(EngineAtEnd, EndsWhereNobodyCommits) {
@@ -195,8 +195,8 @@ TEST_F(EngineAtEnd, SavesThatAreNeverCommittedAreSaid) {
     return testing::internal::GetCapturedStderr();
   };
   EXPECT_THAT(said_in(79), Not(HasSubstr("are not committed")));
-  EXPECT_THAT(said_in(2), HasSubstr("8 saves are not committed, and a start would not find them: no file of "
-                                    "rank 1 for the checkpoint of step 80 exists in"));
+  EXPECT_THAT(said_in(2), HasSubstr("8 saves are not committed, so a start would not resume from them: no "
+                                    "file of rank 1 for the checkpoint of step 80 exists in"));
   EXPECT_THAT(said_in(78), Not(HasSubstr("are not committed"))) << "up to step 159";
   EXPECT_THAT(said_in(2), HasSubstr("16 saves are not committed"));
 }

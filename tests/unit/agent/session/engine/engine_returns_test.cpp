@@ -46,7 +46,7 @@ TEST_F(EngineReturnsTest, TheNewsOfALossIsWaitedFor) {
   EXPECT_THROW(first.engine().refuse_early_return(), Interrupted);
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
               HasSubstr("the training function returned at step 3 of 100, and this process waits up to 60 s "
-                        "for news of a changed world\n"));
+                        "for a report that the set of processes has changed\n"));
 }
 
 TEST_F(EngineReturnsTest, ItIsWaitedForLongerWhereAChangeIsNear) {
@@ -58,8 +58,10 @@ TEST_F(EngineReturnsTest, ItIsWaitedForLongerWhereAChangeIsNear) {
   first.link.changes = first.link.clock.now() + 90s;
   testing::internal::CaptureStderr();
   EXPECT_THROW(first.engine().refuse_early_return(), Interrupted);
-  EXPECT_THAT(testing::internal::GetCapturedStderr(),
-              HasSubstr("waits up to 100 s for news of a changed world: a peer does not answer\n"));
+  EXPECT_THAT(
+      testing::internal::GetCapturedStderr(),
+      HasSubstr(
+          "waits up to 100 s for a report that the set of processes has changed: a peer does not answer\n"));
 }
 
 // The coordinator may have known about a change.
@@ -92,9 +94,8 @@ TEST_F(EngineReturnsTest, WhereItDidNotTheProgramIsWrong) {
   first.link.look_takes = 1s;
   const auto [code, sentence] = refusal(first);
   EXPECT_EQ(code, 82);
-  EXPECT_THAT(sentence,
-              HasSubstr("returned at step 14 of 1000: call finish() where the run is to end there"));
-  EXPECT_THAT(sentence, HasSubstr("the save of step 10 is not committed, and there is none before it"))
+  EXPECT_THAT(sentence, HasSubstr("returned at step 14 of 1000: to end the run early, call finish()"));
+  EXPECT_THAT(sentence, HasSubstr("the save of step 10 is not committed, and no earlier save is committed"))
       << "the other rank saved nothing";
 }
 

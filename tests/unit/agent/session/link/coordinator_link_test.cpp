@@ -57,8 +57,8 @@ TEST_F(CoordinatorLinkTest, WhoWaitsForASeatSaysForWhat) {
   form(1);
   EXPECT_TRUE(joined.get());
   const std::string said = testing::internal::GetCapturedStderr();
-  EXPECT_THAT(said, HasSubstr("waiting for a place in a world"));
-  EXPECT_THAT(said, HasSubstr("no TrainingJob default/counter is served here"));
+  EXPECT_THAT(said, HasSubstr("waiting for an assignment to an attempt"));
+  EXPECT_THAT(said, HasSubstr("no TrainingJob default/counter is served by this operator"));
 }
 
 TEST_F(CoordinatorLinkTest, ATokenThatIsReplacedIsShownAtOnce) {

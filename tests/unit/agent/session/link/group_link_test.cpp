@@ -59,7 +59,7 @@ TEST_F(GroupLinkTest, WhereNoneCanBeReadByAllNothingIsStartedOver) {
   auto b = join(*one, {test::checkpoint(3, 40, "volume", false)}, Attempt(3));
   const auto refused = join(*zero, {test::checkpoint(3, 40)}, Attempt(3)).get();
   ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.error().message(), HasSubstr("none can be read by all ranks"));
+  EXPECT_THAT(refused.error().message(), HasSubstr("no checkpoint can be read by all ranks"));
   const auto told = b.get();
   ASSERT_FALSE(told);
   EXPECT_EQ(told.error().message(), "rank 0 forms no world: " + refused.error().message());

@@ -59,7 +59,7 @@ TEST_F(GroupLinkTest, ARankOfAnotherUserIsToldWhyItHasNoWorld) {
   ::setfsuid(static_cast<uid_t>(owner));
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().kind(), ErrorKind::kInvalid);
-  EXPECT_THAT(answer.error().message(), HasSubstr("run all ranks as one user"));
+  EXPECT_THAT(answer.error().message(), HasSubstr("run all ranks as the same user"));
 }
 
 }  // namespace

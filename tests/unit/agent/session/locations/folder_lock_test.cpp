@@ -143,7 +143,7 @@ TEST_F(LockFromElsewhere, MayPassWhereNothingIsSeenOfItsHolder) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind(), ErrorKind::kUnavailable) << "exit code 84";
   EXPECT_THAT(refused.error().message(),
-              AllOf(HasSubstr("another process trains in"), HasSubstr("showed no sign of life")));
+              AllOf(HasSubstr("another process trains in"), HasSubstr("has shown no sign of life")));
 }
 
 TEST_F(LockFromElsewhere, IsInUseWhereItsHolderCommits) {

@@ -107,7 +107,7 @@ TEST_F(HeldLockWait, EndsWith84WhereItsHolderIsSilent) {
   const auto lock = wait(hurried());
   ASSERT_FALSE(lock);
   EXPECT_EQ(exit_code_of(lock.error().kind()), ExitCode::kStorage);
-  EXPECT_THAT(lock.error().message(), testing::HasSubstr("showed no sign of life for 100 s"));
+  EXPECT_THAT(lock.error().message(), testing::HasSubstr("has shown no sign of life for 100 s"));
 }
 
 TEST_F(HeldLockWait, EndsWith82WhereItsHolderWorks) {

@@ -99,12 +99,13 @@ TEST(RollbackPlan, FlagsThatMakeNoSenseAreSaid) {
   Options anew = wish(10);
   anew.overwrite = true;
   EXPECT_EQ(check_rollback(anew).error().message(),
-            "--resume-from goes back in the run, but --overwrite begins it anew: leave one of them out");
+            "--resume-from goes back to a step of the run, but --overwrite begins the run again at step 0: "
+            "leave one of the two flags out");
   Options nothing = wish(10);
   nothing.autoresume = false;
-  EXPECT_EQ(
-      check_rollback(nothing).error().message(),
-      "--resume-from goes back in the run, but --autoresume false resumes nothing: leave one of them out");
+  EXPECT_EQ(check_rollback(nothing).error().message(),
+            "--resume-from goes back to a step of the run, but --autoresume false does not resume the run: "
+            "leave one of the two flags out");
 }
 
 TEST(RollbackPlan, TheHistorySaysWhatIsPassedOver) {

@@ -238,7 +238,7 @@ TEST_F(OptionsTest, AStoreAsHomeIsRefusedWhereItCannotBe) {
        "store "
        "itself: keep 2 at least"},
       {{"--save-folder=s3://home/r", "--stores=s3://home/r"},
-       "--stores names 's3://home/r', which is also the place of --save-folder"}};
+       "--stores names 's3://home/r', which is also the folder of --save-folder"}};
   for (const auto& c : cases) {
     const auto options = read_more(c.words);
     ASSERT_FALSE(options) << c.sentence;
@@ -246,9 +246,9 @@ TEST_F(OptionsTest, AStoreAsHomeIsRefusedWhereItCannotBe) {
   }
   Options launched{.save_folder = "s3://home/runs", .run_name = "r"};
   launched.group.size = 2;
-  EXPECT_THAT(
-      session::check_places(launched).error().message(),
-      testing::StartsWith("ranks of a launch meet in the run's folder, but 's3://home/runs' is no folder"));
+  EXPECT_THAT(session::check_places(launched).error().message(),
+              testing::StartsWith("ranks of a launch exchange their addresses in the run's folder, but "
+                                  "'s3://home/runs' is no folder"));
 }
 
 TEST_F(OptionsTest, AmountsHaveUnitsAndANumberAloneIsOfSteps) {
@@ -304,7 +304,8 @@ TEST_F(OptionsTest, AreRefusedWithASentence) {
       {{"--stores", "s3://abc/b,s3://abc/b"}, "--stores names 's3://abc/b' twice"},
       {{"--overwrite", "yes"}, "--overwrite must be true or false, found 'yes'"},
       {{"--latest-name", "latest{"},
-       "--latest-name: the name pattern 'latest{' cannot be used: a brace stands alone, but placeholders are "
+       "--latest-name: the name pattern 'latest{' cannot be used: it has a single brace, but placeholders "
+       "are "
        "written as {rank}"},
       {{"--staging-slots", "17"}, "--staging-slots must be at most 16"},
       {{"--staging-memory-mib", "18446744073709551615"},

@@ -87,7 +87,7 @@ TEST_F(TakeOptions, HelpIsTakenTooWithAllFlags) {
   const auto options = take(arguments);
   ASSERT_TRUE(options);
   EXPECT_THAT(options->help, HasSubstr("--keep-last, RATOON_KEEP_LAST"));
-  EXPECT_THAT(options->help, HasSubstr("each also as --ratoon-FLAG"));
+  EXPECT_THAT(options->help, HasSubstr("write --ratoon-FLAG"));
   EXPECT_THAT(arguments.left(), ElementsAre("--lr", "1", "--save-evry", "3"));
 }
 

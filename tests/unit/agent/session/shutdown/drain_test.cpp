@@ -281,8 +281,9 @@ TEST(Drain, PeopleAreToldOfANoticeOnce) {
   Drain drain({.known_ends = ends});
   EXPECT_EQ(drain.take_news(at(1s)), "") << "it was known from the start";
   drain.notify(at(1s), 30s, "a reclaim");
-  EXPECT_EQ(drain.take_news(at(2s)),
-            "a reclaim: saves that fit are made, and training goes on for 27 s at most");
+  EXPECT_EQ(
+      drain.take_news(at(2s)),
+      "a reclaim: Ratoon makes the saves that can end in time, and training continues for 27 s at most");
   EXPECT_EQ(drain.take_news(at(3s)), "");
   drain.take_back_notice();
   EXPECT_EQ(drain.take_news(at(4s)), "");

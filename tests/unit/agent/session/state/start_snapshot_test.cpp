@@ -105,7 +105,7 @@ TEST(StartSnapshot, AsksForAFreshStartWhereItCannot) {
     } catch (const Failure& why) {
       EXPECT_EQ(why.exit_code, 81);
       EXPECT_THAT(why.what(),
-                  HasSubstr("no checkpoint is saved yet, and tensor 'net.weights' is not as it was"));
+                  HasSubstr("no checkpoint is saved yet, and tensor 'net.weights' has changed since"));
       EXPECT_THAT(why.what(), HasSubstr("or depends on the rank, which has changed"));
     }
   }

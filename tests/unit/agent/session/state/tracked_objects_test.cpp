@@ -120,7 +120,8 @@ TEST(TrackedObjects, WhatOneChangesAndNoneHasIsRefusedByItsName) {
   EXPECT_NO_THROW(check({at(0, 16), at(4, 4)}, at(8, 4))) << "one lies in another";
   EXPECT_NO_THROW(check({at(4, 4), at(0, 16)}, at(8, 8)));
   const std::string sentence =
-      "tracked 'optimizer' changes parameter 3, which is not tracked: it would begin anew at each start";
+      "tracked 'optimizer' changes parameter 3, which is not tracked: its changes would be lost at each "
+      "start";
   for (const auto& changed : {at(8, 4), at(2, 4), at(0, 5)})
     EXPECT_THAT(refusal([&] { check({at(0, 4), at(12, 4)}, changed); }), HasSubstr(sentence));
   EXPECT_THAT(refusal([&] { check({}, at(0, 1)); }), HasSubstr(sentence));

@@ -89,7 +89,7 @@ TEST(HistoryWriter, SaysThatThereAreGapsWhereItsThreadThrows) {
     event = writer.take_event();
     std::this_thread::yield();
   }
-  EXPECT_EQ(event, "the history has gaps from here on: std::bad_alloc");
+  EXPECT_EQ(event, "the history on the disk lacks rows from this step on: std::bad_alloc");
   EXPECT_TRUE(writer.place()) << "rows of others are kept";
 }
 

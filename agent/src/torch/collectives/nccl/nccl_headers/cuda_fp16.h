@@ -1,3 +1,3 @@
-// nccl.h includes this header, but needs nothing from it without half-precision types. cuda_runtime.h in this
-// folder gives the reason for this file.
+// nccl.h includes this header, but needs no declaration from it if half-precision types are switched off.
+// cuda_runtime.h in this folder gives the reason for this file.
 #pragma once

@@ -1,6 +1,6 @@
-// Declares what nccl.h needs from CUDA's headers, because the Python wheels with NCCL do not contain all of
-// CUDA's headers. Only the NCCL files of this module include this folder, and they only pass CUDA streams on
-// to NCCL.
+// Declares the types that nccl.h needs from CUDA's headers, because the Python wheels that contain NCCL do
+// not contain all headers of CUDA. Only the files of this module that use NCCL include the headers in this
+// folder. They only pass CUDA streams on to NCCL.
 #pragma once
 
 #include <stddef.h>  // nccl.h uses size_t, which it gets from here
