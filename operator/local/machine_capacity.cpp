@@ -1,7 +1,10 @@
 #include "operator/local/machine_capacity.h"
 
 #include <algorithm>
+#include <fstream>
 #include <string>
+
+#include <sys/resource.h>
 
 namespace ratoon::local {
 namespace {
@@ -29,6 +32,16 @@ std::uint64_t members_of(const api::TrainingJobSpec& spec) {
 }
 
 }  // namespace
+
+MachineCapacity count_capacity(const LossPlan& losses) {
+  MachineCapacity capacity;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) capacity.open_files = limit.rlim_cur;
+  std::uint64_t threads = 0;
+  if (std::ifstream("/proc/sys/kernel/pid_max") >> threads) capacity.threads = threads;
+  if (!losses.trace.empty()) capacity.nodes_max = most_nodes_of(losses.trace);
+  return capacity;
+}
 
 Result<void> check_capacity(const api::TrainingJob& job, const MachineCapacity& capacity) {
   const std::uint64_t processes = members_of(job.spec) * job.spec.processes_per_node;

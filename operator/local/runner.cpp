@@ -1,12 +1,11 @@
 #include "operator/local/runner.h"
 
 #include <algorithm>
-#include <fstream>
+#include <memory>
 #include <set>
 #include <string>
 
 #include <nlohmann/json.hpp>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/contract/exit_code.h"
@@ -20,6 +19,7 @@
 #include "operator/core/status/progress.h"
 #include "operator/local/cluster_only_fields.h"
 #include "operator/local/control/run_controls.h"
+#include "operator/local/disk_writer.h"
 #include "operator/local/folder/run_console.h"
 #include "operator/local/folder/run_events.h"
 #include "operator/local/folder/run_folder.h"
@@ -27,6 +27,7 @@
 #include "operator/local/folder/save_location.h"
 #include "operator/local/folder/status_file.h"
 #include "operator/local/machine_capacity.h"
+#include "operator/local/member_logs.h"
 #include "operator/local/members/cgroup_rules.h"
 #include "operator/local/members/free_port.h"
 #include "operator/local/members/local_cluster.h"
@@ -53,16 +54,6 @@ constexpr Duration kPauseWhileWaiting = milliseconds(100);
 constexpr Duration kLeaveBeforeEnd = seconds(30);
 constexpr int kSavesBeforeEnd = 3;
 
-MachineCapacity count_capacity(const LossPlan& losses) {
-  MachineCapacity capacity;
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) capacity.open_files = limit.rlim_cur;
-  std::uint64_t threads = 0;
-  if (std::ifstream("/proc/sys/kernel/pid_max") >> threads) capacity.threads = threads;
-  if (!losses.trace.empty()) capacity.nodes_max = most_nodes_of(losses.trace);
-  return capacity;
-}
-
 std::filesystem::path current_folder() {
   std::error_code none;
   return std::filesystem::current_path(none);
@@ -74,25 +65,28 @@ class Runner {
          MemberLaunchContext launch_context)
       : options_(options),
         clock_(clock),
-        folder_(std::move(folder)),
+        folder_(std::make_shared<const RunFolder>(std::move(folder))),
         wakeup_(std::move(wakeup)),
         launch_context_(std::move(launch_context)),
         job_(options.job),
-        save_folders_{.run = folder_.path(),
-                      .save = options.save_folder.empty() ? folder_.checkpoints_path() : options.save_folder,
+        save_folders_{.run = folder_->path(),
+                      .save = options.save_folder.empty() ? folder_->checkpoints_path() : options.save_folder,
                       .work = current_folder()},
         save_location_(save_location(job_, save_folders_)),
         news_(options.print,
-              {.pattern = folder_.log_path("*").string(),
+              {.pattern = folder_->log_path("*").string(),
                .repeats_last_lines = !options.shows_lines_of_members},
               clock),
         // Without a trace there are as many nodes as members, and one spare node for a replacement.
         cluster_(options.losses.trace.empty() ? NodePool(count_members() + 1) : NodePool(),
                  [this](const api::Pod& pod) {
-                   return launch_context_.plan(job_, pod, folder_,
-                                               {.coordinator = server_->port(),
-                                                .group = group_port_,
-                                                .metrics = metrics_ports_.first_of(pod.name).value_or(0)});
+                   auto plan =
+                       launch_context_.plan(job_, pod, *folder_,
+                                            {.coordinator = server_->port(),
+                                             .group = group_port_,
+                                             .metrics = metrics_ports_.first_of(pod.name).value_or(0)});
+                   plan.log_fd = log_.get();
+                   return plan;
                  }),
         controls_(cluster_, journal_, clock, options.print, options.job.spec.is_suspended),
         coordinator_(clock, {.authenticate =
@@ -140,10 +134,10 @@ class Runner {
     if (job_.status.phase != api::JobPhase::kSucceeded)
       news_.say("running " + job_.meta.name + " in " + options_.folder.string() +
                 "; Ctrl-C stops it, the same command continues it");
-    auto laid_out = launch_context_.prepare(folder_, job_.spec.checkpoint_policy);
+    auto laid_out = launch_context_.prepare(*folder_, job_.spec.checkpoint_policy);
     if (!laid_out) return laid_out.error();
     if (*laid_out) news_.say(**laid_out);
-    Cgroups cgroups = Cgroups::open("/", folder_.path(), controllers_of(job_.spec));
+    Cgroups cgroups = Cgroups::open("/", folder_->path(), controllers_of(job_.spec));
     for (const auto& sentence : cgroups.refusals()) news_.say(sentence);
     cluster_.set_cgroups(std::move(cgroups));
     for (const auto& sentence : describe_cluster_only_fields(job_)) news_.say(sentence);
@@ -158,13 +152,13 @@ class Runner {
     if (!server) return server.error().with_context("opening the coordinator's port on 127.0.0.1");
     server_ = std::move(*server);
     controls_.follow(options_.losses);
-    controls_.listen(folder_.path());
+    controls_.listen(folder_->path(), disk_);
     wakeup_.watch(controls_.fd());
     return {};
   }
 
   Result<void> begin() {
-    auto begun = begin_run(folder_, job_, options_.starts_over, clock_.wall_now(),
+    auto begun = begin_run(*folder_, job_, options_.starts_over, clock_.wall_now(),
                            [this](const api::TrainingJobStatus& fresh) {
                              job_.status = fresh;
                              return store_status();
@@ -234,9 +228,13 @@ class Runner {
       if (!port) return port.error();
       group_port_ = *port;
     }
-    folder_.make_logs();
+    auto log = logs_.open(action.pod.name);
+    if (!log) return log.error();
+    log_ = *std::move(log);
     metrics_ports_.choose(job_, action.pod, cluster_.pods());
-    if (auto created = cluster_.create(action.pod); !created) return created;
+    const auto created = cluster_.create(action.pod);
+    log_ = UniqueFd();
+    if (!created) return created;
     refused_start_.clear();
     roles_run_.insert(action.pod.role);
     wakeup_.notify();  // the next decision notes its UID
@@ -345,7 +343,8 @@ class Runner {
 
   const RunOptions& options_;
   const Clock& clock_;
-  const RunFolder folder_;
+  const std::shared_ptr<const RunFolder> folder_;  // shared with calls to its disk that hang
+  DiskWriter disk_;                                // for all files of the folder but logs
   RunnerWakeup wakeup_;
   MemberLaunchContext launch_context_;
   api::TrainingJob job_;
@@ -364,9 +363,17 @@ class Runner {
   std::set<std::string> roles_run_;        // roles of which a member has been started
   std::optional<core::RecoveryWatch> recovery_;
   std::optional<Timestamp> lists_from_;  // announced by the last decision
-  RunEvents events_{[this](const std::string& line) { folder_.append_event(line); }};
-  StatusFile status_file_{[this](const nlohmann::json& document) { return folder_.write_status(document); },
-                          [this](const std::string& sentence) { news_.say(sentence); }};
+  RunEvents events_{[this](const std::string& line) {
+    disk_.add([folder = folder_, line] { folder->append_event(line); });
+  }};
+  StatusFile status_file_{
+      folder_->status_path().string(),
+      [this](const nlohmann::json& document) {
+        return disk_.begin<void>([folder = folder_, document] { return folder->write_status(document); });
+      },
+      [this](const std::string& sentence) { news_.say(sentence); }};
+  MemberLogs logs_{[folder = folder_](const std::string& member) { return folder->open_log(member); }};
+  UniqueFd log_;  // of the member that is being started
   std::uint16_t group_port_ = 0;
   MetricsPorts metrics_ports_{options_.metrics_port};
   Duration longest_save_{0};  // of those that members have measured last

@@ -38,8 +38,8 @@ MUTANTS = {
         of_session("OwnershipGuardTest.*"), SESSION + "locations/ownership_guard.cpp",
         r"if \(!is_held_ && !is_waiting_\) continue;", "if (!is_held_) continue;"),
     "a claim that is kept alive in the name of the process that waits": (
-        of_tiers("*ClaimTest.*"), CHECKPOINT + "tiers/claim.cpp", r"claim\.number \+ 1, claim\.owner, writer",
-        "claim.number + 1, {.job = claim.owner.job, .start = std::string(writer)}, writer"),
+        of_tiers("*ClaimTest.*"), CHECKPOINT + "tiers/claim.cpp", r"\.owner = claim\.owner, \.term = claim\.term\}",
+        ".owner = {.job = claim.owner.job, .start = std::string(writer)}, .term = claim.term}"),
     "a claim that is kept alive by one that no longer waits": (
         of_session("OwnershipGuardTest.*"), SESSION + "locations/ownership_guard.cpp", r"if \(!is_waiting\(\)\) break;", ""),
     "an owner that loses a race to its own job and stops": (
@@ -114,6 +114,50 @@ MUTANTS = {
     "an attempt that begins with a list from before another job": (
         of_session("CheckpointLocationsTest.*"), SESSION + "locations/checkpoint_locations.cpp",
         r"if \(ownership_->took_from_another_job\(\)\)", "if (false)"),
+    "a term that ends with each claim": (
+        of_tiers("ClaimTerm*"), CHECKPOINT + "tiers/claim_rules.cpp", r"return goes_on \? now->term : number;", "return number;"),
+    "a term that goes on after another job": (
+        of_tiers("ClaimTerm*"), CHECKPOINT + "tiers/claim_rules.cpp", r"goes_on = now && is_of_job\(\*now, owner\) && ",
+        "goes_on = now && "),
+    "a term in which nothing of an older version counts": (
+        of_tiers("ClaimTerm*"), CHECKPOINT + "tiers/claim_rules.cpp",
+        r"return term == other \|\| term == kUnknownTerm \|\| other == kUnknownTerm;", "return term == other;"),
+    "a renewal that begins a term": (
+        of_tiers("ClaimTerm*"), CHECKPOINT + "tiers/claim.cpp", r"\.is_released = is_released, \.term = term_\}",
+        ".is_released = is_released, .term = next}"),
+    "a claim that another process keeps alive without its term": (
+        of_tiers("ClaimTerm*"), CHECKPOINT + "tiers/claim.cpp", r"\.owner = claim\.owner, \.term = claim\.term\}",
+        ".owner = claim.owner}"),
+    "an attempt that began before another job and is confirmed": (
+        of_tiers("ClaimTerm*"), CHECKPOINT + "tiers/claim.cpp", r"return is_same_term\(\(\*now\)->term, term\) \? ", "return true ? "),
+    "an attempt that began before another job and removes files": (
+        of_tiers("ClaimTerm*"), CHECKPOINT + "tiers/claim.cpp", r" && is_same_term\(now\.term, term\);", ";"),
+    "a term that a process without the claim does not learn": (
+        of_session("OwnershipTermsTest.*"), SESSION + "locations/ownership_guard.cpp", r": seen_\[i\]\.term;",
+        ": checkpoint::kUnknownTerm;"),
+    "a late call that ends the claim of the attempt after it": (
+        of_session("OwnershipTermsTest.*"), SESSION + "locations/ownership_guard.cpp", r"terms_\[\*index\] == term && ", ""),
+    "a place that a process of the job took from another job in silence": (
+        of_session("OwnershipTermsTest.*"), SESSION + "locations/ownership_guard.cpp",
+        r"claim\.follows_another_job\(\) \|\| [^;]*;", "claim.follows_another_job();"),
+    "an attempt that begins in a place of another job and confirms": (
+        of_session("OwnershipTermsTest.*"), SESSION + "locations/ownership_guard.cpp",
+        r"is_ours \? \(\*newest\)->term : checkpoint::kNoTerm;", "is_ours ? (*newest)->term : checkpoint::kUnknownTerm;"),
+    "a follower that keeps the term of an attempt before": (
+        of_session("OwnershipTermsTest.*"), SESSION + "locations/ownership_guard.cpp",
+        r"if \(!newest && !is_known\) return newest\.error\(\);", "if (is_known) continue;"),
+    "a pack in memory from before another job": (
+        of_session("CheckpointLocationsTest.*"), SESSION + "locations/checkpoint_locations.cpp",
+        r"  options\.home_mark = mark_in_term\([^;]*;\n", ""),
+    "a world that saves in any term": (
+        of_session("CheckpointLocationsTest.*"), SESSION + "locations/checkpoint_locations.cpp",
+        r"std::uint64_t term = ownership_->term_at\(\*tiers_\.home\(\)\.disk\);", "std::uint64_t term = checkpoint::kUnknownTerm;"),
+    "a rollback in a place that another job has used since": (
+        of_session("CheckpointLocationsTest.*"), SESSION + "locations/checkpoint_locations.cpp",
+        r"if \(auto ours = ownership_->confirm_all\(\); !ours\) return ours;", ""),
+    "a run that begins anew in a place that another job has used since": (
+        of_session("CheckpointLocationsTest.*"), SESSION + "locations/checkpoint_locations.cpp",
+        r"if \(const auto ours = ownership_->confirm_all\(\); !ours\) fail\([^;]*;", ""),
     "lost manifests that only the history shows": (
         of_session("TrainStrangeFolderTest.*"), SESSION + "locations/lost_manifest_check.cpp",
         r"return \*are_unknown && [^;]*;", "return false;"),

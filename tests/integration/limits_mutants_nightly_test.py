@@ -78,15 +78,30 @@ MUTANTS = {
         ("operator_local_test", "KernelCgroups.*"), "operator/local/members/cgroups.cpp",
         r'if \(auto moved = write\(own / kRunner / kProcs, "0"\); !moved\) return moved;', ""),
     "a full disk that ends a run which has its status file": (
-        of_local("StatusFile*"), LOCAL + "folder/status_file.cpp", r"if \(!written && !has_written\) return written;",
-        "if (!written) return written;"),
+        of_local("StatusFile*"), LOCAL + "folder/status_file.cpp", r"if \(is_first\) return outcome",
+        "if (is_first || (outcome && !*outcome)) return outcome"),
     "a status that is not kept and said with each look": (
-        of_local("StatusFile*"), LOCAL + "folder/status_file.cpp", r"if \(!std::exchange\(is_troubled_, true\)\)\n",
-        "if (true)\n"),
+        of_local("StatusFile*"), LOCAL + "folder/status_file.cpp", r"else if \(!std::exchange\(is_troubled_, true\)\)",
+        "else if ((is_troubled_ = true))"),
     "a status that is not kept and taken for written": (
+        of_local("StatusFile*"), LOCAL + "folder/status_file.cpp", r"if \(outcome\) (\{\n    written_ = )", r"if (true) \1"),
+    "a disk that hangs and is not reported": (
         of_local("StatusFile*"), LOCAL + "folder/status_file.cpp",
-        r"  if \(auto written = write_\(document\); !written\) return written;\n  written_ = ([^;]*);",
-        r"  auto written = write_(document);\n  written_ = \1;\n  if (!written) return written;"),
+        r"if \(!outcome && now - pending_->began >= kHungAfter\) [^;]*;", ""),
+    "a first write that hangs and counts as done": (
+        of_local("StatusFile*"), LOCAL + "folder/status_file.cpp", r"\*std::move\(outcome\) : hung\(\)",
+        "*std::move(outcome) : Result<void>()"),
+    "a last write that is begun behind one that hangs": (
+        of_local("StatusFile*"), LOCAL + "folder/status_file.cpp", r"if \(last && document != written_\)",
+        "if (document != written_)"),
+    "calls to a disk that hangs without a limit": (
+        of_local("DiskWriter.*"), LOCAL + "disk_writer.cpp", r"if \(queue_->calls\.size\(\) >= kQueuedMax\) return false;", ""),
+    "calls that are made although their process has left": (
+        of_local("DiskWriter.*"), LOCAL + "disk_writer.cpp", r"  queue_->calls\.clear\(\);\n", ""),
+    "a run that waits once for each member whose log hangs": (
+        of_local("MemberLogs.*"), LOCAL + "member_logs.cpp", r"under_way_\.empty\(\) \? patience_ : Duration\(0\)", "patience_"),
+    "a log that is opened again by its path": (
+        of_local("ProcessGroupTest.*"), LOCAL + "members/process_group.cpp", r"if \(plan\.log_fd >= 0\)", "if (false)"),
 }
 
 

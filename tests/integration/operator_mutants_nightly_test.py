@@ -130,8 +130,22 @@ MUTANTS = {
 }
 
 
+# The same for the laws of members that start slowly.
+SLOW_STARTS = ("reconcile_laws_test", "ReconcileLaws.HoldWhereMembersStartInOverload")
+MUTANTS_OF_STARTS = {
+    "a starting member that may be silent for no longer than others": (
+        "loss/silence.cpp", r"member\.heard \+ std::max\(deadline, limit\)", "member.heard + limit"),
+    "a starting member that is judged like one that trains": (
+        "loss/silence.cpp", r"!sits && is_starting\(seen, process\) \? voices\.quietest_starting",
+        "false && is_starting(seen, process) ? voices.quietest_starting"),
+    "a start deadline of half its length": (
+        "loss/deadlines.cpp", r"late = after\(awaited_since, seen\.job\.spec\.start_deadline_seconds\)",
+        "late = after(awaited_since, seen.job.spec.start_deadline_seconds / 2)"),
+}
+
+
 def mutants():
-    return of_laws(CORE, MUTANTS, *LAWS)
+    return of_laws(CORE, MUTANTS, *LAWS) + of_laws(CORE, MUTANTS_OF_STARTS, *SLOW_STARTS)
 
 
 class Mutants(MutantTest):

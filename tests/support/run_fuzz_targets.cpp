@@ -71,7 +71,7 @@ void claim(std::string_view bytes) {
   constexpr std::uint64_t kNumber = 7;  // that of its file's name
   const auto known = decode_claim(kNumber, bytes);
   if (!known) return require(known.error().kind() == ErrorKind::kCorrupted);
-  const std::string again = encode_claim(known->owner, known->is_released);
+  const std::string again = encode_claim(known->owner, known->term, known->is_released);
   require(again == bytes && decode_claim(kNumber, again).value() == *known);
   const std::string& job = known->owner.job;
   require(relation_of(job, job) == JobRelation::kSame);

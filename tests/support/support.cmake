@@ -12,7 +12,7 @@ if(TARGET ratoon_operator_runtime)
   # The simulated worlds and their laws, which judge the core alone and the core with its writes.
   ratoon_test_support(operator_worlds
     SOURCES property/operator/laws.cpp property/operator/laws_of_checkpoints.cpp property/operator/laws_of_ends.cpp
-            property/operator/laws_of_links.cpp property/operator/laws_of_policies.cpp
+            property/operator/laws_of_links.cpp property/operator/laws_of_starts.cpp property/operator/laws_of_policies.cpp
             property/operator/laws_of_repetition.cpp property/operator/laws_of_worlds.cpp
             property/operator/moves.cpp property/operator/recount.cpp property/operator/simulated_agent.cpp
             property/operator/simulated_api_server.cpp property/operator/simulated_links.cpp

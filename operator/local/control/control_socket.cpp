@@ -62,7 +62,7 @@ bool is_ours(int asker) {
 
 }  // namespace
 
-Result<ControlSocket> ControlSocket::open(const fs::path& folder) {
+Result<ControlSocket> ControlSocket::open(const fs::path& folder, DiskWriter& disk) {
   UniqueFd at = open_folder(folder);
   if (!at.is_open()) return system_error(errno, "opening " + folder.string());
   if (::unlinkat(at.get(), kName, 0) != 0 && errno != ENOENT)
@@ -75,11 +75,13 @@ Result<ControlSocket> ControlSocket::open(const fs::path& folder) {
       ::bind(listener.get(), as_address(address), sizeof address) != 0 ||
       ::listen(listener.get(), kAskersMax) != 0 || !watch(waiting.get(), listener.get()))
     return system_error(errno, "opening " + (folder / kName).string());
-  return ControlSocket(std::move(at), std::move(listener), std::move(waiting));
+  return ControlSocket(std::move(at), std::move(listener), std::move(waiting), disk);
 }
 
 ControlSocket::~ControlSocket() {
-  if (folder_.is_open()) ::unlinkat(folder_.get(), kName, 0);
+  if (!folder_.is_open()) return;
+  disk_.add(
+      [folder = std::make_shared<UniqueFd>(std::move(folder_))] { ::unlinkat(folder->get(), kName, 0); });
 }
 
 void ControlSocket::accept_all() {

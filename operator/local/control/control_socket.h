@@ -10,14 +10,15 @@
 #include "base/core/clock.h"
 #include "base/core/unique_fd.h"
 #include "operator/local/control/control_message.h"
+#include "operator/local/disk_writer.h"
 
 namespace ratoon::local {
 
 class ControlSocket {
  public:
-  // The caller holds the lock of the run's `folder`, so a killed run left any existing socket: replaces that
-  // socket.
-  [[nodiscard]] static Result<ControlSocket> open(const std::filesystem::path& folder);
+  // The caller holds the lock of the run's `folder`, so an existing socket is of a killed run: replaces it.
+  // `disk` removes the socket at the end, and must outlive the ControlSocket.
+  [[nodiscard]] static Result<ControlSocket> open(const std::filesystem::path& folder, DiskWriter& disk);
   ~ControlSocket();
   ControlSocket(ControlSocket&& other) noexcept = default;
   ControlSocket& operator=(ControlSocket&&) = delete;
@@ -34,11 +35,15 @@ class ControlSocket {
   static void answer(const PendingRequest& asked, const ControlReply& reply);
 
  private:
-  ControlSocket(UniqueFd folder, UniqueFd listener, UniqueFd waiting)
-      : folder_(std::move(folder)), listener_(std::move(listener)), waiting_(std::move(waiting)) {}
+  ControlSocket(UniqueFd folder, UniqueFd listener, UniqueFd waiting, DiskWriter& disk)
+      : disk_(disk),
+        folder_(std::move(folder)),
+        listener_(std::move(listener)),
+        waiting_(std::move(waiting)) {}
 
   void accept_all();
 
+  DiskWriter& disk_;
   UniqueFd folder_;
   UniqueFd listener_;
   UniqueFd waiting_;              // epoll over the listener and connections without a request yet

@@ -23,8 +23,8 @@ std::string seconds_text(Duration duration) {
 
 }  // namespace
 
-void RunControls::listen(const std::filesystem::path& folder) {
-  auto socket = ControlSocket::open(folder);
+void RunControls::listen(const std::filesystem::path& folder, DiskWriter& disk) {
+  auto socket = ControlSocket::open(folder, disk);
   if (socket)
     socket_.emplace(std::move(*socket));
   else

@@ -34,7 +34,7 @@ class RunControls {
   // From this call on, adds and removes nodes as `plan` says.
   void follow(LossPlan plan) { schedule_ = LossSchedule(std::move(plan), clock_.now()); }
   // From this call on, the run's owner can send requests. Prints why if the socket cannot be created.
-  void listen(const std::filesystem::path& folder);
+  void listen(const std::filesystem::path& folder, DiskWriter& disk);
   // Returns a descriptor that is readable while a request waits, or -1 without a socket.
   [[nodiscard]] int fd() const { return socket_ ? socket_->fd() : -1; }
 

@@ -194,9 +194,13 @@ void RunFolder::append_event(const std::string& line) const {
     return;
 }
 
-void RunFolder::make_logs() const {
-  std::error_code ignored;
+Result<UniqueFd> RunFolder::open_log(const std::string& member) const {
+  std::error_code ignored;  // opening the log reports it
   fs::create_directories(folder_ / kLogs, ignored);
+  const std::string path = log_path(member).string();
+  UniqueFd log(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  if (!log.is_open()) return system_error(errno, "opening " + path);
+  return log;
 }
 
 fs::path RunFolder::log_path(const std::string& member) const {

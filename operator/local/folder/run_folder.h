@@ -51,9 +51,9 @@ class RunFolder {
   // Returns the identity (UID) of this folder's job: the first run in the folder draws it, and later runs
   // keep it. A copy of the folder gets a new identity.
   [[nodiscard]] Result<std::string> job_uid() const;
-  // Creates the folder logs/ again if it was removed during the run. Ignores errors, which the next start of
-  // a member reports.
-  void make_logs() const;
+  // Opens the log of a member that starts, to append to it. Creates the folder logs/ again if it was removed
+  // during the run.
+  [[nodiscard]] Result<UniqueFd> open_log(const std::string& member) const;
   // Appends a line to events.jsonl. Drops the line after an error: a gap in the history must not end a run.
   void append_event(const std::string& line) const;
 

@@ -40,31 +40,66 @@ bool has_only_grown(const json& before, const json& next) {
          equal_but_for({"progress", "lastCheckpoint"}, part(job, "status"), part(next_job, "status"));
 }
 
+void StatusFile::begin(json document, Timestamp now) {
+  auto outcome = write_(document);
+  pending_ = PendingWrite{.document = std::move(document), .began = now, .outcome = std::move(outcome)};
+}
+
+std::optional<Result<void>> StatusFile::end_within(Duration at_most) {
+  if (pending_->outcome.wait_for(at_most) != std::future_status::ready) return std::nullopt;
+  PendingWrite done = std::move(*pending_);
+  pending_.reset();
+  auto outcome = done.outcome.get();
+  if (outcome) {
+    written_ = std::move(done.document);
+    written_at_ = done.began;
+  }
+  return outcome;
+}
+
+Result<void> StatusFile::hung() const {
+  return Error(ErrorKind::kTimeout,
+               "writing " + path_ + ": the disk has not answered for " +
+                   std::to_string(std::chrono::duration_cast<std::chrono::seconds>(kHungAfter).count()) +
+                   " s");
+}
+
+void StatusFile::tell_trouble(const Result<void>& outcome) {
+  if (outcome) {
+    if (std::exchange(is_troubled_, false)) say_("the run's status is stored again");
+  } else if (!std::exchange(is_troubled_, true)) {
+    say_("the run's status cannot be stored for now, and the run goes on: " + outcome.error().message() +
+         "; free space, or repair the disk");
+  }
+}
+
 Result<void> StatusFile::put(json document, Timestamp now) {
+  if (pending_) {
+    const auto outcome = end_within(Duration(0));
+    if (!outcome && now - pending_->began >= kHungAfter) tell_trouble(hung());
+    if (!outcome) return {};
+    tell_trouble(*outcome);
+  }
   if (document == written_) return {};
   if (now - written_at_ < kPause && has_only_grown(written_, document)) return {};
-  const bool has_written = !written_.is_null();
-  const auto written = write(std::move(document));
-  if (!written && !has_written) return written;
-  if (!written) {
-    if (!std::exchange(is_troubled_, true))
-      say_("the run's status cannot be stored for now, and the run goes on: " + written.error().message() +
-           "; free space, or repair the disk");
-    return {};
-  }
-  if (std::exchange(is_troubled_, false)) say_("the run's status is stored again");
-  written_at_ = now;
+  const bool is_first = written_.is_null();
+  begin(std::move(document), now);
+  auto outcome = end_within(is_first ? patience_.of_first_and_last : patience_.of_decision);
+  if (is_first) return outcome ? *std::move(outcome) : hung();
+  if (outcome) tell_trouble(*outcome);
   return {};
 }
 
 Result<void> StatusFile::put_last(json document) {
-  return document == written_ ? Result<void>() : write(std::move(document));
-}
-
-Result<void> StatusFile::write(json document) {
-  if (auto written = write_(document); !written) return written;
-  written_ = std::move(document);
-  return {};
+  Result<void> last;
+  const bool was_pending = pending_.has_value();
+  if (was_pending && !end_within(patience_.of_first_and_last)) last = hung();
+  if (last && document != written_) {
+    begin(std::move(document), written_at_);
+    last = end_within(patience_.of_first_and_last).value_or(hung());
+  }
+  if (!last) say_("the run's last status is not stored: " + last.error().message());
+  return last;
 }
 
 }  // namespace ratoon::local

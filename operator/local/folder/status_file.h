@@ -1,10 +1,13 @@
-// StatusFile: decides when to write status.json. A changed status is written to the disk before `ratoon run`
-// acts on the change. Numbers that only grow, such as steps, are written later, because each write waits for
-// the disk. If the disk is full, fails or becomes read-only, there is only a warning, and the run goes on:
-// trainers tolerate such a disk for a while, too.
+// StatusFile: decides when to write status.json. A change is written to the disk before `ratoon run` acts on
+// it, unless the disk is slow. Numbers that only grow, such as steps, are written later, because each write
+// waits for the disk. If the disk is full, fails, hangs or becomes read-only, there is only a warning, and
+// the run goes on: trainers tolerate such a disk for a while, too.
 #pragma once
 
 #include <functional>
+#include <future>
+#include <optional>
+#include <string>
 
 #include <nlohmann/json.hpp>
 
@@ -21,25 +24,50 @@ namespace ratoon::local {
 class StatusFile {
  public:
   static constexpr Duration kPause = std::chrono::milliseconds(500);
-  using Write = std::function<Result<void>(const nlohmann::json& document)>;
+  // A decision waits this long for the disk, and no longer while an earlier write hangs.
+  static constexpr Duration kPatience = std::chrono::seconds(2);
+  // After this time a write that hangs is reported. The first and the last write of a run wait as long.
+  static constexpr Duration kHungAfter = std::chrono::seconds(10);
+  struct Patience {
+    Duration of_decision = kPatience;
+    Duration of_first_and_last = kHungAfter;
+  };
+  // Begins to write the document on another thread.
+  using Write = std::function<std::future<Result<void>>(const nlohmann::json& document)>;
   using Say = std::function<void(const std::string& sentence)>;
 
-  explicit StatusFile(
-      Write write, Say say = [](const std::string&) {})
-      : write_(std::move(write)), say_(std::move(say)) {}
+  // `path` is for messages.
+  StatusFile(std::string path, Write write, Say say, Patience patience)
+      : path_(std::move(path)), write_(std::move(write)), say_(std::move(say)), patience_(patience) {}
+  StatusFile(std::string path, Write write, Say say)
+      : StatusFile(std::move(path), std::move(write), std::move(say), Patience()) {}
 
-  // Returns an error only if the run's very first write fails. A later write error is reported once, and the
-  // next call tries to write again. If only numbers have grown, waits with the write until kPause has passed
-  // since the last write.
+  // Returns an error only if the run's very first write fails. Later errors are reported once, and the next
+  // call tries again. If only numbers have grown, waits with the write until kPause has passed since the last
+  // one. While a write hangs, begins no other: a call after its end writes the newest document.
   [[nodiscard]] Result<void> put(nlohmann::json document, Timestamp now);
-  // Writes the document at once, without a delay.
+  // Writes the document without a delay, after a write that hangs, and waits for both for a limited time.
+  // Reports an error, too.
   [[nodiscard]] Result<void> put_last(nlohmann::json document);
 
  private:
-  [[nodiscard]] Result<void> write(nlohmann::json document);
+  struct PendingWrite {
+    nlohmann::json document;
+    Timestamp began;
+    std::future<Result<void>> outcome;
+  };
 
-  Write write_;
-  Say say_;
+  void begin(nlohmann::json document, Timestamp now);
+  // Returns the outcome of the write that was begun, or nothing if it takes longer.
+  [[nodiscard]] std::optional<Result<void>> end_within(Duration at_most);
+  void tell_trouble(const Result<void>& outcome);
+  [[nodiscard]] Result<void> hung() const;
+
+  const std::string path_;
+  const Write write_;
+  const Say say_;
+  const Patience patience_;
+  std::optional<PendingWrite> pending_;
   nlohmann::json written_;
   Timestamp written_at_{};
   bool is_troubled_ = false;

@@ -25,8 +25,11 @@ class SpawnPlan {
   SpawnPlan(const MemberLaunchPlan& plan, pid_t group) {
     posix_spawn_file_actions_init(&actions_);
     posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions_, STDOUT_FILENO, plan.log_path.c_str(),
-                                     O_WRONLY | O_CREAT | O_APPEND, 0644);
+    if (plan.log_fd >= 0)
+      posix_spawn_file_actions_adddup2(&actions_, plan.log_fd, STDOUT_FILENO);
+    else
+      posix_spawn_file_actions_addopen(&actions_, STDOUT_FILENO, plan.log_path.c_str(),
+                                       O_WRONLY | O_CREAT | O_APPEND, 0644);
     posix_spawn_file_actions_adddup2(&actions_, STDOUT_FILENO, STDERR_FILENO);
     if (plan.lifeline_fd >= 0)
       posix_spawn_file_actions_adddup2(&actions_, plan.lifeline_fd, kChildLifelineFd);

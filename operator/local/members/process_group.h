@@ -20,6 +20,7 @@ struct MemberLaunchPlan {
   std::vector<std::map<std::string, std::string>>
       environments;      // one for each process, added to the runner's environment
   std::string log_path;  // both outputs are appended to it
+  int log_fd = -1;       // the open log; -1: launch() opens it and waits for its disk
   int lifeline_fd = -1;  // passed to each process as descriptor 3
   // The kernel kills the processes when `ratoon run` ends, so they need not watch the lifeline, a pipe that
   // closes at that time.

@@ -79,6 +79,7 @@ class Laws {
   // laws_of_links.cpp
   void check_unreachable(const core::Observation& seen, const core::Decision& decision) const;
   void check_starting(const core::Observation& seen) const;
+  void check_slow_starts(const core::Observation& seen, const core::Decision& decision) const;
   void check_silent(const core::Observation& seen, const core::Decision& decision) const;
   void check_departures(const core::Observation& seen, const core::Decision& decision);
   void find_ends(const core::Observation& seen, const core::Decision& decision);

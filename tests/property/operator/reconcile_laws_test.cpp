@@ -235,6 +235,32 @@ TEST(ReconcileLaws, HoldWhereTrainersEndWithoutTheLastCheckpoint) {
   EXPECT_GE(wrong, worlds / 5) << "few trainers ever ended early";
 }
 
+// Members stand for longer than a member may be silent, before or after their first call, beside all other
+// faults.
+TEST(ReconcileLaws, HoldWhereMembersStartInOverload) {
+  if (std::getenv("RATOON_STORY") != nullptr) return;
+  constexpr std::uint64_t kShare = 10;  // of the worlds of the first law, in each shard
+  Tally tally;
+  std::uint64_t worlds = 0;
+  std::uint64_t slow = 0;
+  const Seeds all = seeds_of_this_run(test::afforded(1600), "reconcile_laws_test");
+  for (const std::uint64_t seed : all) {
+    if (!all.is_one() && seed / 4 % kShare != 1) continue;
+    SCOPED_TRACE(all.replay(seed));
+    Moves moves(seed);
+    Scenario scenario = draw_all(moves);
+    scenario.starts_in_overload = true;
+    Story story(std::move(moves), scenario, all.is_one(), tally);
+    story.live();
+    if (HasFailure()) return;
+    ++worlds;
+    slow += story.world().slow_starts();
+  }
+  std::cout << worlds << " worlds, " << slow << " slow starts\n";
+  if (worlds < kEnoughToCount / kShare) return;
+  EXPECT_GE(slow, worlds) << "few members ever started slowly";
+}
+
 // Each story is the shortest list of moves that led to a fault of the core, or of a law, which its first
 // lines describe.
 TEST(ReconcileLaws, HoldInTheStoriesOfPastFaults) {

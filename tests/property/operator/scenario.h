@@ -44,6 +44,7 @@ struct Scenario {
   std::uint64_t keeps_checkpoints = 0;  // 0: all
   bool has_damage = false;
   bool has_wrong_completions = false;  // never drawn: a law of its own has them
+  bool starts_in_overload = false;     // never drawn, likewise: members start for up to the start deadline
   Policies policies;
   // The scenario of one job among several.
   std::string job_name = "digits";

@@ -1,6 +1,7 @@
 // The actions of a process in one tick: the agent's session in a few lines.
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "base/contract/resume_point.h"
 #include "tests/property/operator/recount.h"
@@ -242,6 +243,8 @@ void World::join(Agent& agent) {
   agent.asked->inventory_age_seconds = seconds(now_ - agent.listed);
   member_server_.record_join(*agent.asked, now_);
   heard_[agent.identity.start] = *agent.asked;
+  agent.called_at = now_;
+  agent.called_operator = operators_lost_;
   waits_.emplace(agent.pod_uid, agent.identity.local_rank);
   const auto assignment = member_server_.take_seat(agent.identity);
   if (!assignment && member_server_.take_list_request(agent.identity)) return agent.asked.reset();
@@ -249,6 +252,8 @@ void World::join(Agent& agent) {
     waits_.erase({agent.pod_uid, agent.identity.local_rank});
     heard_of_worlds_[assignment->attempt].moved_at = now_;
   }
+  if (!assignment && agent.stalls_after_call > Duration(0))
+    agent.frozen_until = now_ + std::exchange(agent.stalls_after_call, Duration(0));
   if (!assignment || moves_.percent("loses-seat", agent.pod_uid, 5))
     return;  // or the reply is lost: it asks again
   sit_down(agent, *assignment);
@@ -335,6 +340,8 @@ void World::beat(Agent& agent) {
   if (!is_reachable(agent)) return;
   if (member_server_.refuse(agent.identity)) return leave(agent, 81);
   hear_beat(beat);
+  agent.called_at = now_;
+  agent.called_operator = operators_lost_;
   obey(agent, member_server_.orders(agent.identity, wall_now()));
 }
 

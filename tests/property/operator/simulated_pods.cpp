@@ -80,14 +80,15 @@ void World::move_pods(bool is_chaos) {
         reject_pod(entry);
       } else if (!is_stuck) {
         entry.pod.phase = api::PodPhase::kRunning;
-        start_processes(entry);
+        start_processes(entry, is_chaos);
       }
     }
     ++it;
   }
 }
 
-void World::start_processes(const SimPod& pod) {
+void World::start_processes(SimPod& pod, bool is_chaos) {
+  pod.began_at = now_;
   for (std::uint32_t local_rank = 0; local_rank < scenario_.processes_per_node; ++local_rank) {
     auto agent = std::make_unique<Agent>();
     agent->identity = test::process(pod.pod.index, pod.pod.incarnation, local_rank);
@@ -99,8 +100,51 @@ void World::start_processes(const SimPod& pod) {
     agent->frozen_until =
         now_ + (moves_.percent("starts-slowly", pod.pod.name, 20) ? moves_.ticks("starts-after", 8, 24)
                                                                   : Duration(0));
+    if (is_chaos && scenario_.starts_in_overload) start_in_overload(*agent);
     agents_.push_back(std::move(agent));
   }
+}
+
+Duration World::start_deadline() const {
+  const auto deadline = std::chrono::seconds(scenario_.start_deadline_seconds);
+  return deadline == Duration(0) ? Duration::max() : Duration(deadline);
+}
+
+// Its machine starts many programs at once. It stands for longer than a member may be silent, and for less
+// than the start deadline: before its first call, or after it.
+void World::start_in_overload(Agent& agent) {
+  if (!moves_.percent("starts-in-overload", agent.pod_uid, 60)) return;
+  const auto limit =
+      static_cast<std::uint64_t>(std::chrono::seconds(scenario_.suspect_after_seconds) / kTick);
+  const auto longest =
+      static_cast<std::uint64_t>(std::min<Duration>(start_deadline(), std::chrono::minutes(1)) / kTick);
+  const Duration length = moves_.ticks("stands-for", agent.pod_uid, limit + 1, longest);
+  ++slow_starts_;
+  if (moves_.percent("after-its-call", agent.pod_uid, 70))
+    agent.stalls_after_call = length;
+  else
+    agent.frozen_until = now_ + length;
+}
+
+bool World::starts_in_time(const std::string& pod_uid) const {
+  std::uint32_t starting = 0;
+  for (const auto& agent : agents_) {
+    if (agent->pod_uid != pod_uid || agent->state == Agent::State::kGone) continue;
+    const bool is_known = agent->called_at && agent->called_operator == operators_lost_;
+    if (!is_known || agent->has_met || now_ - *agent->called_at >= start_deadline()) return false;
+    ++starting;
+  }
+  return starting == scenario_.processes_per_node;
+}
+
+bool World::has_just_begun(const std::string& pod_uid) const {
+  const auto pod = pods_.find(pod_uid);
+  return pod != pods_.end() && pod->second.began_at && now_ - *pod->second.began_at < start_deadline();
+}
+
+bool World::is_node_dead(const std::string& node) const {
+  const auto found = nodes_.find(node);
+  return found == nodes_.end() || found->second.is_dead;
 }
 
 void World::end_processes(const std::string& pod_uid) {

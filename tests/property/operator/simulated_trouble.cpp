@@ -123,6 +123,7 @@ void World::trouble_for(Agent& agent) {
       agent.unreadable.clear();
       agent.damaged.clear();
       agent.hangs_in.reset();
+      agent.called_at.reset();
       break;
     case 5:
       // After the last step there is no limit for the duration.

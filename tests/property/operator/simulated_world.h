@@ -62,6 +62,9 @@ struct Agent {
   std::optional<ProcessPhase> hangs_in;  // beats, and does nothing else for good
   Timestamp told_to_leave;               // when it hangs
   std::optional<Timestamp> said_done_at;
+  Duration stalls_after_call{0};       // once, after its first call
+  std::optional<Timestamp> called_at;  // as this start, and the operator that it reached: its number
+  std::uint64_t called_operator = 0;
 
   [[nodiscard]] bool is_in_a_world() const { return state != State::kJoining && state != State::kGone; }
 };
@@ -70,8 +73,9 @@ struct SimPod {
   api::Pod pod;
   std::vector<api::NodeToAvoid> avoid_nodes;
   Timestamp runs_at;
-  Timestamp gone_at;          // once deleting
-  bool is_signalled = false;  // its processes know that
+  Timestamp gone_at;                  // once deleting
+  bool is_signalled = false;          // its processes know that
+  std::optional<Timestamp> began_at;  // when its processes were started
 };
 
 // The network between two nodes, or between one and all others, while all reach the operator.
@@ -202,6 +206,13 @@ class World {
   [[nodiscard]] bool is_any_checkpoint_offered() const;
   // Whether the network between this node and another one was cut a moment ago, as members tell late.
   [[nodiscard]] bool was_cut_off(const std::string& node) const;
+  // Whether each process of this pod called the present operator within its start deadline, and had no seat.
+  [[nodiscard]] bool starts_in_time(const std::string& pod_uid) const;
+  // Whether the processes of this pod were started within the start deadline.
+  [[nodiscard]] bool has_just_begun(const std::string& pod_uid) const;
+  // Whether its processes run no longer, as far as the platform will find out.
+  [[nodiscard]] bool is_node_dead(const std::string& node) const;
+  [[nodiscard]] std::uint64_t slow_starts() const { return slow_starts_; }
   [[nodiscard]] std::uint64_t links_cut() const { return links_cut_; }
   [[nodiscard]] std::uint64_t wrong_completions() const { return wrong_completions_; }
   // Whether a process hung in that world, and in that pod.
@@ -272,7 +283,9 @@ class World {
   [[nodiscard]] bool is_on_dead_node(const SimPod& pod) const;
   // simulated_pods.cpp
   void move_pods(bool is_chaos);
-  void start_processes(const SimPod& pod);
+  void start_processes(SimPod& pod, bool is_chaos);
+  [[nodiscard]] Duration start_deadline() const;
+  void start_in_overload(Agent& agent);
   void end_pod(const std::string& uid, int exit_code);
   void leave_record(api::Pod& pod) const;
   void end_processes(const std::string& pod_uid);
@@ -359,6 +372,7 @@ class World {
   Timestamp listening_since_;
   std::uint64_t created_ = 0;
   std::uint64_t starts_ = 0;
+  std::uint64_t slow_starts_ = 0;
   std::uint64_t made_nodes_ = 0;
   bool wants_node_ = false;                         // of the world whose nodes it has
   std::map<std::string, Timestamp> came_late_;      // pods, by UID

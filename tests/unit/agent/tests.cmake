@@ -5,7 +5,7 @@ ratoon_test(unit/agent/checkpoint_test
           checkpoint/rollback_test.cpp checkpoint/run_store_test.cpp checkpoint/strange_folder_test.cpp
   LIBS crash_support ratoon::agent ratoon::base_contract)
 ratoon_test(unit/agent/tiers_test
-  SOURCES checkpoint/tiers/claim_test.cpp checkpoint/tiers/claim_rules_test.cpp
+  SOURCES checkpoint/tiers/claim_test.cpp checkpoint/tiers/claim_term_test.cpp checkpoint/tiers/claim_rules_test.cpp
           checkpoint/tiers/latest_test.cpp checkpoint/tiers/lineage_test.cpp
           checkpoint/tiers/load_path_test.cpp checkpoint/tiers/mirror_worker_test.cpp
           checkpoint/tiers/name_pattern_test.cpp checkpoint/tiers/stale_links_test.cpp
@@ -49,7 +49,7 @@ ratoon_test(unit/agent/session_test
           session/shutdown/signals_test.cpp session/engine/engine_test.cpp session/telemetry/history_writer_test.cpp
           session/api/in_place_test.cpp session/api/embedded_session_test.cpp session/rendezvous/join_world_test.cpp
           session/rendezvous/own_address_test.cpp
-          session/locations/ownership_guard_test.cpp checkpoint/saver/save_promise_test.cpp
+          session/locations/ownership_guard_test.cpp session/locations/ownership_terms_test.cpp checkpoint/saver/save_promise_test.cpp
           session/shutdown/process_exit_test.cpp session/rendezvous/rendezvous_socket_test.cpp
           session/options/options_test.cpp session/options/launcher_variables_test.cpp
           session/locations/checkpoint_locations_test.cpp session/state/tracked_objects_test.cpp

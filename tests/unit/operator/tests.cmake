@@ -47,6 +47,7 @@ if(TARGET ratoon_operator_core)
             local/machine_capacity_test.cpp local/run_journal_test.cpp local/run_events_test.cpp
             local/run_exit_test.cpp local/run_folder_test.cpp local/run_console_test.cpp
             local/save_location_test.cpp local/staging_folder_test.cpp local/status_file_test.cpp
+            local/disk_writer_test.cpp local/member_logs_test.cpp
             local/runner_wakeup_test.cpp local/metrics_ports_test.cpp
     LIBS ratoon::operator_local)
 endif()

@@ -40,8 +40,8 @@ struct SaverOptions {
   std::uint64_t budget_bytes = ~0ULL;    // of all slots together
   std::filesystem::path slots_folder{};  // in a memory file system; empty: own memory
   std::string slots_name{};              // prefix of its file names there; unique to the process
-  // The folder_mark() (a number) of the run's folder, to which the packs in slots are written. 0 if the mark
-  // is unknown, or if the run is in an object store: then slots_name contains the address of the store.
+  // The folder_mark() of the run's folder, to which slots are written, in the term of the job's claim; without
+  // folder and claim 0. The address of a store is in slots_name.
   std::uint64_t home_mark = 0;
   std::string owner{};                          // identity of the job, for packs and receipts
   Duration patience = std::chrono::minutes(5);  // limit of a disk call and of the wait for a slot

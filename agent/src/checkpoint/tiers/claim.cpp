@@ -45,11 +45,11 @@ Result<std::vector<std::uint64_t>> list_numbers(const Disk& disk) {
   return numbers;
 }
 
-// Returns false if another process created the claim of this number first, or created a later claim and then
+// Returns false if another process created the claim of its number first, or created a later claim and then
 // removed this process's temporary file.
-Result<bool> create_claim(Disk& disk, std::uint64_t number, const Owner& owner, bool is_released,
-                          std::string_view writer) {
-  const auto saved = save_durably(disk, claim_path(number), encode_claim(owner, is_released), writer);
+Result<bool> create_claim(Disk& disk, const ClaimNote& claim, std::string_view writer) {
+  const auto saved = save_durably(disk, claim_path(claim.number),
+                                  encode_claim(claim.owner, claim.term, claim.is_released), writer);
   if (saved) return true;
   const ErrorKind kind = saved.error().kind();
   if (kind == ErrorKind::kAlreadyExists || kind == ErrorKind::kNotFound) return false;
@@ -85,6 +85,11 @@ void tidy_before(Disk& disk, std::uint64_t number) {
 }
 
 Error occupied(const Disk& disk, const ClaimNote& by, const Owner& newcomer) {
+  if (!by.read_fault.empty()) {  // of this machine, perhaps: the job may be this one
+    return {ErrorKind::kIo, disk.shown(claim_path(by.number)) +
+                                " cannot be read, although newer claims follow it (" + by.read_fault +
+                                "): start this run again once the disk can be read; nothing was changed"};
+  }
   if (by.is_unreadable) {
     return {ErrorKind::kAlreadyExists, disk.shown(claim_path(by.number)) +
                                            " cannot be read, and newer claims follow it: a job trains here; "
@@ -112,18 +117,17 @@ Error change_all_the_time(const Disk& disk) {
           "the claims in " + disk.shown(kClaims) + " change all the time: start this run again"};
 }
 
-// Creates the claim file with this number. Returns false if another process created a claim with this number
-// first.
-Result<bool> take_number(Disk& disk, std::uint64_t number, const Owner& owner, std::string_view writer) {
+// Creates the claim. Returns false if another process created the claim of its number first.
+Result<bool> take_number(Disk& disk, const ClaimNote& claim, std::string_view writer) {
   if (auto made = make_folders(disk, kClaims, Durability::kPowerCuts); !made) return made.error();
-  const auto created = create_claim(disk, number, owner, false, writer);
+  const auto created = create_claim(disk, claim, writer);
   if (!created || !*created) return created;
-  const auto is_ours = is_newest(disk, number);
+  const auto is_ours = is_newest(disk, claim.number);
   if (!is_ours) return is_ours;
   if (*is_ours)
-    tidy_before(disk, number);
+    tidy_before(disk, claim.number);
   else
-    static_cast<void>(disk.remove(claim_path(number)));
+    static_cast<void>(disk.remove(claim_path(claim.number)));
   return is_ours;
 }
 
@@ -138,8 +142,16 @@ Error lost_to(const Disk& disk, const std::optional<ClaimNote>& now) {
                                     " now, and no longer to this process: it stops writing here"};
 }
 
-// If the disk fails to read a claim and `may_be_refused` is true, the claim counts as unreadable. If
-// `may_be_refused` is false, the call returns the error.
+Error superseded(const Disk& disk, const ClaimNote& now) {
+  return {ErrorKind::kConflict,
+          disk.shown(claim_path(now.number)) + " says that the job " + now.owner.job +
+              " has this place since its claim " + std::to_string(now.term) +
+              ", but this attempt began before: another job used the place since then and may have saved "
+              "newer checkpoints; this attempt commits and reports nothing more"};
+}
+
+// `may_be_refused` decides about a claim that the disk fails to read: true counts it as
+// unreadable, false returns the error.
 Result<std::optional<ClaimNote>> read_newest_claim(const Disk& disk,
                                                    const std::function<bool(std::uint64_t)>& may_be_refused) {
   for (int i = 0; i < kRacesMax; ++i) {
@@ -153,7 +165,10 @@ Result<std::optional<ClaimNote>> read_newest_claim(const Disk& disk,
     const bool is_damaged = !text && text.error().kind() == ErrorKind::kCorrupted;
     if (!text && !is_damaged && !is_refused) return text.error();
     auto note = text ? decode_claim(numbers->back(), *text) : Result<ClaimNote>(text.error());
-    if (!note) return std::optional(ClaimNote{.number = numbers->back(), .is_unreadable = true});
+    if (!note)
+      return std::optional(ClaimNote{.number = numbers->back(),
+                                     .is_unreadable = true,
+                                     .read_fault = is_refused ? text.error().message() : ""});
     return std::optional(*std::move(note));
   }
   return change_all_the_time(disk);
@@ -161,26 +176,27 @@ Result<std::optional<ClaimNote>> read_newest_claim(const Disk& disk,
 
 }  // namespace
 
-Result<void> confirm_claim(const Disk& disk, const Owner& owner) {
+Result<void> confirm_claim(const Disk& disk, const Owner& owner, std::uint64_t term) {
   const auto now = newest_claim(disk);
   if (!now) return now.error();
-  const bool is_ours =
-      *now && ((*now)->is_unreadable || relation_of(owner.job, (*now)->owner.job) == JobRelation::kSame);
-  return is_ours ? Result<void>() : lost_to(disk, *now);
+  if (*now && (*now)->is_unreadable) return {};
+  if (!*now || !is_of_job(**now, owner)) return lost_to(disk, *now);
+  return is_same_term((*now)->term, term) ? Result<void>() : superseded(disk, **now);
 }
 
 Result<bool> keep_alive(Disk& disk, const ClaimNote& claim, std::string_view writer) {
-  return take_number(disk, claim.number + 1, claim.owner, writer);
+  return take_number(disk, {.number = claim.number + 1, .owner = claim.owner, .term = claim.term}, writer);
 }
 
 Result<std::optional<ClaimNote>> newest_claim(const Disk& disk) {
   return read_newest_claim(disk, [](std::uint64_t) { return false; });
 }
 
-bool may_clean_up(const Disk& disk, const Owner& owner) {
+bool may_clean_up(const Disk& disk, const Owner& owner, std::uint64_t term) {
   const auto newest = newest_claim(disk);
   if (!newest || !*newest) return true;
-  return !(*newest)->is_unreadable && (*newest)->owner == owner;
+  const ClaimNote& now = **newest;
+  return !now.is_unreadable && now.owner == owner && is_same_term(now.term, term);
 }
 
 Result<Claim> Claim::take(std::shared_ptr<Disk> disk, Owner owner, const ClaimTimes& times,
@@ -207,11 +223,12 @@ Result<std::optional<Claim>> Claim::contend(std::shared_ptr<Disk> disk, Owner ow
     // sector stays unreadable, and no job could ever claim the folder again.
     auto now = read_newest_claim(*disk, [](std::uint64_t) { return true; });
     if (!now) return now.error();
-    const bool is_of_the_job = *now && is_held_by_job(**now, owner);
-    if (is_of_the_job && same_job_claim == SameJobClaim::kIsEnough) return std::optional<Claim>();
     const Timestamp at = clock.now();
     const std::uint64_t newest = *now ? (*now)->number : 0;
-    if (newest != seen.number) seen = {.number = newest, .since = at};
+    if (newest != seen.number)
+      seen = {.number = newest, .since = at, .term = *now ? (*now)->term : kUnknownTerm};
+    const bool is_of_the_job = *now && is_held_by_job(**now, owner);
+    if (is_of_the_job && same_job_claim == SameJobClaim::kIsEnough) return std::optional<Claim>();
     if (!watch.first) watch.first = *now;
     watch = {.first = watch.first, .now = *now, .watched = at - began, .silent = at - seen.since};
     const ClaimVerdict verdict = judge_claim(owner, watch, times);
@@ -221,11 +238,13 @@ Result<std::optional<Claim>> Claim::contend(std::shared_ptr<Disk> disk, Owner ow
         return Error(ErrorKind::kCancelled, "the wait for " + disk->shown(kClaims) + " was cancelled");
       continue;
     }
-    const auto created = take_number(*disk, newest + 1, owner, owner.start);
+    const std::uint64_t term = next_term(*now, owner, newest + 1);
+    const auto created =
+        take_number(*disk, {.number = newest + 1, .owner = owner, .term = term}, owner.start);
     if (!created) return created.error();
     if (*created) {
       const bool follows_another_job = *now && !is_of_job(**now, owner);
-      return std::optional(Claim(std::move(disk), std::move(owner), newest + 1, follows_another_job));
+      return std::optional(Claim(std::move(disk), std::move(owner), newest + 1, term, follows_another_job));
     }
     // A claim that another process of the same job has created does not count as a lost race.
     if (!is_of_the_job || newest == std::exchange(raced_after, newest)) ++races;
@@ -245,7 +264,8 @@ Result<void> Claim::write_next(bool is_released) {
     // The newest claim may belong to this process although its number is higher than number_: the reply to
     // its creation was lost, or another process of the job renewed it for this process.
     const std::uint64_t next = std::max((*now)->number, number_) + 1;
-    const auto created = create_claim(*disk_, next, owner_, is_released, owner_.start);
+    const auto created = create_claim(
+        *disk_, {.number = next, .owner = owner_, .is_released = is_released, .term = term_}, owner_.start);
     if (!created) return created.error();
     if (!*created) continue;  // of a new owner, or for this one: the next look tells
     number_ = next;

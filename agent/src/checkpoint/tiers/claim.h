@@ -9,7 +9,10 @@
 // clocks of different processes are never compared. A claim that cannot be read, for example after a power
 // cut, has an unknown owner; a process waits for its lease to end like for any other claim.
 //
-// Thread contract: only one thread at a time may use an object of this file.
+// Each claim names its term (see claim_rules.h). An attempt to train remembers the term in which it began,
+// and commits and reports checkpoints in this term alone.
+//
+// Thread contract: one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -26,12 +29,12 @@
 
 namespace ratoon::checkpoint {
 
-// The newest claim that this process has seen, and the time at which it saw the claim first. Keep this value
-// between calls of take(), so that the time for which another job's claim was not renewed adds up over
-// interrupted calls.
+// The newest claim, its term, and the time at which it was first seen. Keep this value between calls of
+// take(), so that the time without a renewal adds up over interrupted calls.
 struct SeenClaim {
   std::uint64_t number = 0;
   Timestamp since{};
+  std::uint64_t term = kUnknownTerm;
 };
 
 class Claim {
@@ -43,8 +46,8 @@ class Claim {
   // read them.
   [[nodiscard]] static Result<Claim> take(std::shared_ptr<Disk> disk, Owner owner, const ClaimTimes& times,
                                           const Clock& clock, const Pause& pause, SeenClaim& seen);
-  // Claims a folder or store on behalf of a job, for one of the job's processes, before any of them writes
-  // there. Returns nothing if another process of the same job already holds the newest claim.
+  // Takes a place for one of many processes of a job, none of which writes yet. Returns nothing if another
+  // process of the job holds the newest claim; the other process then keeps it, and `seen` has its term.
   [[nodiscard]] static Result<std::optional<Claim>> enter(std::shared_ptr<Disk> disk, Owner owner,
                                                           const ClaimTimes& times, const Clock& clock,
                                                           const Pause& pause, SeenClaim& seen);
@@ -59,15 +62,18 @@ class Claim {
   [[nodiscard]] Result<void> release();
 
   [[nodiscard]] std::uint64_t number() const { return number_; }
-  // Returns true if the claim before this one belonged to another job or could not be read. If true, list the
-  // checkpoints again: the other job may have saved checkpoints since this process listed them.
+  [[nodiscard]] std::uint64_t term() const { return term_; }
+  // Whether the claim that this one followed was of another job, or unreadable. The other job may have saved
+  // checkpoints since this process listed them last.
   [[nodiscard]] bool follows_another_job() const { return follows_another_job_; }
 
  private:
-  Claim(std::shared_ptr<Disk> disk, Owner owner, std::uint64_t number, bool follows_another_job)
+  Claim(std::shared_ptr<Disk> disk, Owner owner, std::uint64_t number, std::uint64_t term,
+        bool follows_another_job)
       : disk_(std::move(disk)),
         owner_(std::move(owner)),
         number_(number),
+        term_(term),
         follows_another_job_(follows_another_job) {}
   enum class SameJobClaim { kIsReplaced, kIsEnough };  // how to treat a claim of another process of the job
   [[nodiscard]] static Result<std::optional<Claim>> contend(std::shared_ptr<Disk> disk, Owner owner,
@@ -79,12 +85,13 @@ class Claim {
   std::shared_ptr<Disk> disk_;
   Owner owner_;
   std::uint64_t number_;
+  std::uint64_t term_;
   bool follows_another_job_;
 };
 
-// Returns kConflict if another job owns the folder or store. If the newest claim cannot be read, the call
-// succeeds: its owner soon renews it, or another job replaces it by a claim that can be read.
-[[nodiscard]] Result<void> confirm_claim(const Disk& disk, const Owner& owner);
+// Returns kConflict if another job owns the place, or owned it since the term `term` of the owner's job. An
+// unreadable claim is no conflict: its owner renews it soon, or another job contests it.
+[[nodiscard]] Result<void> confirm_claim(const Disk& disk, const Owner& owner, std::uint64_t term);
 
 // Returns the newest claim, or nothing if this folder or store was never claimed.
 [[nodiscard]] Result<std::optional<ClaimNote>> newest_claim(const Disk& disk);
@@ -94,9 +101,9 @@ class Claim {
 // this process, in the names of its temporary files. Returns false if the claim is no longer the newest.
 [[nodiscard]] Result<bool> keep_alive(Disk& disk, const ClaimNote& claim, std::string_view writer);
 
-// Returns true if this process may still remove old checkpoints in the folder or store: the newest claim is
-// its own, or there is no claim, or the claims cannot be listed. Returning true is safe if claims cannot be
-// listed, because the removal of checkpoints then fails as well.
-[[nodiscard]] bool may_clean_up(const Disk& disk, const Owner& owner);
+// Whether a process that took the place in the term `term` may still remove old checkpoints there: the newest
+// claim is its own in this term, or there is no claim, or claims cannot be listed. If claims cannot be
+// listed, the removal fails as well.
+[[nodiscard]] bool may_clean_up(const Disk& disk, const Owner& owner, std::uint64_t term);
 
 }  // namespace ratoon::checkpoint

@@ -1,10 +1,13 @@
 #include "agent/src/checkpoint/tiers/claim_rules.h"
 
+#include <charconv>
+
 namespace ratoon::checkpoint {
 namespace {
 
 constexpr std::string_view kFirstLine = "ratoon claim 1\n";
-constexpr std::string_view kOf = " of ";  // between a job's name and its UID
+constexpr std::string_view kOf = " of ";        // between a job's name and its UID
+constexpr std::string_view kSince = " since ";  // between a start and its term
 
 struct JobName {
   std::string_view name;
@@ -43,6 +46,18 @@ std::optional<std::string> take_line(std::string_view& text, std::string_view na
   return value;
 }
 
+// Splits "0f3a since 7". A line without a term, or with a number that no version writes, is a start alone.
+std::uint64_t take_term(std::string& start) {
+  const std::size_t at = start.rfind(kSince);
+  if (at == std::string::npos) return kUnknownTerm;
+  const std::string digits = start.substr(at + kSince.size());
+  std::uint64_t term = kUnknownTerm;
+  std::from_chars(digits.data(), digits.data() + digits.size(), term);
+  if (std::to_string(term) != digits || term == kUnknownTerm || term == kNoTerm) return kUnknownTerm;
+  start.resize(at);
+  return term;
+}
+
 }  // namespace
 
 std::string job_text(const std::string& name, const std::string& uid) {
@@ -75,6 +90,16 @@ bool is_held_by_job(const ClaimNote& note, const Owner& owner) {
   return !note.is_released && is_of_job(note, owner);
 }
 
+std::uint64_t next_term(const std::optional<ClaimNote>& now, const Owner& owner, std::uint64_t number) {
+  const bool goes_on = now && is_of_job(*now, owner) && now->term != kUnknownTerm;
+  return goes_on ? now->term : number;
+}
+
+bool is_same_term(std::uint64_t term, std::uint64_t other) {
+  if (term == kNoTerm || other == kNoTerm) return false;
+  return term == other || term == kUnknownTerm || other == kUnknownTerm;
+}
+
 ClaimVerdict judge_claim(const Owner& newcomer, const ClaimWatch& seen, const ClaimTimes& times) {
   if (!seen.now || seen.now->is_released) return ClaimVerdict::kTake;
   const JobRelation to_owner =
@@ -85,8 +110,10 @@ ClaimVerdict judge_claim(const Owner& newcomer, const ClaimWatch& seen, const Cl
   return has_shown_life && seen.watched >= borne ? ClaimVerdict::kRefuse : ClaimVerdict::kWatch;
 }
 
-std::string encode_claim(const Owner& owner, bool is_released) {
-  return std::string(kFirstLine) + "job " + owner.job + "\nstart " + owner.start + "\nstate " +
+// The term is in the line of the start, because older agents accept no further line and compare the start.
+std::string encode_claim(const Owner& owner, std::uint64_t term, bool is_released) {
+  const std::string since = term == kUnknownTerm ? "" : std::string(kSince) + std::to_string(term);
+  return std::string(kFirstLine) + "job " + owner.job + "\nstart " + owner.start + since + "\nstate " +
          (is_released ? "released" : "held") + "\n";
 }
 
@@ -95,11 +122,14 @@ Result<ClaimNote> decode_claim(std::uint64_t number, std::string_view text) {
   if (!text.starts_with(kFirstLine)) return refusal;
   text.remove_prefix(kFirstLine.size());
   const auto job = take_line(text, "job");
-  const auto start = job ? take_line(text, "start") : std::nullopt;
+  auto start = job ? take_line(text, "start") : std::nullopt;
   const auto state = start ? take_line(text, "state") : std::nullopt;
   if (!state || !text.empty() || (*state != "held" && *state != "released")) return refusal;
-  return ClaimNote{
-      .number = number, .owner = {.job = *job, .start = *start}, .is_released = *state == "released"};
+  const std::uint64_t term = take_term(*start);
+  return ClaimNote{.number = number,
+                   .owner = {.job = *job, .start = *std::move(start)},
+                   .is_released = *state == "released",
+                   .term = term};
 }
 
 }  // namespace ratoon::checkpoint

@@ -1,16 +1,18 @@
 // The rules for claims on a run's folder or store: which job owns a claim, and whether another process may
 // take it over. These rules are pure functions: only claim.h reads a clock and files.
 //
-// A job has a name and a random UID, as in "team-a/digits of 6f1c...". Two jobs of one name are distinguished
-// only by their UIDs. The name is shown in messages, and is compared with claims of older agents, which
-// contain no UID. In a cluster, a job's namesake is a job with the same name and another UID. Either a job
-// was deleted and another one of the same name was created, or the two jobs are in different clusters. A
-// process that finds the claim of a namesake cannot decide whether that job was deleted or runs in another
-// cluster, but the processes of a deleted job end soon. Outside of clusters a job's name consists of a path
-// and a host. Two jobs may have the same path and host, so jobs with different UIDs are different jobs.
-// Outside of clusters the UID is in a file of the run's folder, and a copy of the folder has the same UID.
-// Therefore equal UIDs with different paths mean two jobs, and equal UIDs on different hosts may mean one job
-// that has moved.
+// A job has a name and a random UID: "team-a/digits of 6f1c...". Only the UID distinguishes two jobs. The
+// name is for people, and for claims of older agents, which wrote no UID. In a cluster, a namesake is a job
+// with the same name and another UID. The namesake was created again after the owner was deleted, or it
+// belongs to another cluster. A newcomer cannot distinguish these two namesakes, but the processes of a
+// deleted job end soon. Outside of clusters a name is a place and a host, which two jobs may share: there
+// another UID means another job. Outside of clusters the UID lies in a file and is copied with it: one UID in
+// two places means two jobs, and on two hosts it may mean one job that moves.
+//
+// A term is the time in which a place belongs to one job without a break. Its number is that of the job's
+// first claim since the place belonged to another job. All later claims of the job carry the term on,
+// whichever process makes them. A process that slept while another job used the place finds another term in
+// the newest claim, even if its own job has the place again.
 #pragma once
 
 #include <cstdint>
@@ -43,6 +45,9 @@ enum class JobRelation { kSame, kNamesake, kOther };
 // Returns true if both owners have the same UID, which should mean that they are processes of one job.
 [[nodiscard]] bool have_one_uid(std::string_view job, std::string_view other);
 
+inline constexpr std::uint64_t kUnknownTerm = 0;  // of claims of older versions, which have no term
+inline constexpr std::uint64_t kNoTerm = ~std::uint64_t{0};  // while the place is another job's
+
 struct ClaimNote {
   std::uint64_t number = 0;
   Owner owner{};
@@ -50,6 +55,8 @@ struct ClaimNote {
   // The claim cannot be read, for example after a power cut, so its owner is unknown. If the owner of a claim
   // is alive, it renews its claim by creating the next one.
   bool is_unreadable = false;
+  std::string read_fault{};  // why the disk did not read it; empty if its text is damaged
+  std::uint64_t term = kUnknownTerm;
 
   friend bool operator==(const ClaimNote&, const ClaimNote&) = default;
 };
@@ -58,6 +65,13 @@ struct ClaimNote {
 [[nodiscard]] bool is_of_job(const ClaimNote& note, const Owner& owner);
 // Returns true if any process of the same job as `owner` holds the claim.
 [[nodiscard]] bool is_held_by_job(const ClaimNote& note, const Owner& owner);
+
+// Pure. The term of the claim `number`, which follows `now` and is the owner's.
+[[nodiscard]] std::uint64_t next_term(const std::optional<ClaimNote>& now, const Owner& owner,
+                                      std::uint64_t number);
+// Pure. An unknown term matches each term but kNoTerm: jobs of older versions are told apart by their name
+// and UID alone.
+[[nodiscard]] bool is_same_term(std::uint64_t term, std::uint64_t other);
 
 struct ClaimTimes {
   Duration lease{std::chrono::seconds(30)};  // renewed at least three times per lease
@@ -81,7 +95,7 @@ enum class ClaimVerdict { kTake, kWatch, kRefuse };
 [[nodiscard]] ClaimVerdict judge_claim(const Owner& newcomer, const ClaimWatch& seen,
                                        const ClaimTimes& times);
 
-[[nodiscard]] std::string encode_claim(const Owner& owner, bool is_released);
+[[nodiscard]] std::string encode_claim(const Owner& owner, std::uint64_t term, bool is_released);
 [[nodiscard]] Result<ClaimNote> decode_claim(std::uint64_t number, std::string_view text);
 
 }  // namespace ratoon::checkpoint

@@ -80,7 +80,7 @@ MirrorPlan plan_of(const checkpoint::Tiers& tiers, const Options& options, const
           .run_folder = tiers.home().store ? "" : run_folder(options).string(),
           .latest_name = options.latest_name,
           .run_name = options.run_name,
-          .may_clean_up = cleaning_rule(tiers, options, owner)};
+          .may_clean_up = cleaning_rule(tiers, options, owner, checkpoint::kUnknownTerm)};
 }
 
 std::shared_ptr<Mirrors> make_mirrors(MirrorPlan plan, std::shared_ptr<metrics::Meters> meters,
@@ -173,8 +173,9 @@ void CheckpointLocations::begin_anew(Attempt first) {
 }
 
 void CheckpointLocations::set_lineage_aside(std::optional<Attempt> before) {
-  // Move the checkpoints in the run's own folder last. If this start is interrupted during the moves, a later
-  // start without --overwrite then still finds the run.
+  if (const auto ours = ownership_->confirm_all(); !ours) fail(ExitCode::kStartAgain, ours.error().message());
+  // The home's checkpoints are moved last. If this start is interrupted before that, a repeated start without
+  // --overwrite still finds the run.
   for (auto tier = tiers_.all().rbegin(); tier != tiers_.all().rend(); ++tier) {
     const auto moved = checkpoint::set_lineage_aside(*tier->disk, draw_name(), before);
     if (!moved) fail(ExitCode::kStorage, moved.error().message());
@@ -237,6 +238,7 @@ Result<void> CheckpointLocations::check_manifests_are_there() const {
 }
 
 Result<void> CheckpointLocations::keep_rollbacks(const std::vector<checkpoint::Rollback>& in_force) {
+  if (auto ours = ownership_->confirm_all(); !ours) return ours;
   for (const checkpoint::Tier& tier : tiers_.all()) {
     const auto there = checkpoint::rollbacks_in(*tier.disk);
     if (!there) return there.error();
@@ -268,18 +270,16 @@ void CheckpointLocations::begin_waiting() {
 }
 
 void CheckpointLocations::begin_attempt(const Assignment& assignment, const std::function<bool()>& goes_on) {
-  if (assignment.rank.value() == 0) {
-    // Check whether the attempt is already over, because its claim on the locations would block the next
-    // attempt.
-    if (!goes_on())
-      throw Interrupted("the set of processes changed before rank 0 had claimed the checkpoint locations");
+  if (assignment.rank.value() == 0) {  // an attempt that is over must not block the next one by its claim
+    if (!goes_on()) throw Interrupted("the world changed before its rank 0 had claimed its locations");
     take_ownership(goes_on);
     if (ownership_->took_from_another_job())
       throw Interrupted("another job used " + tiers_.home().disk->shown("") +
                         " after its checkpoints were listed: they are listed again");
     report_unknown_entries();
   } else {
-    ownership_->leave_to_others();
+    if (const auto left = ownership_->leave_to_others(); !left)
+      fail(exit_code_of(left.error()), left.error().message());
   }
   // Stop the copies to stores that the previous attempt began. Rank 0 of this attempt continues these copies.
   const auto begin = [mirrors = mirrors_, assignment]() -> Result<void> {
@@ -292,18 +292,19 @@ void CheckpointLocations::begin_attempt(const Assignment& assignment, const std:
 
 checkpoint::SavingWorld CheckpointLocations::saving_world(const Assignment& assignment) const {
   const checkpoint::KeepRules rules = home_rules(options_);
+  const std::uint64_t term = ownership_->term_at(*tiers_.home().disk);
   checkpoint::SavingWorld world{
       .attempt = assignment.attempt,
       .rank = assignment.rank,
       .world_size = assignment.world_size,
       .rules = rules,
       .confirm_place =
-          [ownership = std::weak_ptr(ownership_), home = tiers_.home().disk] {
+          [ownership = std::weak_ptr(ownership_), home = tiers_.home().disk, term] {
             const auto still = ownership.lock();
-            return still ? still->confirm(*home) : Result<void>();
+            return still ? still->confirm(*home, term) : Result<void>();
           },
       .on_commit = [mirrors = mirrors_](const InventoryEntry& entry) { mirrors->note_committed(entry); },
-      .may_clean_up = [rule = cleaning_rule(tiers_, options_, owner_),
+      .may_clean_up = [rule = cleaning_rule(tiers_, options_, owner_, term),
                        home = tiers_.home().disk] { return rule(*home); },
       .on_retired = [mirrors = mirrors_] { mirrors->remove_stale_links(); },
       .on_damage =
@@ -343,6 +344,7 @@ checkpoint::SaverOptions CheckpointLocations::saver_options() const {
     if (!mark) fail(exit_code_of(mark.error()), mark.error().message());
     options.home_mark = *mark;
   }
+  options.home_mark = mark_in_term(options.home_mark, ownership_->term_at(*tiers_.home().disk));
   if (const auto& store = tiers_.home().store) {
     options.connect_progress = [store](std::function<void()> told) {
       store->tell_progress_to(std::move(told));

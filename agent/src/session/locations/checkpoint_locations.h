@@ -86,8 +86,8 @@ class CheckpointLocations {
   [[nodiscard]] Result<void> check_manifests_are_there() const;
   // Returns the rollback that the last call of look() planned.
   [[nodiscard]] const RollbackPlan& rollback() const { return rollback_; }
-  // Writes the records of rollbacks to every location, and moves the checkpoints of later steps to a separate
-  // folder. Only rank 0 calls keep_rollbacks().
+  // Records the rollbacks in every location, the newest first, and sets aside the checkpoints that they gave
+  // up. For rank 0 only. Changes nothing if another job has used a location since this attempt began.
   [[nodiscard]] Result<void> keep_rollbacks(const std::vector<checkpoint::Rollback>& in_force);
 
   // Begins an attempt: rank 0 claims the locations for this attempt, and copies committed checkpoints to the

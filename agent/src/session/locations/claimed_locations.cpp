@@ -60,12 +60,18 @@ Result<std::uint64_t> mark_of_home(const Options& options, checkpoint::CallsWith
                [folder = run_folder(options)] { return Result<std::uint64_t>(folder_mark(folder)); });
 }
 
+std::uint64_t mark_in_term(std::uint64_t mark_of_folder, std::uint64_t term) {
+  if (term == checkpoint::kUnknownTerm) return mark_of_folder;
+  const std::array<std::uint64_t, 2> both{mark_of_folder, term};
+  return xxh3_128(std::as_bytes(std::span(both))).low;
+}
+
 std::function<bool(const Disk&)> cleaning_rule(const checkpoint::Tiers& tiers, const Options& options,
-                                               const checkpoint::Owner& owner) {
-  return [claimed = locations_to_claim(tiers, options), owner](const Disk& place) {
+                                               const checkpoint::Owner& owner, std::uint64_t term) {
+  return [claimed = locations_to_claim(tiers, options), owner, term](const Disk& place) {
     const bool is_claimed =
         std::ranges::any_of(claimed, [&](const auto& disk) { return disk.get() == &place; });
-    return !is_claimed || checkpoint::may_clean_up(place, owner);
+    return !is_claimed || checkpoint::may_clean_up(place, owner, term);
   };
 }
 

@@ -24,6 +24,7 @@ OwnershipGuard::OwnershipGuard(std::vector<std::shared_ptr<checkpoint::Disk>> pl
       owner_(std::move(owner)),
       events_(std::move(events)),
       times_(times),
+      terms_(places_.size(), checkpoint::kUnknownTerm),
       claims_(places_.size()),
       seen_(places_.size()),
       watched_(places_.size()),
@@ -75,6 +76,8 @@ Result<void> OwnershipGuard::enter(const Clock& clock, const checkpoint::Claim::
   if (!entered) return entered;
   const std::lock_guard lock(mutex_);
   is_held_ = is_entering_ = holds_any(claims_);
+  for (std::size_t i = 0; i < places_.size(); ++i)
+    terms_[i] = claims_[i] ? claims_[i]->term() : seen_[i].term;
   return {};
 }
 
@@ -109,8 +112,14 @@ Result<void> OwnershipGuard::take(const Clock& clock, const checkpoint::Claim::P
   is_held_ = true;
   is_entering_ = false;
   lost_.reset();
-  took_from_another_job_ =
-      std::ranges::any_of(claims_, [](const auto& claim) { return claim->follows_another_job(); });
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    const checkpoint::Claim& claim = *claims_[i];
+    // The claim of another process of the job may have ended the other job's claim.
+    const bool was_anothers =
+        claim.follows_another_job() || !checkpoint::is_same_term(terms_[i], claim.term());
+    took_from_another_job_ = took_from_another_job_ || was_anothers;
+    terms_[i] = claim.term();
+  }
   return {};
 }
 
@@ -125,10 +134,35 @@ void OwnershipGuard::begin_waiting() {
   changed_.notify_all();
 }
 
-void OwnershipGuard::leave_to_others() {
+Result<void> OwnershipGuard::leave_to_others() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_held_ = is_entering_ = is_waiting_ = false;
+    lost_.reset();
+  }
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    const auto newest = checkpoint::newest_claim(*places_[i]);
+    const std::lock_guard lock(mutex_);
+    const bool is_known = terms_[i] != checkpoint::kUnknownTerm;
+    if (!newest && !is_known) return newest.error();
+    // The term that this process knew before is this one or an older one, in which nothing is confirmed.
+    if (!newest || (*newest && (*newest)->is_unreadable)) continue;
+    const bool is_ours = *newest && checkpoint::is_of_job(**newest, owner_);
+    terms_[i] = is_ours ? (*newest)->term : checkpoint::kNoTerm;
+  }
+  return {};
+}
+
+std::optional<std::size_t> OwnershipGuard::index_of(const checkpoint::Disk& place) const {
+  for (std::size_t i = 0; i < places_.size(); ++i)
+    if (places_[i].get() == &place) return i;
+  return std::nullopt;
+}
+
+std::uint64_t OwnershipGuard::term_at(const checkpoint::Disk& place) const {
+  const auto index = index_of(place);
   const std::lock_guard lock(mutex_);
-  is_held_ = is_entering_ = is_waiting_ = false;
-  lost_.reset();
+  return index ? terms_[*index] : checkpoint::kUnknownTerm;
 }
 
 void OwnershipGuard::release() {
@@ -144,17 +178,24 @@ void OwnershipGuard::release() {
   }
 }
 
-Result<void> OwnershipGuard::confirm(const checkpoint::Disk& place) {
-  const bool is_claimed = std::ranges::any_of(places_, [&](const auto& one) { return one.get() == &place; });
+Result<void> OwnershipGuard::confirm(const checkpoint::Disk& place, std::uint64_t term) {
+  const auto index = index_of(place);
   {
     const std::lock_guard lock(mutex_);
     if (lost_) return Error(ErrorKind::kConflict, *lost_);
   }
-  auto confirmed = is_claimed ? checkpoint::confirm_claim(place, owner_) : Result<void>();
+  auto confirmed = index ? checkpoint::confirm_claim(place, owner_, term) : Result<void>();
   if (confirmed || confirmed.error().kind() != ErrorKind::kConflict) return confirmed;
   const std::lock_guard lock(mutex_);
-  if (std::exchange(is_held_, false)) lost_ = confirmed.error().message();
+  // A call of an attempt before says nothing about the claim that this process has made since then.
+  if (terms_[*index] == term && std::exchange(is_held_, false)) lost_ = confirmed.error().message();
   return confirmed;
+}
+
+Result<void> OwnershipGuard::confirm_all() {
+  for (const auto& place : places_)
+    if (auto confirmed = confirm(*place, term_at(*place)); !confirmed) return confirmed;
+  return {};
 }
 
 std::optional<std::string> OwnershipGuard::lost() const {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -42,25 +43,31 @@ class OwnershipGuard {
   // Claim::take(). If another job that may still run has a claim, take() waits for one lease, and prints that
   // it waits.
   [[nodiscard]] Result<void> take(const Clock& clock, const checkpoint::Claim::Pause& pause);
-  // Returns whether the last take() took a location from another job. The other job may have saved
-  // checkpoints after this process listed the checkpoints.
+  // Returns whether a location was another job's when take() claimed it last, or since enter() or the attempt
+  // before: that job may have saved newer checkpoints than those that this process has listed before.
   [[nodiscard]] bool took_from_another_job() const;
   // Records that this process begins to wait for other ranks. After begin_waiting(), this process keeps the
   // claims of its job alive, until take() or leave_to_others(). Keeping claims alive does not change their
   // owners.
   void begin_waiting();
-  // Stops the renewal of the claims, because from now on another process of the job writes and renews the
-  // claims.
-  void leave_to_others();
-  // Releases the claims, so that the next process need not wait for the end of the lease. If the release
-  // fails, the next process waits until the lease has expired.
+  // Leaves the claims to another process of the job, which writes from now on, and reads their terms. Returns
+  // an error if a location does not answer and this process has never known its term.
+  [[nodiscard]] Result<void> leave_to_others();
+  // Releases the claims, so that the next process need not wait. If releasing fails, the next process waits
+  // for the lease to end.
   void release();
 
-  // Reads the claim at the location `place`, and checks that the location still belongs to the job. A process
-  // that was suspended for longer than a lease may have lost the location without noticing. Returns kConflict
-  // if the location no longer belongs to the job. May be called from any thread.
-  [[nodiscard]] Result<void> confirm(const checkpoint::Disk& place);
-  // Returns the reason if this process must no longer write to the locations; nullopt if it may write.
+  // Returns the term of the job's claim at `place` as of the last enter(), take() or leave_to_others(), which
+  // is the term of an attempt that begins now. May be called from any thread.
+  [[nodiscard]] std::uint64_t term_at(const checkpoint::Disk& place) const;
+  // Checks in the claim at `place`, a claimed location, that the location belongs to the job since the
+  // attempt that began in the term `term`. A process that was suspended for longer than a lease may not know
+  // that it lost the location. Returns kConflict if the location is or was lost. May be called from any
+  // thread.
+  [[nodiscard]] Result<void> confirm(const checkpoint::Disk& place, std::uint64_t term);
+  // Confirms all claimed locations in the terms of the attempt that began last.
+  [[nodiscard]] Result<void> confirm_all();
+  // Returns why this process must no longer write; nullopt if it may write.
   [[nodiscard]] std::optional<std::string> lost() const;
 
  private:
@@ -76,6 +83,7 @@ class OwnershipGuard {
   // written since. The caller holds claims_mutex_.
   [[nodiscard]] bool still_holds_all();
   [[nodiscard]] bool is_waiting() const;
+  [[nodiscard]] std::optional<std::size_t> index_of(const checkpoint::Disk& place) const;
   void renew_until(const std::stop_token& stop);
   void renew_or_tell();
   // renew_own() and keep_others_alive() return true if all locations answered.
@@ -95,6 +103,7 @@ class OwnershipGuard {
   bool has_begun_to_wait_ = false;  // guarded by mutex_: news for the renewing thread
   std::optional<std::string> lost_;     // guarded by mutex_
   bool took_from_another_job_ = false;  // guarded by mutex_
+  std::vector<std::uint64_t> terms_;    // one per location; guarded by mutex_
   std::mutex claims_mutex_;             // held while a location answers
   // The claims of this process, one per location, valid if is_held_ is true. claims_mutex_ guards claims_ and
   // seen_.

@@ -171,7 +171,7 @@ void RivalJobs::follow(Process& self) {
     if (job.attempt != attempt) {
       attempt = job.attempt;
       saved = 0;
-      guard.leave_to_others();
+      if (!guard.leave_to_others()) continue;
       const auto trail = load(self, job.resume, Rank(1));
       if (!trail) continue;  // rank 0 commits without it, which is to say never
       self.trail = *trail;
@@ -207,13 +207,14 @@ void RivalJobs::save_until_committed(Process& self, OwnershipGuard& guard, SaveP
 SavingWorld RivalJobs::world_of(Process& self, OwnershipGuard& guard, Attempt attempt, Rank rank) {
   const Owner owner{.job = jobs_[self.job]->text,
                     .start = jobs_[self.job]->uid + std::to_string(jobs_[self.job]->starts)};
+  const std::uint64_t term = guard.term_at(*self.disk);
   return {.attempt = attempt,
           .rank = rank,
           .world_size = kRanks,
           .rules = {.last = 2},
-          .confirm_place = [&self, &guard] { return guard.confirm(*self.disk); },
+          .confirm_place = [&self, &guard, term] { return guard.confirm(*self.disk, term); },
           .on_commit = [this, &self](const InventoryEntry& entry) { report(self, entry); },
-          .may_clean_up = [&self, owner] { return may_clean_up(*self.disk, owner); }};
+          .may_clean_up = [&self, owner, term] { return may_clean_up(*self.disk, owner, term); }};
 }
 
 std::optional<std::string> RivalJobs::load(Process& self, const std::optional<ResumePoint>& resume,

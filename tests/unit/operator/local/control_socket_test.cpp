@@ -46,7 +46,7 @@ TEST(ControlMessage, NonsenseIsRefused) {
 class ControlSocketTest : public testing::Test {
  protected:
   ControlSocket open() {
-    auto socket = ControlSocket::open(folder());
+    auto socket = ControlSocket::open(folder(), disk_);
     EXPECT_TRUE(socket) << socket.error().message();
     return std::move(*socket);
   }
@@ -65,6 +65,7 @@ class ControlSocketTest : public testing::Test {
     return {};
   }
   test::TemporaryFolder temporary_;
+  DiskWriter disk_;
 };
 
 TEST_F(ControlSocketTest, WhoAsksIsAnswered) {
@@ -81,7 +82,7 @@ TEST_F(ControlSocketTest, APathMayBeLongerThanASocketsNameCanBe) {
   std::filesystem::path deep = folder();
   for (int i = 0; i < 4; ++i) deep /= std::string(60, 'd');
   std::filesystem::create_directories(deep);
-  auto socket = ControlSocket::open(deep);
+  auto socket = ControlSocket::open(deep, disk_);
   ASSERT_TRUE(socket) << socket.error().message();
   EXPECT_TRUE(std::filesystem::exists(deep / "control"));
   std::jthread asker([&] { EXPECT_TRUE(ask_runner(deep, kKill, kPatience)); });
@@ -96,6 +97,7 @@ TEST_F(ControlSocketTest, IsTheOwnersAloneAndGoesWithItsRunner) {
     ASSERT_EQ(::stat(path.c_str(), &info), 0);
     EXPECT_EQ(info.st_mode & 07777U, 0600u);
   }
+  disk_.begin<void>([] { return Result<void>(); }).wait();  // after the removal
   EXPECT_FALSE(std::filesystem::exists(path));
   const auto reply = ask_runner(folder(), kKill, kPatience);
   ASSERT_FALSE(reply);

@@ -74,6 +74,18 @@ TEST_F(ProcessGroupTest, TellsHowItEnded) {
   }
 }
 
+// Opening a log would wait for a disk that hangs.
+TEST_F(ProcessGroupTest, WritesToTheLogThatIsOpen) {
+  MemberLaunchPlan plan = shell("echo out; echo err >&2", 2);
+  const UniqueFd open_log(::open((folder_ / "log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  plan.log_fd = open_log.get();
+  plan.log_path = (folder_ / "missing" / "log").string();
+  auto group = launch(plan);
+  wait_for_end(group);
+  EXPECT_EQ(group.exit_code(), 0);
+  EXPECT_EQ(log().size(), 2 * std::string("out\nerr\n").size());
+}
+
 TEST_F(ProcessGroupTest, EndsWithZeroOnlyWhenAllDo) {
   auto group = launch(shell("exit 0", 3));
   wait_for_end(group);

@@ -61,5 +61,48 @@ TEST(JobRelation, IsOfNameAndUid) {
   EXPECT_FALSE(have_one_uid("/a on h", "/a on h"));
 }
 
+TEST(ClaimTerm, IsTheJobsFirstClaimSinceAnotherJob) {
+  const Owner me{.job = "me of 1", .start = "1"};
+  const auto after = [&](const char* job, std::uint64_t term, bool is_unreadable = false) {
+    return next_term(
+        ClaimNote{
+            .number = 8, .owner = {.job = job, .start = "x"}, .is_unreadable = is_unreadable, .term = term},
+        me, 9);
+  };
+  EXPECT_EQ(next_term(std::nullopt, me, 1), 1u);
+  EXPECT_EQ(after("me of 1", 3), 3u);
+  EXPECT_EQ(after("me of 2", 3), 9u);
+  EXPECT_EQ(after("me of 1", kUnknownTerm), 9u) << "an older version made it";
+  EXPECT_EQ(after("me of 1", 3, true), 9u) << "nothing says whose it is";
+}
+
+TEST(ClaimTerm, IsComparedWhereItIsKnown) {
+  EXPECT_TRUE(is_same_term(3, 3));
+  EXPECT_FALSE(is_same_term(3, 9));
+  EXPECT_TRUE(is_same_term(kUnknownTerm, 9));
+  EXPECT_TRUE(is_same_term(9, kUnknownTerm));
+  EXPECT_FALSE(is_same_term(kNoTerm, kUnknownTerm));
+  EXPECT_FALSE(is_same_term(kUnknownTerm, kNoTerm));
+  EXPECT_FALSE(is_same_term(kNoTerm, kNoTerm));
+}
+
+TEST(ClaimTerm, IsInTheLineOfTheStart) {
+  const Owner me{.job = "me of 1", .start = "0f3a"};
+  const std::string held = encode_claim(me, 7, false);
+  EXPECT_EQ(held, "ratoon claim 1\njob me of 1\nstart 0f3a since 7\nstate held\n");
+  EXPECT_EQ(*decode_claim(9, held), (ClaimNote{.number = 9, .owner = me, .term = 7}));
+  const std::string old = encode_claim(me, kUnknownTerm, true);
+  EXPECT_EQ(old, "ratoon claim 1\njob me of 1\nstart 0f3a\nstate released\n");
+  EXPECT_EQ(*decode_claim(9, old), (ClaimNote{.number = 9, .owner = me, .is_released = true}));
+  for (const char* start :
+       {"a since ", "a since 0", "a since 07", "a since 7 ", "a since -7", "a since seven",
+        "a since 18446744073709551615", "a since 18446744073709551616"}) {
+    const auto note = decode_claim(9, encode_claim({.job = "me", .start = start}, kUnknownTerm, false));
+    ASSERT_TRUE(note) << start;
+    EXPECT_EQ(note->term, kUnknownTerm) << start;
+    EXPECT_EQ(note->owner.start, start);
+  }
+}
+
 }  // namespace
 }  // namespace ratoon::checkpoint::claim_rules_test

@@ -6,6 +6,7 @@
 
 #include "tests/support/crash/observed_disk.h"
 #include "tests/unit/agent/checkpoint/tiers/places.h"
+#include "tests/unit/agent/checkpoint/tiers/unreadable_claims.h"
 
 namespace ratoon::checkpoint::claim_test {
 namespace {
@@ -62,7 +63,7 @@ TEST_P(ClaimTest, AClaimThatIsKeptAliveByAnotherProcessStaysItsOwners) {
   auto owner = take("digits of 1", "a");
   const ClaimNote first = **newest_claim(*disk_);
   EXPECT_TRUE(*keep_alive(*disk_, first, "b"));
-  EXPECT_EQ(**newest_claim(*disk_), (ClaimNote{.number = 2, .owner = first.owner}));
+  EXPECT_EQ(**newest_claim(*disk_), (ClaimNote{.number = 2, .owner = first.owner, .term = 1}));
   EXPECT_TRUE(owner->renew());
   EXPECT_FALSE(*keep_alive(*disk_, first, "b")) << "that one is over";
 }
@@ -85,7 +86,7 @@ TEST_P(ClaimTest, AnOwnerThatLosesARaceToOneThatKeepsItAliveStaysTheOwner) {
 TEST_P(ClaimTest, ANumberThatNoRunReachesIsNobodysClaim) {
   std::filesystem::create_directories(folder_ / "run/claims");
   const auto strange = folder_ / "run/claims/c18446744073709551615.txt";
-  ratoon::test::write_text(strange, encode_claim({.job = "letters", .start = "b"}, false));
+  ratoon::test::write_text(strange, encode_claim({.job = "letters", .start = "b"}, 1, false));
   auto claim = take("digits", "a");
   ASSERT_TRUE(claim) << claim.error().message();
   EXPECT_TRUE(claim->renew());
@@ -119,13 +120,13 @@ TEST_P(ClaimTest, WhoIsSilentForALeaseLosesThePlaceAndIsToldSo) {
 
 TEST_P(ClaimTest, IsConfirmedUntilAnotherJobHasThePlace) {
   const Owner owner{.job = "digits of 1", .start = "a"};
-  EXPECT_EQ(confirm_claim(*disk_, owner).error().kind(), ErrorKind::kConflict) << "nothing was claimed";
+  EXPECT_EQ(confirm_claim(*disk_, owner, 1).error().kind(), ErrorKind::kConflict) << "nothing was claimed";
   ASSERT_TRUE(take(owner.job, owner.start));
-  EXPECT_TRUE(confirm_claim(*disk_, owner));
+  EXPECT_TRUE(confirm_claim(*disk_, owner, 1));
   ASSERT_TRUE(take(owner.job, "b")) << "another start of the job";
-  EXPECT_TRUE(confirm_claim(*disk_, owner));
+  EXPECT_TRUE(confirm_claim(*disk_, owner, 1));
   ASSERT_TRUE(take("letters of 2", "c")) << "after a lease";
-  const auto lost = confirm_claim(*disk_, owner);
+  const auto lost = confirm_claim(*disk_, owner, 1);
   ASSERT_FALSE(lost);
   EXPECT_EQ(lost.error().kind(), ErrorKind::kConflict);
   EXPECT_THAT(lost.error().message(), testing::HasSubstr("belongs to the job letters of 2, start c now"));
@@ -153,7 +154,7 @@ TEST_P(ClaimTest, ANumberThatIsLongOverIsNoClaim) {
   EXPECT_EQ(claim_files(), 1u) << "what is over is tidied away";
   EXPECT_EQ(first->number(), 6u);
   // A slow process makes an old number: the newest number counts.
-  ratoon::test::write_text(folder_ / "run/claims/c0000000002.txt", encode_claim({"letters", "b"}, false));
+  ratoon::test::write_text(folder_ / "run/claims/c0000000002.txt", encode_claim({"letters", "b"}, 2, false));
   EXPECT_TRUE(first->renew());
 }
 
@@ -252,7 +253,7 @@ TEST_P(ClaimTest, WhatWasWrittenBeforeThereWereUidsIsRead) {
   ASSERT_TRUE(take("team-a/digits of 6f1c", "new"));
   EXPECT_EQ(waited_, Duration(0));
   EXPECT_EQ(ratoon::test::read_text(folder_ / "run/claims/c0000000008.txt"),
-            "ratoon claim 1\njob team-a/digits of 6f1c\nstart new\nstate held\n")
+            "ratoon claim 1\njob team-a/digits of 6f1c\nstart new since 8\nstate held\n")
       << "the four lines that agents without UIDs understand, too";
 }
 
@@ -310,21 +311,20 @@ TEST_P(ClaimTest, AnOwnersOwnClaimThatIsDamagedIsRenewed) {
 // A sector that cannot be read stays unreadable: the place would be lost until a person removes the file.
 TEST_P(ClaimTest, AClaimThatTheDiskRefusesToReadIsWatchedForALeaseAsWell) {
   auto first = take("digits", "a");
-  class Refusing : public ratoon::test::ObservedDisk {
-   public:
-    using ObservedDisk::ObservedDisk;
-    Result<std::unique_ptr<ReadFile>> open(const std::string& path) const override {
-      if (path != "claims/c0000000001.txt") return ObservedDisk::open(path);
-      return Error(ErrorKind::kIo, "a bad sector");
-    }
-  };
-  const auto bad = std::make_shared<Refusing>(
-      disk_, [](ratoon::test::DiskCall, const std::string&, ratoon::test::Moment) {});
+  const auto bad = std::make_shared<test::UnreadableClaims>(disk_, "claims/c0000000001.txt");
   auto second = take_on(bad, "digits", "b", [] {});
   ASSERT_TRUE(second) << second.error().message();
   EXPECT_EQ(waited_, seconds(30));
-  EXPECT_EQ(second->number(), 2u);
-  EXPECT_TRUE(second->renew());
+  EXPECT_TRUE(second->number() == 2u && second->renew());
+}
+
+TEST_P(ClaimTest, ALiveClaimThatTheDiskDoesNotReadIsAFaultThatMayPass) {
+  auto first = take("digits", "a");
+  const auto bad = std::make_shared<test::UnreadableClaims>(disk_, "claims/");
+  const auto second = take_on(bad, "digits", "b", [&] { EXPECT_TRUE(first->renew()); });
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().kind(), ErrorKind::kIo);
+  EXPECT_THAT(second.error().message(), HasSubstr("newer claims follow it (a bad sector)"));
 }
 
 TEST_P(ClaimTest, AnotherUidOnOneHostAndPathIsAnotherJob) {

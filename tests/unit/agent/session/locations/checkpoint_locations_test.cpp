@@ -137,6 +137,48 @@ TEST_F(CheckpointLocationsTest, AnAttemptDoesNotBeginWithAListFromBeforeAnotherJ
   EXPECT_NO_THROW(places.begin_attempt(assignment, go_on)) << "it has listed again";
 }
 
+// The other job may have used the numbers of the attempt whose pack is in memory.
+TEST_F(CheckpointLocationsTest, APackInMemoryFromBeforeAnotherJobIsNotAdopted) {
+  metrics::Meters meters;
+  const Options options{.save_folder = folder_.path().string(),
+                        .run_name = "run",
+                        .staging_folder = "/dev/shm",
+                        .member = {.coordinator_url = "http://127.0.0.1:9", .job_uid = "6f1c"}};
+  const auto mark_of_start = [&] {
+    session::CheckpointLocations places(options, test::borrowed(meters));
+    places.enter([] { return false; });
+    return places.saver_options().home_mark;
+  };
+  const auto mark = mark_of_start();
+  EXPECT_EQ(mark_of_start(), mark) << "the next start of the job writes the pack";
+  test::write_text(folder_ / "run" / "claims" / "c0000000007.txt",
+                   "ratoon claim 1\njob /other on here of 77aa\nstart b since 7\nstate released\n");
+  EXPECT_NE(mark_of_start(), mark);
+}
+
+// A commit or a removal may hang on the disk for longer than a lease, and the job may have the place again.
+TEST_F(CheckpointLocationsTest, AnAttemptChangesNothingOnceAnotherJobHasUsedThePlace) {
+  metrics::Meters meters;
+  const Options options{.save_folder = folder_.path().string(),
+                        .run_name = "run",
+                        .member = {.coordinator_url = "http://127.0.0.1:9", .job_uid = "6f1c"}};
+  session::CheckpointLocations places(options, test::borrowed(meters));
+  const Assignment assignment{.attempt = Attempt(1), .rank = Rank(0)};
+  places.begin_attempt(assignment, [] { return true; });
+  const auto world = places.saving_world(assignment);
+  EXPECT_TRUE(world.confirm_place());
+  EXPECT_TRUE(world.may_clean_up());
+  const auto mine = (*checkpoint::newest_claim(*places.home())).value();
+  ASSERT_EQ(mine.term, 1u);
+  const auto claims = folder_ / "run" / "claims";
+  test::write_text(claims / "c0000000004.txt", checkpoint::encode_claim(mine.owner, 4, false));
+  EXPECT_FALSE(world.may_clean_up());
+  EXPECT_EQ(places.keep_rollbacks({}).error().kind(), ErrorKind::kConflict);
+  EXPECT_THROW(places.begin_anew(Attempt(1)), Failure);
+  EXPECT_EQ(world.confirm_place().error().kind(), ErrorKind::kConflict);
+  EXPECT_TRUE(places.lost()) << "the process starts again, and lists the checkpoints of the other job";
+}
+
 // An exception may be passing trouble: the same program starts again, and goes on.
 TEST_F(CheckpointLocationsTest, ARunGivesItsStoreBackAtItsEndAndNotAfterAFailure) {
   const std::shared_ptr<checkpoint::Disk> store = *checkpoint::RealDisk::open_folder(folder_ / "copies/run");

@@ -1,0 +1,62 @@
+#include "operator/local/disk_writer.h"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+namespace ratoon::local {
+
+DiskWriter::DiskWriter(Duration leaving_patience) : leaving_patience_(leaving_patience) {
+  std::thread([queue = queue_] { make_calls(queue); }).detach();
+}
+
+DiskWriter::~DiskWriter() {
+  std::unique_lock lock(queue_->mutex);
+  queue_->is_stopping = true;
+  queue_->changed.notify_all();
+  const SystemClock clock;
+  for (Timestamp waited = clock.now(); !queue_->has_ended;) {
+    const Timestamp now = clock.now();
+    // Calls that come through one after the other may take longer than the patience together.
+    const Timestamp since = queue_->began.value_or(waited);
+    if (now - since >= leaving_patience_) break;
+    queue_->changed.wait_for(lock, leaving_patience_ - (now - since));
+    if (!queue_->began) waited = clock.now();
+  }
+  queue_->calls.clear();
+}
+
+bool DiskWriter::add(std::function<void()> call) {
+  const std::lock_guard lock(queue_->mutex);
+  if (queue_->calls.size() >= kQueuedMax) return false;
+  queue_->calls.push_back(std::move(call));
+  queue_->changed.notify_all();
+  return true;
+}
+
+void DiskWriter::queue(std::function<void()> call) {
+  const std::lock_guard lock(queue_->mutex);
+  queue_->calls.push_back(std::move(call));
+  queue_->changed.notify_all();
+}
+
+void DiskWriter::make_calls(const std::shared_ptr<Queue>& queue) {
+  const SystemClock clock;
+  std::unique_lock lock(queue->mutex);
+  for (;;) {
+    queue->changed.wait(lock, [&] { return !queue->calls.empty() || queue->is_stopping; });
+    if (queue->calls.empty()) break;
+    const auto call = std::move(queue->calls.front());
+    queue->calls.pop_front();
+    queue->began = clock.now();
+    lock.unlock();
+    call();
+    lock.lock();
+    queue->began.reset();
+    queue->changed.notify_all();
+  }
+  queue->has_ended = true;
+  queue->changed.notify_all();
+}
+
+}  // namespace ratoon::local

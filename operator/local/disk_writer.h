@@ -1,0 +1,65 @@
+// DiskWriter: makes calls to a disk in order, on a thread of its own. A disk that hangs, for example a frozen
+// file system or a file server that is gone, then stops this thread and not the thread that makes decisions.
+//
+// Thread contract: one thread.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include <ratoon/result.h>
+
+#include "base/core/clock.h"
+
+namespace ratoon::local {
+
+class DiskWriter {
+ public:
+  // A process that ends waits this long for a call that hangs.
+  static constexpr Duration kLeavingPatience = std::chrono::seconds(10);
+  static constexpr std::size_t kQueuedMax = 10'000;
+
+  explicit DiskWriter(Duration leaving_patience = kLeavingPatience);
+  // Waits until all calls are done, unless one of them has hung for the patience. Then the destructor drops
+  // the later calls, and leaves the thread in its call: a call must own all objects that it uses.
+  ~DiskWriter();
+  DiskWriter(const DiskWriter&) = delete;
+  DiskWriter& operator=(const DiskWriter&) = delete;
+
+  // Begins a call and returns its outcome, for which the caller may wait for a limited time.
+  template <class T>
+  [[nodiscard]] std::future<Result<T>> begin(std::function<Result<T>()> call) {
+    auto task = std::make_shared<std::packaged_task<Result<T>()>>(std::move(call));
+    auto outcome = task->get_future();
+    queue([task] { (*task)(); });
+    return outcome;
+  }
+  // Makes a call whose outcome has no effect on the run. Returns false if the queue is full because the disk
+  // hangs: the call is not made.
+  bool add(std::function<void()> call);
+
+ private:
+  struct Queue {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::deque<std::function<void()>> calls;  // guarded by mutex, like the other members
+    std::optional<Timestamp> began;           // of the call that is being made
+    bool is_stopping = false;
+    bool has_ended = false;
+  };
+
+  static void make_calls(const std::shared_ptr<Queue>& queue);
+  void queue(std::function<void()> call);
+
+  const Duration leaving_patience_;
+  const std::shared_ptr<Queue> queue_ = std::make_shared<Queue>();  // shared with the thread
+};
+
+}  // namespace ratoon::local
