@@ -1,4 +1,4 @@
-"""The one exception of the package."""
+"""The exceptions of the package."""
 
 
 class RatoonError(Exception):
@@ -21,3 +21,8 @@ class RatoonError(Exception):
 
     def __str__(self) -> str:
         return self.args[0]
+
+
+class Interrupted(BaseException):
+    """The world changed: the function of ratoon.train() is left, and called again. Let it pass. `except Exception` does not
+    catch it; a handler of BaseException ends with `raise`."""

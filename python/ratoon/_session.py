@@ -1,17 +1,17 @@
-"""A session of training: exact resume of a Python program, by a new start of its process."""
+"""A session of training: exact resume of a Python program."""
 import atexit
 import contextlib
 import operator
 import os
-import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from ratoon import _core, _tracked
+from ratoon._endings import TakenSignals, ending_of, may_be_loss
 from ratoon._errors import RatoonError
 
-__all__ = ["Session", "train"]
+__all__ = ["Session"]
 
 
 def _text_of(name: str, value) -> str:
@@ -60,29 +60,38 @@ class Session:
     """
 
     def __init__(self, **options):
-        global _open_session
-        if _open_session is not None:
-            raise RatoonError("this process has a Session already: close it first, by leaving its with statement")
-        if threading.current_thread() is not threading.main_thread():
-            raise RatoonError("a Session is made on the main thread: Python ignores SystemExit, by which it ends the process, "
-                              "on other threads")
-        values = {name: _text_of(name, value) for name, value in options.items() if value is not None}
-        self._has_coordinator = bool(os.environ.get("RATOON_COORDINATOR_URL"))
-        self._takes_signals = os.environ.get("RATOON_SIGNALS", values.get("signals")) != "false"
-        self._interrupt = _let_ctrl_c_save() if self._takes_signals else None
+        check_free()
+        values = values_of(options)
+        self._signals = TakenSignals(values)
         try:
-            self._core = _core.Session(values)
+            self._begin_attempt(_core.Session(values))
         except BaseException:
-            self._give_ctrl_c_back()
+            self._signals.give_back()
             raise
+
+    @classmethod
+    def _of_train(cls, core: "_core.Session", signals: "TakenSignals", first_draws: "_tracked.FirstDraws") -> "Session":
+        """The session of an attempt of train()."""
+        session = cls.__new__(cls)
+        session._signals = signals
+        session._begin_attempt(core, first_draws)
+        return session
+
+    def _begin_attempt(self, core: "_core.Session", first_draws: "_tracked.FirstDraws | None" = None) -> None:
+        global _open_session
         _open_session = self
+        self._core = core
+        self._is_of_train = first_draws is not None
+        self._first_draws = first_draws
+        self._has_coordinator = bool(os.environ.get("RATOON_COORDINATOR_URL"))
         self._process = os.getpid()
         self._streams = []
+        self._own_generators = {}
         self._facts = {}  # once the session is closed
         self._loop = None
         self._small_group = None
-        _tracked.seed_all(self._core.seed)
-        self._core.track_state("generators", _tracked.Generators())
+        _tracked.seed_all(core.seed)
+        core.track_state("generators", _tracked.Generators())
 
     def __enter__(self) -> "Session":
         return self
@@ -117,6 +126,8 @@ class Session:
                 self._core.track_stream(name, stream)
                 continue
             adapter, has_weights = _tracked.adapter_of(name, value)
+            if isinstance(adapter, _tracked.OwnGenerator):
+                self._own_generators[name] = (value, adapter)
             (self._core.track_weights if has_weights else self._core.track_state)(name, adapter)
 
     def stream(self, **options) -> "_core.Stream":
@@ -153,6 +164,8 @@ class Session:
             raise RatoonError("a session has one loop over its steps, and this is a second one")
         self._loop = until
         self._core.resume(until)
+        if self._is_of_train:
+            self._first_draws.begin_steps(self._core.rank, bool(self._core.resumes_at), self._own_generators)
 
     def _steps(self) -> Iterator[int]:
         while not self._core.is_over():
@@ -178,6 +191,7 @@ class Session:
 
     def step_done(self) -> bool:
         """Ends a step: counts, saves and commits. Returns whether there is another one."""
+        self._tell_of_swallowed("ended a step")
         self._agree()
         return self._core.step_done()
 
@@ -267,12 +281,38 @@ class Session:
         with contextlib.suppress(RatoonError):
             self._facts = {name: getattr(self._core, name) for name in _FACTS}
         self._core.close()
-        self._give_ctrl_c_back()
+        self._streams, self._own_generators = [], {}
+        if not self._is_of_train:
+            self._signals.give_back()
 
     def _explain(self, error: BaseException) -> None:
-        ended_by = f"the program threw {type(error).__name__}: {error}".rstrip(": ")
-        self._core.explain(ended_by, may_be_loss=_may_be_loss(error))  # raises SystemExit if the world changed
-        _core.say(ended_by)
+        """Ends the attempt if a change of the world explains the error: by SystemExit, and in train() by Interrupted."""
+        self._leave_if_lost(error)
+        _core.say(ending_of(error))
+
+    def _leave_if_lost(self, error: BaseException) -> None:
+        if self._is_of_train:
+            self._core.check()
+        if not getattr(error, "_ratoon_is_explained", False):
+            self._core.explain(ending_of(error), may_be_loss=may_be_loss(error))
+            with contextlib.suppress(AttributeError):
+                error._ratoon_is_explained = True
+
+    def _tell_of_swallowed(self, act: str) -> None:
+        """Interrupted is raised again by the session itself, which cannot know that the program caught it by mistake."""
+        if self._core.is_interrupted:
+            _core.say(f"the training function caught ratoon.Interrupted and {act}: let it pass, by 'except Exception' instead of "
+                      "'except BaseException', or by 'raise' at the end of the handler")
+
+    @contextlib.contextmanager
+    def _collective(self):
+        """For calls that fail if another rank is lost."""
+        with self.phase("collective"):
+            try:
+                yield
+            except Exception as error:
+                self._leave_if_lost(error)
+                raise
 
     def _end_run_here(self, reason: str) -> bool:
         """step_done() of the last step of the run, which all ranks know to be that."""
@@ -292,12 +332,8 @@ class Session:
         if not has_group:
             return self._core.agree_over_board()
         import ratoon.torch
-        with self.phase("collective"):
+        with self._collective():
             ratoon.torch.agree(self, decided)
-
-    def _give_ctrl_c_back(self) -> None:
-        if self._interrupt is not None:
-            signal.signal(signal.SIGINT, self._interrupt)
 
 
 _open_session: Session | None = None
@@ -305,51 +341,21 @@ _NO_BATCH = object()
 _FACTS = ("attempt", "rank", "world_size", "local_rank", "local_size", "steps_done", "seed")
 
 
-def _let_ctrl_c_save():
-    """Python's own handler would raise KeyboardInterrupt within a step; the session saves the step and leaves instead."""
-    handler = signal.getsignal(signal.SIGINT)
-    if handler is not signal.default_int_handler:
-        return None
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    return handler
+def values_of(options: dict) -> dict[str, str]:
+    """Options as the library reads them."""
+    return {name: _text_of(name, value) for name, value in options.items() if value is not None}
 
 
-def _may_be_loss(error: BaseException | None) -> bool:
-    """Whether an exception may come of a peer or a worker that is gone."""
-    seen = set()  # causes may form a circle
-    while error is not None and id(error) not in seen:
-        seen.add(id(error))
-        if isinstance(error, (ConnectionError, TimeoutError)) or type(error).__name__.startswith("Dist"):
-            return True
-        text = str(error).lower()
-        if isinstance(error, RuntimeError) and any(word in text for word in _WORDS_OF_COLLECTIVES):
-            return True
-        error = error.__cause__ or error.__context__
-    return False
-
-
-_WORDS_OF_COLLECTIVES = ("gloo", "nccl", "connection", "peer", "socket", "store", "timed out", "broken pipe",
-                         "dataloader worker")
+def check_free() -> None:
+    """Refuses a second session."""
+    if _open_session is not None:
+        raise RatoonError("this process has a Session already: close it first, by leaving its with statement")
+    if threading.current_thread() is not threading.main_thread():
+        raise RatoonError("a Session is made on the main thread: Python ignores SystemExit, by which it ends the process, "
+                          "on other threads")
 
 
 @atexit.register
 def _close_open_session() -> None:
     if _open_session is not None:
         _open_session.close()
-
-
-def train(function: Callable[[Session], object], **options) -> None:
-    """Calls `function` with a Session and completes the run when it returns.
-
-    >>> import tempfile, ratoon
-    >>> def add(session):
-    ...     state = {"sum": 0}
-    ...     session.track(state=state)
-    ...     for step in session.steps(10):
-    ...         state["sum"] += step
-    ...     print(state["sum"])
-    >>> ratoon.train(add, save_folder=tempfile.mkdtemp(), run_name="add")
-    45
-    """
-    with Session(**options) as session:
-        function(session)

@@ -181,6 +181,7 @@ class OwnGenerator:
 
     def __init__(self, get, put, seed):
         self._state, self._seed = State(get, put), seed
+        self.get, self.put = get, put
 
     def save(self, out) -> None:
         encoder = Encoder()
@@ -206,6 +207,37 @@ class OwnGenerator:
 
 
 _OWN = "generator:own"
+
+
+class FirstDraws:
+    """The random numbers as they were when this process first began its steps. An attempt without a checkpoint goes on
+    from there: the session puts back all other state of objects that outlive the training function."""
+
+    def __init__(self):
+        self._rank: int | None = None
+        self._shared: dict = {}
+        self._own: dict = {}
+
+    def begin_steps(self, rank: int, has_checkpoint: bool, own: "dict[str, tuple[object, OwnGenerator]]") -> None:
+        """`own`: the generators that the program tracks, with their adapters."""
+        if has_checkpoint:
+            self.__init__()
+        elif self._rank is None:
+            self._rank = rank
+            self._shared = {name: generator.get() for name, generator in generators().items()}
+            self._own = {name: (value, adapter.get()) for name, (value, adapter) in own.items()}
+        else:
+            self._put_back(rank, own)
+
+    def _put_back(self, rank: int, own) -> None:
+        # Another rank draws other numbers, and the function has seeded them anew.
+        shared = generators() if rank == self._rank else {}
+        for name in shared.keys() & self._shared.keys():
+            shared[name].put(self._shared[name])
+        for name, (value, adapter) in own.items():
+            first, state = self._own.get(name, (None, None))
+            if first is value:
+                adapter.put(state)
 
 
 class _Generator:

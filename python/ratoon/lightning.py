@@ -179,7 +179,7 @@ class Ratoon(Session, _lightning.Callback):
 
     def _take_signals_back(self) -> None:
         """Lightning answers SIGTERM by leaving without a save, and under Slurm SIGUSR1 by a checkpoint of its own."""
-        if not self._takes_signals:
+        if not self._signals.are_taken:
             return
         for number, handler in self._handlers.items():
             if signal.getsignal(number) is not handler:  # the session then sets its own before this one

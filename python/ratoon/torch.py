@@ -1,6 +1,5 @@
 """What needs PyTorch: a DataLoader whose position is a Stream's, gradients of several ranks, tensors of checkpoints."""
 import contextlib
-import datetime
 import hashlib
 import random
 import signal
@@ -15,6 +14,7 @@ import torch.utils.data
 from ratoon import _core
 from ratoon._errors import RatoonError
 from ratoon._mds import MdsDataset
+from ratoon._process_group import init_process_group
 from ratoon._tensor import Tensor
 
 __all__ = ["DataLoader", "average_gradients", "init_process_group", "tensor"]
@@ -212,71 +212,6 @@ def _make_stream(dataset, global_batch: int, seed: int, source: str, epoch_end: 
     return _core.Stream(samples=len(dataset), source=source, global_batch=global_batch, seed=seed, epoch_end=epoch_end)
 
 
-class _BoardStore(torch.distributed.Store):
-    """The board of the attempt as a store of torch.distributed."""
-
-    def __init__(self, board, limit: datetime.timedelta):
-        super().__init__()
-        self._board, self._limit = board, limit
-
-    def set(self, key: str, value: bytes) -> None:
-        self._ask(self._board.set, key, value)
-
-    def get(self, key: str) -> bytes:
-        return self.multi_get([key])[0]
-
-    def multi_get(self, keys: list[str]) -> list[bytes]:
-        return self._ask(self._board.get, keys, self._limit)
-
-    def multi_set(self, keys: list[str], values: list[bytes]) -> None:
-        for key, value in zip(keys, values, strict=True):
-            self.set(key, value)
-
-    def append(self, key: str, value: bytes) -> None:
-        self._ask(self._board.append, key, value)
-
-    def add(self, key: str, number: int) -> int:
-        return int(self._ask(self._board.add, key, number))
-
-    def check(self, keys: list[str]) -> bool:
-        return self._ask(self._board.check, keys)
-
-    def wait(self, keys: list[str], timeout: datetime.timedelta | None = None) -> None:
-        self._ask(self._board.wait, keys, timeout or self._limit)
-
-    def delete_key(self, key: str) -> bool:
-        return self._ask(self._board.erase, key)
-
-    def num_keys(self) -> int:
-        return int(self._ask(self._board.count))
-
-    def has_extended_api(self) -> bool:
-        return True
-
-    def clone(self) -> "_BoardStore":
-        return self
-
-    @staticmethod
-    def _ask(call, *words):
-        try:
-            return call(*words)
-        except RatoonError as error:
-            raise torch.distributed.DistStoreError(str(error)) from error
-
-
-def init_process_group(session, backend: str = "gloo", timeout: datetime.timedelta | None = None) -> None:
-    """Makes the process group of torch.distributed for the ranks of a session, which need no address of a master.
-
-    Call it once, behind `with ratoon.Session(...)`, on all ranks. The ranks meet on rank 0's board, which takes only ranks
-    that prove that they have the secret of the attempt. It is not encrypted.
-    """
-    core, limit = session._core, timeout or datetime.timedelta(minutes=10)
-    store = torch.distributed.HashStore() if core.world_size == 1 else _BoardStore(core.board_store(), limit)
-    torch.distributed.init_process_group(
-        backend, store=torch.distributed.PrefixStore(f"attempt {core.attempt}", store), rank=core.rank,
-        world_size=core.world_size, timeout=limit)
-
-
 def _need_group(session) -> None:
     if not (torch.distributed.is_available() and torch.distributed.is_initialized()):
         raise RatoonError(f"average_gradients() in a world of {session.world_size} ranks needs torch.distributed: call "
@@ -294,7 +229,7 @@ def average_gradients(session, module: torch.nn.Module, samples: int | None = No
     if session.world_size == 1:
         return
     _need_group(session)
-    with session.phase("collective"), torch.no_grad():
+    with session._collective(), torch.no_grad():
         weight = 1.0 / session.world_size
         if samples is not None:
             total = torch.tensor([samples], dtype=torch.int64)

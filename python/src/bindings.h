@@ -13,6 +13,7 @@ void bind_atomic(nanobind::module_& module);
 void bind_checkpoints(nanobind::module_& module);
 void bind_checkpoint_parts(nanobind::module_& module);
 void bind_session(nanobind::module_& module);
+void bind_training(nanobind::module_& module);
 void bind_board_store(nanobind::module_& module);
 
 }  // namespace ratoon::python

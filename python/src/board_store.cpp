@@ -22,14 +22,14 @@ namespace {
 
 using Timeout = std::optional<std::chrono::duration<double>>;
 
-board::Client::Plan plan_of(const Session& session) {
+board::Client::Plan plan_of(const Session& session, std::shared_ptr<const std::atomic<bool>> is_given_up) {
   const Rendezvous rendezvous = session.rendezvous();
   return {.host = rendezvous.host,
           .port = rendezvous.port,
           .attempt = session.attempt(),
           .rank = session.rank(),
           .secret = rendezvous.secret,
-          .is_given_up = nullptr,
+          .is_given_up = std::move(is_given_up),
           .tell = [rank = session.rank()](const std::string& sentence) {
             session::say("rank " + std::to_string(rank) + " waits for torch.distributed: " + sentence);
           }};
@@ -62,7 +62,7 @@ std::vector<nb::bytes> get(BoardStore& store, BoardStore::Words keys, const Time
 
 }  // namespace
 
-BoardStore::BoardStore(const Session& session) : client_(plan_of(session)) {
+BoardStore::BoardStore(const Session& session) : client_(plan_of(session, is_given_up_)) {
   if (session.rank() != 0) return;
   const board::Client::Plan& plan = client_.plan();
   check(
@@ -119,6 +119,7 @@ void bind_board_store(nb::module_& module) {
           "erase",
           [](BoardStore& store, const std::string& key) { return one_word(store, Op::kErase, {key}) == "1"; },
           "key"_a)
+      .def("give_up", &BoardStore::give_up)
       .def("count", [](BoardStore& store) { return one_word(store, Op::kCount, {}); });
 }
 

@@ -2,8 +2,10 @@
 // attempt. The board takes only ranks that have the attempt's secret.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -26,7 +28,11 @@ class BoardStore {
   // yet, up to `timeout`; without one it waits for as long as it takes.
   [[nodiscard]] Words ask(board::Op op, Words words, std::optional<std::chrono::duration<double>> timeout);
 
+  // Ends the calls that wait, and all later ones. Any thread may call it.
+  void give_up() { *is_given_up_ = true; }
+
  private:
+  const std::shared_ptr<std::atomic<bool>> is_given_up_ = std::make_shared<std::atomic<bool>>(false);
   std::mutex mutex_;
   board::Client client_;  // guarded by mutex_
 };

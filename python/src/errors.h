@@ -1,5 +1,8 @@
-// Errors of the agent as the one exception of the package, ratoon.RatoonError.
+// Errors of the agent as exceptions of the package: ratoon.RatoonError, and ratoon.Interrupted within
+// train().
 #pragma once
+
+#include <nanobind/nanobind.h>
 
 #include <ratoon/failure.h>
 #include <ratoon/result.h>
@@ -17,5 +20,9 @@ template <class T>
 inline void check(const Result<void>& result) {
   if (!result) fail(result.error());
 }
+
+// Throws what an exception of Python stands for in C++: an Interrupted, the very one that was raised in
+// Python, or the Failure of a RatoonError. Returns if it is another one. Needs the interpreter's lock.
+void rethrow_if_known(nanobind::handle error);
 
 }  // namespace ratoon::python

@@ -19,4 +19,5 @@ NB_MODULE(_core, module) {
   ratoon::python::bind_checkpoint_parts(module);
   ratoon::python::bind_board_store(module);
   ratoon::python::bind_session(module);
+  ratoon::python::bind_training(module);
 }

@@ -1,10 +1,7 @@
+#include <array>
 #include <cstdint>
-#include <memory>
-#include <optional>
+#include <exception>
 #include <string>
-#include <thread>
-#include <utility>
-#include <vector>
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/array.h>
@@ -14,21 +11,14 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
-#include <ratoon/options.h>
 #include <ratoon/session.h>
-#include <ratoon/stream.h>
 #include <ratoon/stream_options.h>
 
 #include "agent/src/session/engine/control_word.h"
-#include "agent/src/session/options/option_rows.h"
 #include "agent/src/session/shutdown/process_exit.h"
 #include "agent/src/session/telemetry/say.h"
-#include "base/contract/exit_code.h"
 #include "python/src/bindings.h"
-#include "python/src/board_store.h"
-#include "python/src/errors.h"
-#include "python/src/forks.h"
-#include "python/src/tracked_state.h"
+#include "python/src/python_session.h"
 
 namespace nb = nanobind;
 using namespace nanobind::literals;
@@ -49,167 +39,10 @@ void raise_system_exit(const std::exception_ptr& thrown, void* /*unused*/) {
   }
 }
 
-void flush_python() {
-  const nb::gil_scoped_acquire acquired;
-  for (const char* name : {"stdout", "stderr"}) {
-    try {
-      nb::module_::import_("sys").attr(name).attr("flush")();
-    } catch (const nb::python_error&) {
-      PyErr_Clear();  // closed, or full: the process ends all the same
-    }
-  }
-}
-
 void end(int code, bool must_skip_teardown) {
   if (!must_skip_teardown) throw EndOfProcess{code};
   flush_python();
 }
-
-Options options_of(const nb::dict& values) {
-  Options options;
-  for (const auto& [name, value] : values) {
-    check(session::assign_option(options, nb::cast<std::string>(name), nb::cast<std::string>(value)));
-  }
-  return value_of(Options::from_environment(0, nullptr, std::move(options)));
-}
-
-Until until_of(const std::optional<std::string>& text) {
-  return text ? value_of(Until::parse(*text)) : Until::steps(~std::uint64_t{0});
-}
-
-// A PhaseScope cannot be moved.
-struct OpenPhase {
-  OpenPhase(Session& session, Phase phase) : scope(session.in(phase)) {}
-  Session::PhaseScope scope;
-};
-
-// A session in place, on the thread that made it. While it waits, other threads of Python run.
-class PythonSession {
- public:
-  explicit PythonSession(const nb::dict& values)
-      : session_(begin(options_of(values)), "a Session"), thread_(std::this_thread::get_id()) {}
-  ~PythonSession() { close(); }
-  PythonSession(const PythonSession&) = delete;
-  PythonSession& operator=(const PythonSession&) = delete;
-
-  template <class State>
-  void track(std::string name, nb::object adapter) {
-    auto state = std::make_unique<State>(std::move(adapter), kept_);
-    here().track(std::move(name), *state);
-    states_.push_back(std::move(state));
-  }
-  void track_stream(std::string name, nb::object stream) {
-    here().track(std::move(name), nb::cast<Stream&>(stream));
-    objects_.push_back(std::move(stream));
-  }
-  void follow(nb::object stream) {
-    here().follow(nb::cast<const Stream&>(stream));
-    objects_.push_back(std::move(stream));
-  }
-
-  void resume(const std::optional<std::string>& until) {
-    const Until end = until_of(until);
-    calls([&](Session& session) { session.resume(end); });
-  }
-  bool step_done() {
-    bool goes_on = false;
-    calls([&](Session& session) { goes_on = session.step_done(); });
-    return goes_on;
-  }
-  void complete() {
-    flush_python();
-    calls([](Session& session) { static_cast<void>(session.complete()); });
-  }
-  void explain(const std::string& ended_by, bool may_be_loss) {
-    calls([&](Session& session) { session.explain(ended_by, may_be_loss); });
-  }
-  void agree() {
-    calls([](Session& session) { session.agree(); });
-  }
-  [[nodiscard]] std::unique_ptr<BoardStore> board_store() const {
-    const nb::gil_scoped_release released;
-    return std::make_unique<BoardStore>(here());
-  }
-  std::vector<double> sum(std::vector<double> numbers) {
-    calls([&](Session& session) { session.sum(numbers); });
-    return numbers;
-  }
-  double mean(const std::string& name, double value, std::uint64_t samples) {
-    double mean = 0;
-    calls([&](Session& session) { mean = session.mean(name, value, samples); });
-    return mean;
-  }
-  bool save_best(const std::string& name, double value, std::uint32_t keep, bool is_lower_better) {
-    bool is_best = false;
-    calls([&](Session& session) {
-      is_best = session.save_best(name, value, {.keep = keep, .is_lower_better = is_lower_better});
-    });
-    return is_best;
-  }
-  void enter(const std::string& phase) {
-    const auto which = phase == "data"         ? Phase::kData
-                       : phase == "validation" ? Phase::kValidation
-                                               : Phase::kCollective;
-    phases_.push_back(std::make_unique<OpenPhase>(here(), which));
-  }
-  void leave_phase(bool is_unfinished) {
-    if (phases_.empty()) return;
-    if (is_unfinished) phases_.back()->scope.leave_unfinished();
-    phases_.pop_back();
-  }
-
-  // Ends the threads of the session. What it keeps of Python goes after it.
-  void close() {
-    while (!phases_.empty()) leave_phase(true);
-    if (session_.is_here()) {
-      const nb::gil_scoped_release released;
-      session_.reset();
-    }
-    states_.clear();
-    objects_.clear();
-    kept_.clear();
-  }
-
-  Session& here() const {
-    if (!session_.is_here()) throw_configuration("this session is closed");
-    Session& session = *session_.operator->();
-    if (thread_ != std::this_thread::get_id())
-      throw_configuration("a Session is used on the thread that made it, and this is another one");
-    return session;
-  }
-
- private:
-  static std::unique_ptr<Session> begin(Options options) {
-    const nb::gil_scoped_release released;
-    return std::make_unique<Session>(std::move(options));
-  }
-  [[noreturn]] static void throw_configuration(const std::string& sentence) {
-    throw Failure(static_cast<int>(ExitCode::kConfiguration), sentence);
-  }
-  // The memory of a save is kept until the call that made the save returns: an object that is saved may call
-  // the session, for example sum().
-  template <class Act>
-  void calls(Act act) {
-    Session& session = here();
-    ++calls_under_way_;
-    try {
-      const nb::gil_scoped_release released;
-      act(session);
-    } catch (...) {
-      --calls_under_way_;
-      throw;
-    }
-    if (--calls_under_way_ == 0) kept_.clear();
-  }
-
-  int calls_under_way_ = 0;
-  std::vector<nb::object> kept_;
-  std::vector<std::unique_ptr<TrackedState>> states_;
-  std::vector<nb::object> objects_;
-  Owned<Session> session_;
-  std::vector<std::unique_ptr<OpenPhase>> phases_;
-  const std::thread::id thread_;
-};
 
 }  // namespace
 
@@ -237,6 +70,10 @@ void bind_session(nb::module_& module) {
       .def("enter", &PythonSession::enter, "phase"_a)
       .def("leave_phase", &PythonSession::leave_phase, "is_unfinished"_a)
       .def("close", &PythonSession::close)
+      .def("check", &PythonSession::check)
+      .def("wait_for_end", &PythonSession::wait_for_end)
+      .def("stop_waiting", &PythonSession::stop_waiting)
+      .def_prop_ro("is_interrupted", &PythonSession::is_interrupted)
       .def("is_over", [](const PythonSession& self) { return self.here().is_over(); })
       .def(
           "report",
@@ -275,6 +112,7 @@ void bind_session(nb::module_& module) {
       .def_prop_ro("world_size", [](const PythonSession& self) { return self.here().world_size(); })
       .def_prop_ro("local_rank", [](const PythonSession& self) { return self.here().local_rank(); })
       .def_prop_ro("local_size", [](const PythonSession& self) { return self.here().local_size(); })
+      .def_prop_ro("resumes_at", [](const PythonSession& self) { return self.here().resumes_at(); })
       .def_prop_ro("steps_done", [](const PythonSession& self) { return self.here().steps_done(); })
       .def_prop_ro("seed", [](const PythonSession& self) { return self.here().seed(); })
       .def(

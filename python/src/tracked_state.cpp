@@ -21,6 +21,7 @@
 #include <ratoon/element_type.h>
 #include <ratoon/failure.h>
 
+#include "python/src/errors.h"
 #include "python/src/tensors.h"
 
 namespace nb = nanobind;
@@ -34,20 +35,14 @@ template <class Act>
 void call_python(const Act& act) {
   const nb::gil_scoped_acquire acquired;
   std::string sentence;
-  int code = 0;
   try {
     return act();
   } catch (const nb::python_error& error) {
-    const nb::object known = nb::module_::import_("ratoon._errors").attr("RatoonError");
-    sentence = nb::cast<std::string>(nb::str(error.value()));
-    if (nb::isinstance(error.value(), known)) {
-      code = nb::cast<int>(error.value().attr("exit_code"));
-    } else {
-      nb::module_::import_("traceback").attr("print_exception")(error.value());
-      sentence = nb::cast<std::string>(error.type().attr("__name__")) + ": " + sentence;
-    }
+    rethrow_if_known(error.value());
+    nb::module_::import_("traceback").attr("print_exception")(error.value());
+    sentence = nb::cast<std::string>(error.type().attr("__name__")) + ": " +
+               nb::cast<std::string>(nb::str(error.value()));
   }
-  if (code != 0) throw Failure(code, sentence);
   throw std::runtime_error(sentence);
 }
 

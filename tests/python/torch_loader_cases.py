@@ -202,7 +202,7 @@ class Rest(unittest.TestCase):
         page = (ROOT / "docs/train/python.md").read_text()
         programs = [text for text in re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S)
                     if "import torch" in text and "lightning" not in text and "ratoon.dcp" not in text]
-        self.assertEqual(len(programs), 2)
+        self.assertEqual(len(programs), 3)
         with tempfile.TemporaryDirectory(prefix="ratoon-page-") as folder:
             for program in programs:
                 done = subprocess.run([sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, timeout=300)
