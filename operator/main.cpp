@@ -94,6 +94,8 @@ int main(int argc, char** argv) {
   app.add_option(
       "--tls-server-name", options.tls_server_name,
       "The name that members expect in the certificate (default: the host of the address that they call)");
+  app.add_option("--notices", options.notices_path,
+                 "Change the rules about nodes that will end by this file (docs/operate/notices.yaml)");
   app.add_option("--coordinator-port", options.coordinator_port, "Port for members")->capture_default_str();
   app.add_option("--metrics-port", options.metrics_port, "Port for metrics and health")
       ->capture_default_str();

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,8 +16,25 @@ struct Taint {
   std::string key;
   std::string effect;
   std::optional<WallTime> added_at{};  // if the platform reports it
+  std::string value{};
 
   friend bool operator==(const Taint&, const Taint&) = default;
+};
+
+struct NodeCondition {
+  std::string type;
+  std::string status;               // True, False or Unknown
+  std::optional<WallTime> since{};  // the time at which it got this status
+
+  friend bool operator==(const NodeCondition&, const NodeCondition&) = default;
+};
+
+// The labels, annotations and conditions that the rules about notices read. A Node has no others, so that
+// other changes of a node, which are frequent, cause no decision.
+struct NodeFactKeys {
+  std::set<std::string> labels{};
+  std::set<std::string> annotations{};
+  std::set<std::string> conditions{};
 };
 
 struct Node {
@@ -29,6 +48,10 @@ struct Node {
   bool is_deleting = false;           // or already deleted, while pods of members are still on it
   bool is_shutting_down = false;      // gracefully: each pod receives a signal and its grace period
   std::optional<WallTime> ends_at{};  // if the end is announced with a time
+  std::optional<WallTime> shutting_down_since{};
+  std::map<std::string, std::string> labels{};       // only those of NodeFactKeys
+  std::map<std::string, std::string> annotations{};  // as well
+  std::vector<NodeCondition> conditions{};           // as well
 
   friend bool operator==(const Node&, const Node&) = default;
 };

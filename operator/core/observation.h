@@ -12,6 +12,7 @@
 #include "operator/api/pod.h"
 #include "operator/api/training_job.h"
 #include "operator/api/world.h"
+#include "operator/core/members/notice_rules.h"
 
 namespace ratoon::core {
 
@@ -63,6 +64,8 @@ struct Observation {
   bool is_template_refused = false;  // `refusal` is about the template: no pod can be created
   // Processes that are silent, so that their join request does not count (without_joins_of()).
   std::vector<ProcessIdentity> quiet{};
+  // Of the operator's configuration; never null, and they outlive the Observation.
+  const NoticeRules* notice_rules = &built_in_notice_rules();
   ObservationIndex index{};
 };
 

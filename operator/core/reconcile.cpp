@@ -178,7 +178,7 @@ Decision decide(const Observation& seen, const SilentMembers& silence, Timestamp
   for (const auto& moment :
        {changes_size_at, pauses_end_at, note_awaited(seen, now, decision.status), time_ends_at,
         stalls_at(seen, now, decision.status), next_end(decision.status.suspect_nodes), next_pod_end(seen),
-        next_judgement_time(seen), previous_group_deadline(seen, decision.status),
+        next_notice_of_nodes(seen), next_judgement_time(seen), previous_group_deadline(seen, decision.status),
         next_silence_to_report(seen, decision.status)})
     wake_no_later_than(moment, seen.wall_now, now, decision);
   return decision;

@@ -8,7 +8,7 @@
 
 #include "base/core/lists.h"
 #include "base/core/never_destroyed.h"
-#include "operator/core/members/notice.h"
+#include "operator/core/members/notice_rules.h"
 #include "operator/local/members/cgroup_rules.h"
 
 namespace ratoon::local {

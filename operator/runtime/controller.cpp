@@ -47,13 +47,15 @@ std::string text_of(const JobKey& key) {
 }  // namespace
 
 Controller::Controller(const Clock& clock, const Logger& logger, WorkQueue& queue, Cluster& cluster,
-                       coordinator::JobRegistry& registry, OperatorMetrics& metrics)
+                       coordinator::JobRegistry& registry, OperatorMetrics& metrics,
+                       const core::NoticeRules& notice_rules)
     : clock_(clock),
       logger_(logger),
       queue_(queue),
       cluster_(cluster),
       registry_(registry),
-      metrics_(metrics) {}
+      metrics_(metrics),
+      notice_rules_(notice_rules) {}
 
 void Controller::run(const std::stop_token& stop, int threads) {
   for (const auto& key : cluster_.jobs()) queue_.add_now(key);
@@ -113,7 +115,8 @@ void Controller::reconcile_job(const JobKey& key) {
                          .listening_since = registry_.listening_since(key),
                          .refusal = memory.refusal,
                          .held_names = memory.held_names,
-                         .is_template_refused = memory.is_template_refused};
+                         .is_template_refused = memory.is_template_refused,
+                         .notice_rules = &notice_rules_};
   if (core::needs_volume_claim(seen)) {
     if (const auto looked = read_volume_claim(view->job, memory); !looked) {
       tell_failure(key, looked.error());

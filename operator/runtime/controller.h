@@ -26,7 +26,8 @@ class Controller {
  public:
   // All arguments must outlive the controller.
   Controller(const Clock& clock, const Logger& logger, WorkQueue& queue, Cluster& cluster,
-             coordinator::JobRegistry& registry, OperatorMetrics& metrics);
+             coordinator::JobRegistry& registry, OperatorMetrics& metrics,
+             const core::NoticeRules& notice_rules = core::built_in_notice_rules());
 
   // Works until `stop` is requested, on up to `threads` jobs at once.
   void run(const std::stop_token& stop, int threads);
@@ -96,6 +97,7 @@ class Controller {
   Cluster& cluster_;
   coordinator::JobRegistry& registry_;
   OperatorMetrics& metrics_;
+  const core::NoticeRules& notice_rules_;
   std::mutex mutex_;
   std::map<JobKey, JobMemory> memories_;  // guarded by mutex_; each is used by the thread of its job
 };

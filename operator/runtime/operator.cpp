@@ -31,6 +31,7 @@
 #include "operator/runtime/metrics/metrics_page.h"
 #include "operator/runtime/metrics/operator_metrics.h"
 #include "operator/runtime/metrics/self_metrics.h"
+#include "operator/runtime/notice_config.h"
 
 namespace ratoon::runtime {
 namespace {
@@ -101,6 +102,9 @@ class Operator {
   Result<void> run(const sigset_t& signals) {
     const auto url = find_members_url();
     if (!url) return url.error();
+    auto rules = read_notice_rules(options_.notices_path);
+    if (!rules) return rules.error();
+    notice_rules_ = std::move(*rules);
     if (auto taken = take_mounted_certificate(*url); !taken) return taken;
     if (auto open = open_health(); !open) return open;
     if (auto connected = connect(*url); !connected) return connected;
@@ -209,6 +213,7 @@ class Operator {
     ClusterOptions options;
     options.name_space = options_.name_space;
     options.on_news = [this](const JobKey& key, Urgency urgency) { queue_.add_now(key, urgency); };
+    options.node_facts = core::fact_keys_of(notice_rules_);
     options.settings.coordinator_url = url;
     if (certificate_) options.settings.coordinator_ca = certificate_->identity().ca_pem;
     if (options_.is_tls()) options.settings.coordinator_name = options_.tls_server_name;
@@ -233,7 +238,7 @@ class Operator {
     renew_certificate();
     if (auto open = open_member_server(); !open) return open;
     logger_.info("serving", {{"members_call", url}, {"jobs", cluster_->jobs().size()}});
-    Controller controller(clock_, logger_, queue_, *cluster_, coordinator_, metrics_);
+    Controller controller(clock_, logger_, queue_, *cluster_, coordinator_, metrics_, notice_rules_);
     std::jthread working;
     while (!leadership_->is_lost()) {
       renew_certificate();
@@ -342,6 +347,7 @@ class Operator {
   const OperatorOptions options_;
   const Clock& clock_;
   const Logger logger_;
+  core::NoticeRules notice_rules_;
   OperatorMetrics metrics_;
   SelfMetrics self_metrics_;
   std::unique_ptr<CertificateSource> certificate_;  // null: plain HTTP, or not made yet

@@ -24,6 +24,7 @@ struct OperatorOptions {
   std::string tls_folder;
   std::string tls_secret;
   std::string tls_server_name;  // in that certificate; empty: the host of the address that members call
+  std::string notices_path;     // a file of rules that change the built-in rules about notices; empty: none
   std::uint16_t coordinator_port = names::port::kCoordinator;
   std::uint16_t metrics_port = names::port::kOperatorMetrics;
   // How many jobs are handled at the same time; each makes at most one call to the API server at a time.

@@ -104,6 +104,7 @@ Result<void> apply_operator_config(const json& document, OperatorOptions& option
                         {"namespace", text(options.name_space)},
                         {"kubeconfig", text(options.kubeconfig_path)},
                         {"advertiseUrl", text(options.advertise_url)},
+                        {"notices", text(options.notices_path)},
                         {"coordinatorPort", port(options.coordinator_port)},
                         {"metricsPort", port(options.metrics_port)},
                         {"workers", number("a number", kWorkersMax, options.workers)},

@@ -9,6 +9,7 @@ from chart import NAMESPACE, objects, operators_pod, render
 from chart_values import DIGEST
 
 PLATFORMS = programs.ROOT / "docs" / "operate" / "platforms.md"
+NOTICES = programs.ROOT / "docs" / "operate" / "notices.yaml"
 
 
 class Parts(unittest.TestCase):
@@ -27,7 +28,7 @@ class Parts(unittest.TestCase):
 
     def test_values_of_a_release_from_before_these_parts_are_taken_and_lose_no_context(self):
         # As `helm upgrade --reuse-values` hands them over.
-        lacking = ("podDisruptionBudget", "networkPolicy", "monitors", "prometheusRule", "extraEnv",
+        lacking = ("notices", "podDisruptionBudget", "networkPolicy", "monitors", "prometheusRule", "extraEnv",
                    "topologySpreadConstraints", "image.digest", "podSecurityContext", "securityContext")
         made = objects(f"--set={','.join(f'{name}=null' for name in lacking)}")
         usual = objects()
@@ -123,20 +124,44 @@ class Parts(unittest.TestCase):
                 for name, value in annotations.items():
                     self.assertIn(f'`{name}: "{value}"`', page)
 
-    def test_the_page_about_platforms_has_each_taint_that_is_a_notice_with_its_seconds(self):
-        code = (programs.ROOT / "operator/core/members/notice.cpp").read_text()
-        taints = re.findall(r'^    "([^"]+)",', code, re.MULTILINE)
-        self.assertGreater(len(taints), 10)
-        seconds = dict(re.findall(r'\{"([^"]+/[^"]+)", seconds\((\d+)\)\}',
-                                  (programs.ROOT / "base/contract/notice_time.cpp").read_text()))
-        rows = [row.split(" | ") for row in re.findall(r"^\| taints? .*", PLATFORMS.read_text(), re.MULTILINE)]
-        told = {}
-        for sign, _, left, *_ in rows:
-            first, *others = re.findall(r"`([^`]+)`", sign)
-            told |= {first: left, **{name if "/" in name else f"{first.partition('/')[0]}/{name}": left for name in others}}
-        self.assertEqual(told.keys(), set(taints))
-        for taint, left in told.items():
-            self.assertEqual(left.isdigit() and left or None, seconds.get(taint), taint)
+    def test_rules_about_notices_reach_the_operator_as_a_file(self):
+        rules = [{"name": "gke-spot-shutdown", "sign": "Shutdown", "nodeLabels": {"cloud.google.com/gke-spot": "true"},
+                  "seconds": 105}, {"name": "node-cordon", "enabled": False}]
+
+        def made_with(*words):
+            made = objects("--set-json", f"notices={json.dumps(rules)}", *words)
+            pod = operators_pod(made)
+            annotations = made["Deployment", "ratoon"]["spec"]["template"]["metadata"]["annotations"]
+            return made, pod, pod["containers"][0], annotations["checksum/notices"]
+
+        made, pod, container, checksum = made_with()
+        self.assertIn("--notices=/etc/ratoon/notices/notices.yaml", container["args"])
+        self.assertEqual(container["volumeMounts"], [{"name": "notices", "mountPath": "/etc/ratoon/notices", "readOnly": True}])
+        self.assertEqual(pod["volumes"], [{"name": "notices", "configMap": {"name": "ratoon-notices"}}])
+        text = made["ConfigMap", "ratoon-notices"]["data"]["notices.yaml"]
+        (told,) = programs.read_yaml(f"{text}\nmetadata: {{name: a}}\n")
+        self.assertEqual((told["apiVersion"], told["kind"], told["rules"]),
+                         ("operator.ratoon.dev/v1alpha1", "NoticeRules", rules))
+        rules[0]["seconds"] = 100
+        self.assertNotEqual(made_with()[3], checksum, "operators that read other rules are started again")
+        pod = made_with("--set=coordinator.tls.existingSecret=a")[1]
+        self.assertEqual([each["name"] for each in pod["volumes"]], ["certificate", "notices"])
+        usual = objects()
+        self.assertNotIn(("ConfigMap", "ratoon-notices"), usual)
+        self.assertNotIn("volumes", operators_pod(usual))
+
+    def test_the_page_about_platforms_has_each_built_in_rule_with_its_key_and_seconds(self):
+        (page,) = programs.read_yaml(f"{NOTICES.read_text()}\nmetadata: {{name: a}}\n")
+        self.assertGreater(len(page["rules"]), 20)
+        rows = [row.split(" | ") for row in re.findall(r"^\| `.*", PLATFORMS.read_text(), re.MULTILINE)]
+        told = {row[0].strip("| `"): row for row in rows if len(row) == 5}
+        self.assertEqual(told.keys(), {rule["name"] for rule in page["rules"]})
+        for rule in page["rules"]:
+            _, sign, _, seconds, checked = told[rule["name"]]
+            for word in (rule.get("key"), rule.get("value"), *rule.get("nodeLabels", ())):
+                self.assertIn(f"`{word}" if word else "", sign, rule["name"])
+            self.assertEqual(seconds.isdigit() and int(seconds) or None, rule.get("seconds"), rule["name"])
+            self.assertRegex(checked, "^(run|imitated|read)\\b", rule["name"])
 
 
 if __name__ == "__main__":

@@ -26,6 +26,10 @@ BAD_VALUES = [
     ("a namespace in capitals, of members", {"networkPolicy": {"memberNamespaces": ["Trees"]}}, "memberNamespaces"),
     ("an interval without a unit", {"monitors": {"interval": "5"}}, "interval"),
     ("a page with a place in it", {"prometheusRule": {"runbook": "https://example.org/#a"}}, "runbook"),
+    ("a notice without a name", {"notices": [{"sign": "Cordon"}]}, "name"),
+    ("a sign that is none", {"notices": [{"name": "a", "sign": "Event"}]}, "sign"),
+    ("seconds with a unit", {"notices": [{"name": "a", "sign": "Cordon", "seconds": "2m"}]}, "seconds"),
+    ("a field that a rule does not have", {"notices": [{"name": "a", "second": 2}]}, "second"),
     ("an argument that is no flag", {"extraArgs": ["verbose"]}, "extraArgs"),
     ("memory that is no amount", {"resources": {"limits": {"memory": "much"}}}, "memory"),
     ("a resource that is none", {"resources": {"limits": {"memroy": "1Gi"}}}, "memroy"),
@@ -52,6 +56,7 @@ OTHER_VALUES = {
     "networkPolicy.apiServer": [{"ipBlock": {"cidr": "10.0.0.1/32"}}], "networkPolicy.apiServerPorts": [8443],
     "monitors.install": True, "monitors.labels": {"release": "a"}, "monitors.interval": "30s",
     "prometheusRule.install": True, "prometheusRule.labels": {"release": "a"}, "prometheusRule.runbook": "https://example.org/a",
+    "notices": [{"name": "node-cordon", "enabled": False}],
     "extraArgs": ["--workers=4"], "resources.requests.cpu": "70m", "resources.requests.memory": "65Mi",
     "resources.limits.memory": "300Mi", "nodeSelector": {"pool": "system"},
     "affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [

@@ -76,9 +76,6 @@ MUTANTS = {
     "a phase of a newer agent that is refused": (
         of_contract("NewerMessages.*:Refusals.*:Names.*"), CONTRACT + "working_messages.cpp",
         r"known == kPhases\.end\(\) \? ProcessPhase::kUser : ", ""),
-    "a cloud's notice that is as long as a pod's grace": (
-        ("session_rules_test", "NoticeTime.*"), CONTRACT + "notice_time.cpp", r"if \(key == known\.key\) return known\.time;",
-        "if (key == known.key) return std::max(known.time, grace);"),
 }
 
 

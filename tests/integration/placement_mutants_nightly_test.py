@@ -6,6 +6,8 @@ from mutants import MutantTest, TableOfSources, of_rows
 
 PODS = ("operator_kube_test", "Placement.*")
 NODES = ("operator_core_test", "NodesToAvoid.*")
+RULES = ("operator_core_test", "NoticeRules.*")
+NOTICE_RULES = "operator/core/members/notice_rules.cpp"
 LINKS = ("operator_core_test", "UnreachableTest.*")
 PLACEMENT = "operator/kube/pods/placement.cpp"
 SUSPECTS = "operator/core/members/suspect_nodes.cpp"
@@ -31,6 +33,26 @@ MUTANTS = {
         NODES, SUSPECTS, r"!pod\.has_ended\(\) \|\| pod\.others_run", "!pod.has_ended()"),
     "a member stays on a node without connections": (
         LINKS, "operator/core/members/notice.cpp", r"if \(is_without_connections\(seen, member\.node\)\)", "if (false)"),
+    "a taint that the scheduler may ignore is a notice": (
+        RULES, NOTICE_RULES, r'rule\.effect\.empty\(\) \? taint\.effect != kPreferNoSchedule', "rule.effect.empty() ? true"),
+    "a condition that is over is a notice": (RULES, NOTICE_RULES, r" && condition\.status == status\)", ")"),
+    "an end that counts from the look and not from the sign": (
+        RULES, NOTICE_RULES, r"sign->since\.value_or\(wall_now\)", "wall_now"),
+    "a rule for some nodes that applies to all": (
+        RULES, NOTICE_RULES, r"if \(!has_labels\(node, rule\)\)", "if (false && !has_labels(node, rule))"),
+    "a later end of two": (
+        RULES, NOTICE_RULES, r"notice->ends_at = earlier\(notice->ends_at, times->ends_at\);",
+        "if (times->ends_at) notice->ends_at = times->ends_at;"),
+    "a notice days ahead": (
+        RULES, NOTICE_RULES, r" \|\| times->begins_at\.value_or\(wall_now\) > wall_now\) continue;", ") continue;"),
+    "an announced end that passed and still counts": (
+        RULES, NOTICE_RULES, r"if \(times\.ends_at && \*times\.ends_at <= wall_now\) return std::nullopt;", ""),
+    "a forgotten requeue: the beginning of a notice": (
+        ("operator_core_test", "Notice.ThatIsAnnouncedForLaterBeginsThen"), "operator/core/reconcile.cpp",
+        r"next_notice_of_nodes\(seen\), ", ""),
+    "a platform that has less time than its documents say": (
+        ("operator_core_test", "ProvidersWords.*"), "operator/core/members/built_in_notice_rules.cpp",
+        r"(kAwsSpotLeaves = std::chrono::seconds)\(120\)", r"\1(30)"),
     "a node is without connections for ever": (LINKS, SUSPECTS, r" && suspect\.until > seen\.wall_now;", ";"),
 }
 

@@ -74,10 +74,13 @@ void check_pod(const json& object) {
 }
 
 void check_node(const json& object) {
-  const auto known = decode_node(object);
+  const api::NodeFactKeys keys{.labels = {"pool"}, .annotations = {"due"}, .conditions = {"Ready"}};
+  const auto known = decode_node(object, keys);
   if (!known) return require_object_sentence(known.error());
   require(!known->name.empty() && known->taints.size() <= 256 &&
           !(known->is_ready && known->is_shutting_down));
+  require(known->labels.size() <= 1 && known->annotations.size() <= 1 && known->conditions.size() <= 1);
+  require(known->is_shutting_down || !known->shutting_down_since);
 }
 
 // The numbers of a Lease are of 32 bits with a sign, and the server refuses any other.

@@ -1,32 +1,12 @@
 #include "operator/core/members/notice.h"
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 
-#include "base/contract/notice_time.h"
 #include "operator/core/members/suspect_nodes.h"
 #include "operator/core/wake_time.h"
 
 namespace ratoon::core {
 namespace {
-
-// Keys of taints that cloud components put on nodes before they remove the nodes. A taint with the effect
-// PreferNoSchedule announces no removal: it marks nodes that may be removed, and most of these stay.
-constexpr std::array<std::string_view, 12> kNoticeTaints = {
-    "karpenter.sh/disrupted",
-    "ToBeDeletedByClusterAutoscaler",
-    "aws-node-termination-handler/spot-itn",
-    "aws-node-termination-handler/scheduled-maintenance",
-    "aws-node-termination-handler/asg-lifecycle-termination",
-    "aws-node-termination-handler/rebalance-recommendation",
-    "cloud.google.com/impending-node-termination",
-    "remediator.kubernetes.azure.com/unschedulable",
-    "remediator.aks.microsoft.com/unschedulable",  // its former name
-    "node.kubernetes.io/out-of-service",
-    "node.cloudprovider.kubernetes.io/shutdown",
-    kReclaimTaint,
-};
 
 // Returns when the pod of this member, which is being deleted, will end; nothing for any other pod.
 std::optional<WallTime> find_pod_end(const Observation& seen, const api::MemberStatus& member) {
@@ -47,36 +27,32 @@ std::string find_member_notice(const Observation& seen, const api::MemberStatus&
 
 }  // namespace
 
-std::string find_notice(const api::Node& node, const api::DisruptionPolicy& policy) {
-  if (node.is_deleting) return "it is being deleted";
-  if (node.is_shutting_down) return "it is shutting down";
-  for (const auto& taint : node.taints) {
-    const bool is_known =
-        std::find(kNoticeTaints.begin(), kNoticeTaints.end(), taint.key) != kNoticeTaints.end() ||
-        std::find(policy.notice_taints.begin(), policy.notice_taints.end(), taint.key) !=
-            policy.notice_taints.end();
-    if (is_known) return "taint " + taint.key;
-  }
-  if (node.is_unschedulable) return "it is cordoned";
-  return "";
+std::optional<NodeNotice> find_notice(const Observation& seen, const api::Node& node) {
+  auto notice = find_notice(node, *seen.notice_rules, seen.wall_now);
+  if (notice) return notice;
+  NoticeRules of_job;
+  for (const auto& key : seen.job.spec.disruption_policy.notice_taints)
+    of_job.push_back({.name = "disruptionPolicy.noticeTaints", .key = key});
+  return find_notice(node, of_job, seen.wall_now);
 }
 
 std::string find_node_notice(const Observation& seen, const std::string& node_name) {
-  for (const auto& node : seen.nodes) {
-    if (node.name == node_name) return find_notice(node, seen.job.spec.disruption_policy);
-  }
-  return "";
+  const auto node = std::ranges::find(seen.nodes, node_name, &api::Node::name);
+  if (node == seen.nodes.end()) return "";
+  const auto notice = find_notice(seen, *node);
+  return notice ? notice->sign + ", rule " + notice->rule : "";
 }
 
-std::optional<WallTime> find_node_end(const api::Node& node, WallTime wall_now) {
-  std::optional<WallTime> end = node.ends_at;
-  for (const auto& taint : node.taints) {
-    const Duration left = notice_time_of(taint.key, Duration(0));
-    if (left == Duration(0)) continue;
-    const WallTime by{taint.added_at.value_or(wall_now).since_epoch + left};
-    end = std::min(by, end.value_or(by));
-  }
-  return end;
+std::optional<WallTime> find_node_end(const Observation& seen, const api::Node& node) {
+  const auto notice = find_notice(seen, node);
+  return earlier(node.ends_at, notice ? notice->ends_at : std::nullopt);
+}
+
+std::optional<WallTime> next_notice_of_nodes(const Observation& seen) {
+  std::optional<WallTime> next;
+  for (const auto& node : seen.nodes)
+    next = earlier(next, next_notice(node, *seen.notice_rules, seen.wall_now));
+  return next;
 }
 
 void note_node_ends(const Observation& seen, std::vector<api::MemberStatus>& members) {
@@ -84,7 +60,7 @@ void note_node_ends(const Observation& seen, std::vector<api::MemberStatus>& mem
     if (member.node.empty()) member.node_ends_at.reset();
     const auto node = std::ranges::find(seen.nodes, member.node, &api::Node::name);
     if (node == seen.nodes.end()) continue;
-    const auto end = find_node_end(*node, seen.wall_now);
+    const auto end = find_node_end(seen, *node);
     member.node_ends_at = end ? std::min(*end, member.node_ends_at.value_or(*end)) : end;
   }
 }

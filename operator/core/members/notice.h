@@ -4,27 +4,27 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "operator/core/members/notice_rules.h"
 #include "operator/core/members/roster.h"
 #include "operator/core/observation.h"
 
 namespace ratoon::core {
 
-// The taint that a simulated node of a local run (`ratoon run`) gets before it ends.
-inline constexpr std::string_view kReclaimTaint = "ratoon.dev/reclaim";
+// Returns why this node will end and when, by the operator's rules and the job's own taints; nothing if
+// nothing announces its end.
+[[nodiscard]] std::optional<NodeNotice> find_notice(const Observation& seen, const api::Node& node);
 
-// Returns in a few words why this node will end, or an empty text if nothing announces its end.
-[[nodiscard]] std::string find_notice(const api::Node& node, const api::DisruptionPolicy& policy);
-
-// Returns why the node with this name will end, or an empty text if the node is unknown or will stay.
+// Returns in a few words why the node with this name will end, or an empty text if the node is unknown or
+// will stay.
 [[nodiscard]] std::string find_node_notice(const Observation& seen, const std::string& node_name);
 
-// Returns when this node will end: the announced time, or the time that its cloud allows after this taint.
-// Returns nothing for a cordon or an autoscaler's taint: these leave each pod its grace period, which begins
-// when the pod gets SIGTERM.
-[[nodiscard]] std::optional<WallTime> find_node_end(const api::Node& node, WallTime wall_now);
+// Returns when this node will end, if its notices tell a time.
+[[nodiscard]] std::optional<WallTime> find_node_end(const Observation& seen, const api::Node& node);
+
+// Returns when the next notice begins that a node announces for a later time.
+[[nodiscard]] std::optional<WallTime> next_notice_of_nodes(const Observation& seen);
 
 // Stores when each member's node will end. For a taint without a time, the time counts from the moment when
 // the operator first saw the taint, so a stored time is never postponed. If the end of a node is no longer

@@ -1,10 +1,47 @@
 #include "operator/kube/pods/node_codec.h"
 
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+
 #include "operator/kube/lenient_json.h"
 
 namespace ratoon::kube {
 
-Result<api::Node> decode_node(const nlohmann::json& node) {
+namespace {
+
+std::map<std::string, std::string> texts_with(const std::set<std::string>& keys,
+                                              const nlohmann::json& texts) {
+  std::map<std::string, std::string> found;
+  if (!texts.is_object()) return found;
+  for (const auto& key : keys)
+    if (const auto text = texts.find(key); text != texts.end() && text->is_string())
+      found.emplace(key, text->get<std::string>());
+  return found;
+}
+
+void note_condition(const nlohmann::json& condition, const api::NodeFactKeys& keys, api::Node& out) {
+  const std::string type = text_in(condition, "type");
+  const std::string status = text_in(condition, "status");
+  const auto since = parse_rfc3339(text_in(condition, "lastTransitionTime"));
+  const bool is_noted =
+      std::ranges::find(out.conditions, type, &api::NodeCondition::type) != out.conditions.end();
+  if (keys.conditions.contains(type) && !is_noted)
+    out.conditions.push_back({.type = type, .status = status, .since = since});
+  if (type != "Ready") return;
+  out.is_ready = status == "True";
+  out.is_lost = status == "Unknown";  // "False" comes from a living kubelet, whose pods may continue
+  // Kubelet reports a shutdown of its node at once, before it ends the pods there.
+  out.is_shutting_down =
+      !out.is_ready && text_in(condition, "message").find("node is shutting down") != std::string::npos;
+  out.shutting_down_since = out.is_shutting_down ? since : std::nullopt;
+  out.last_heartbeat = parse_rfc3339(text_in(condition, "lastHeartbeatTime")).value_or(WallTime{});
+}
+
+}  // namespace
+
+Result<api::Node> decode_node(const nlohmann::json& node, const api::NodeFactKeys& keys) {
   constexpr std::size_t kTaintsMax = 256;
   const auto& meta = child(node, "metadata");
   const auto& spec = child(node, "spec");
@@ -12,25 +49,20 @@ Result<api::Node> decode_node(const nlohmann::json& node) {
                 .zone = text_in(child(meta, "labels"), "topology.kubernetes.io/zone"),
                 .taints = {},
                 .is_unschedulable = flag_in(spec, "unschedulable"),
-                .is_deleting = !text_in(meta, "deletionTimestamp").empty()};
+                .is_deleting = !text_in(meta, "deletionTimestamp").empty(),
+                .labels = texts_with(keys.labels, child(meta, "labels")),
+                .annotations = texts_with(keys.annotations, child(meta, "annotations"))};
   if (out.name.empty()) return Error(ErrorKind::kInvalid, "the node has no name");
   for (const auto& taint : items_of(spec, "taints")) {
     if (out.taints.size() == kTaintsMax) break;
     if (std::string key = text_in(taint, "key"); !key.empty())
       out.taints.push_back({.key = std::move(key),
                             .effect = text_in(taint, "effect"),
-                            .added_at = parse_rfc3339(text_in(taint, "timeAdded"))});
+                            .added_at = parse_rfc3339(text_in(taint, "timeAdded")),
+                            .value = text_in(taint, "value")});
   }
-  for (const auto& condition : items_of(child(node, "status"), "conditions")) {
-    if (text_in(condition, "type") != "Ready") continue;
-    const std::string status = text_in(condition, "status");
-    out.is_ready = status == "True";
-    out.is_lost = status == "Unknown";  // "False" comes from a living kubelet, whose pods may continue
-    // Kubelet reports a shutdown of its node at once, before it ends the pods there.
-    out.is_shutting_down =
-        !out.is_ready && text_in(condition, "message").find("node is shutting down") != std::string::npos;
-    out.last_heartbeat = parse_rfc3339(text_in(condition, "lastHeartbeatTime")).value_or(WallTime{});
-  }
+  for (const auto& condition : items_of(child(node, "status"), "conditions"))
+    note_condition(condition, keys, out);
   return out;
 }
 

@@ -9,7 +9,8 @@
 
 namespace ratoon::kube {
 
-// Refuses a node without a name; any other missing or invalid field counts as absent.
-[[nodiscard]] Result<api::Node> decode_node(const nlohmann::json& node);
+// Refuses a node without a name; any other missing or invalid field counts as absent. Of labels, annotations
+// and conditions takes those of `keys`.
+[[nodiscard]] Result<api::Node> decode_node(const nlohmann::json& node, const api::NodeFactKeys& keys = {});
 
 }  // namespace ratoon::kube

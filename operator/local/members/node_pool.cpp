@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/core/lists.h"
-#include "operator/core/members/notice.h"
+#include "operator/core/members/notice_rules.h"
 
 namespace ratoon::local {
 namespace {
@@ -96,7 +96,7 @@ std::vector<api::Node> NodePool::nodes() const {
   for (const Entry& entry : entries_) {
     api::Node node{.name = entry.name};
     if (entry.end) {
-      node.taints.push_back({.key = std::string(core::kReclaimTaint), .effect = "NoSchedule"});
+      node.taints.push_back({.key = core::kReclaimTaint, .effect = "NoSchedule"});
       node.ends_at = entry.shown_end;
     }
     nodes.push_back(std::move(node));

@@ -63,7 +63,7 @@ struct Cluster::Parts {
         settings(std::move(options.settings)),
         client(std::move(access), own_clock, std::move(options.on_call), options.fence,
                std::move(options.transport)),
-        cache(std::move(options.on_news)),
+        cache(std::move(options.on_news), std::move(options.node_facts)),
         events(client, own_clock, std::move(options.reporter), log),
         reflect_nodes(client, nodes, own_clock,
                       {.selection = {.resource = kube::kNodes}, .draw = make_draw(options.seed, 1)}, log),

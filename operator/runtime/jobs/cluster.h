@@ -34,6 +34,7 @@ struct ClusterOptions {
   // A thread of the cluster calls this function for each job that a change concerns, perhaps before connect()
   // returns. This callback must return quickly.
   JobCache::OnChange on_news;
+  api::NodeFactKeys node_facts{};  // the facts of nodes that decisions read
   PodSettings settings;
   std::string reporter;          // name of this program's instance, for events
   ApiClient::OnCall on_call;     // absent: calls are not counted

@@ -240,7 +240,7 @@ std::set<JobKey> JobCache::jobs_that_suspect(const std::string& node) const {
 }
 
 void JobCache::put_node(const json& object) {
-  auto node = kube::decode_node(object);
+  auto node = kube::decode_node(object, node_facts_);
   if (!node) return;
   std::set<JobKey> touched;
   {

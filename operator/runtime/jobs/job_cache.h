@@ -50,7 +50,9 @@ class JobCache {
   // without holding a lock.
   using OnChange = std::function<void(const JobKey&, Urgency)>;
 
-  explicit JobCache(OnChange on_news) : on_news_(std::move(on_news)) {}
+  // Of nodes, the cache keeps the facts with these keys.
+  explicit JobCache(OnChange on_news, api::NodeFactKeys node_facts = {})
+      : on_news_(std::move(on_news)), node_facts_(std::move(node_facts)) {}
 
   // The functions below store changes that the API server sent. Call reach_jobs() or reach_pods() before each
   // change from a watch, but not while a list is incomplete, because the objects that it lacks may still
@@ -99,6 +101,7 @@ class JobCache {
   void tell(const std::set<JobKey>& touched, Urgency urgency) const;
 
   const OnChange on_news_;
+  const api::NodeFactKeys node_facts_;
   mutable std::mutex mutex_;
   std::map<JobKey, JobEntry> jobs_;
   std::map<PodKey, kube::MemberPod> pods_;

@@ -160,7 +160,14 @@ json node_document(const api::Node& node) {
   }
   json out = {{"metadata", {{"name", node.name}}},
               {"spec", {{"unschedulable", node.is_unschedulable}, {"taints", taints}}}};
-  if (!node.zone.empty()) out["metadata"]["labels"] = {{"topology.kubernetes.io/zone", node.zone}};
+  json labels = node.labels;
+  if (!node.zone.empty()) labels["topology.kubernetes.io/zone"] = node.zone;
+  if (!labels.empty()) out["metadata"]["labels"] = std::move(labels);
+  if (node.is_shutting_down) {
+    json ready = {{"type", "Ready"}, {"status", "False"}, {"message", "node is shutting down"}};
+    if (node.shutting_down_since) ready["lastTransitionTime"] = whole_seconds(*node.shutting_down_since);
+    out["status"]["conditions"] = {std::move(ready)};
+  }
   if (node.is_deleting) out["metadata"]["deletionTimestamp"] = "2026-11-22T12:00:00Z";
   return out;
 }

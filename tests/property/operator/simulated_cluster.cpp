@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "operator/core/members/notice_rules.h"
 #include "operator/kube/pods/node_codec.h"
 #include "operator/kube/pods/pod_codec.h"
 #include "tests/property/operator/documents.h"
@@ -228,11 +229,12 @@ void SimulatedCluster::show_nodes() {
   for (const auto& [key, object] : server_.objects(kNodes))
     if (!nodes.contains(key.substr(1))) lost.push_back(key);
   for (const auto& key : lost) behind_->remove(kNodes, key);
+  const api::NodeFactKeys facts = core::fact_keys_of(core::built_in_notice_rules());
   for (const auto& [name, node] : nodes) {
     json document = node_document(node);
     const auto known = server_.objects(kNodes).find("/" + name);
     const bool is_shown = known != server_.objects(kNodes).end() &&
-                          *kube::decode_node(known->second) == *kube::decode_node(document);
+                          *kube::decode_node(known->second, facts) == *kube::decode_node(document, facts);
     if (!is_shown) behind_->put(kNodes, std::move(document));
   }
 }

@@ -64,8 +64,10 @@ void World::end_all_on(const std::string& node) {
 void World::return_node(SimNode& node) {
   node.is_dead = node.is_known_dead = false;
   node.dies_at.reset();
-  node.node.taints.clear();
-  if (!node.node.is_unschedulable && !node.node.is_deleting) node.notice.reset();
+  if (node.node.is_unschedulable || node.node.is_deleting)
+    node.node.taints.clear();
+  else
+    node.withdraw_notice();
   restart_all_on(node.node.name);
 }
 
@@ -118,9 +120,7 @@ void World::move_nodes(bool is_chaos) {
     const auto is_here = [&](const auto& item) { return item.second.pod.node == name; };
     const bool is_empty = std::none_of(pods_.begin(), pods_.end(), is_here);
     if (node.retracted_at && now_ >= *node.retracted_at) {
-      node.node.taints.clear();
-      node.node.is_unschedulable = false;
-      node.notice.reset();
+      node.withdraw_notice();
       node.retracted_at.reset();
       node.dies_at.reset();
     }

@@ -112,8 +112,14 @@ struct SimNode {
   Timestamp fate_at;                      // when it comes back, or is removed
   bool comes_back = false;
 
+  // A label does not tell the scheduler that the node will end.
   [[nodiscard]] bool takes_pods() const {
-    return node.taints.empty() && !node.is_unschedulable && !node.is_deleting && !is_known_dead;
+    return node.taints.empty() && !node.is_unschedulable && !node.is_deleting && !node.is_shutting_down &&
+           !is_known_dead;
+  }
+  void withdraw_notice() {
+    node = {.name = node.name, .zone = node.zone, .last_heartbeat = node.last_heartbeat};
+    notice.reset();
   }
 };
 

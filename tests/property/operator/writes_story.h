@@ -76,6 +76,7 @@ class Operator {
   Operator(SimulatedCluster& cluster, std::uint64_t seed) : served_(cluster), registry_(cluster, caller_) {
     caller_.fence.open_until(Timestamp{Duration::max()});
     runtime::ClusterOptions options;
+    options.node_facts = core::fact_keys_of(core::built_in_notice_rules());
     options.on_news = [this](const JobKey& key, runtime::Urgency urgency) { queue_.add_now(key, urgency); };
     options.settings.coordinator_url = "http://operator";
     options.fence = &caller_.fence;

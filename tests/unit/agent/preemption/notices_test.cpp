@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/contract/notice_time.h"
 
 namespace ratoon::preemption::notices_test {
 namespace {
@@ -97,17 +96,6 @@ TEST(Grace, IsWholeSeconds) {
   EXPECT_EQ(parse_grace_seconds("30").value(), 30s);
   EXPECT_EQ(parse_grace_seconds("0").value(), 0s);
   for (const char* text : {"", "30s", "-1", "86401", "x"}) EXPECT_FALSE(parse_grace_seconds(text)) << text;
-}
-
-TEST(NoticeTime, IsTheCloudsOrThePods) {
-  EXPECT_EQ(notice_time_of("aws-node-termination-handler/spot-itn", 30s), 120s);
-  EXPECT_EQ(notice_time_of("cloud.google.com/impending-node-termination", 600s), 25s);
-  EXPECT_EQ(notice_time_of("aws", 30s), 120s);
-  EXPECT_EQ(notice_time_of("gcp", 30s), 25s);
-  EXPECT_EQ(notice_time_of("azure", 60s), 30s);
-  for (const char* key : {"karpenter.sh/disrupted", "ToBeDeletedByClusterAutoscaler", "cordon", "SIGTERM", "",
-                          "aws-node-termination-handler/rebalance-recommendation"})
-    EXPECT_EQ(notice_time_of(key, 45s), 45s) << key;
 }
 
 }  // namespace

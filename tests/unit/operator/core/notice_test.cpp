@@ -29,38 +29,63 @@ Observation noticed() {
   return seen;
 }
 
-TEST(FindNotice, KnowsWhoEndsNodesAndWhatTheJobAdds) {
-  const api::DisruptionPolicy policy{.notice_taints = {"example.com/leaving"}};
-  for (const char* key : {"karpenter.sh/disrupted", "ToBeDeletedByClusterAutoscaler",
-                          "aws-node-termination-handler/spot-itn", "example.com/leaving"}) {
-    EXPECT_EQ(find_notice(node_with(key), policy), std::string("taint ") + key);
-  }
-  for (const char* key : {"nvidia.com/gpu", "DeletionCandidateOfClusterAutoscaler",
-                          "node.kubernetes.io/not-ready", "node.kubernetes.io/memory-pressure"}) {
-    EXPECT_EQ(find_notice(node_with(key), policy), "") << key;
-  }
-  EXPECT_NE(find_notice({.name = "n", .is_unschedulable = true}, policy), "");
-  EXPECT_NE(find_notice({.name = "n", .is_deleting = true}, policy), "");
-  EXPECT_EQ(find_notice({.name = "n", .is_ready = false, .is_shutting_down = true}, policy),
-            "it is shutting down");
-  EXPECT_EQ(find_notice({.name = "n", .is_ready = false}, policy), "") << "silence says whether it lives";
-  EXPECT_EQ(find_notice({.name = "n"}, policy), "");
+Observation with_node(api::Node node) {
+  Observation seen{.job = test::job(1)};
+  seen.wall_now = wall(1000);
+  seen.nodes = {std::move(node)};
+  return seen;
 }
 
-TEST(FindNodeEnd, IsWhatWasSaidOrWhatItsCloudLeaves) {
-  const auto end_of = [](api::Node node) { return find_node_end(node, wall(1000)); };
+TEST(FindNotice, KnowsTheRulesOfTheOperatorAndTheTaintsOfTheJob) {
+  auto seen = with_node(node_with("example.com/leaving"));
+  EXPECT_EQ(find_node_notice(seen, "node-2"), "");
+  seen.job.spec.disruption_policy.notice_taints = {"example.com/leaving"};
+  EXPECT_EQ(find_node_notice(seen, "node-2"),
+            "taint example.com/leaving, rule disruptionPolicy.noticeTaints");
+  EXPECT_EQ(find_node_notice(seen, "node-3"), "") << "it is unknown";
+  seen.nodes[0].taints[0].effect = "PreferNoSchedule";
+  EXPECT_EQ(find_node_notice(seen, "node-2"), "") << "most nodes with this effect stay";
+  seen.nodes = {node_with("karpenter.sh/disrupted")};
+  EXPECT_EQ(find_node_notice(seen, "node-2"), "taint karpenter.sh/disrupted, rule karpenter-disruption");
+  const NoticeRules none;
+  seen.notice_rules = &none;
+  EXPECT_EQ(find_node_notice(seen, "node-2"), "");
+}
+
+TEST(FindNodeEnd, IsTheNearerOneOfTheNodesOwnEndAndThatOfItsNotices) {
+  const auto end_of = [](api::Node node) {
+    const auto seen = with_node(std::move(node));
+    return find_node_end(seen, seen.nodes[0]);
+  };
   EXPECT_EQ(end_of(node_with("aws-node-termination-handler/spot-itn")), wall(1120));
-  EXPECT_EQ(end_of(node_with("cloud.google.com/impending-node-termination")), wall(1025));
   EXPECT_EQ(end_of({.name = "n", .ends_at = wall(1007)}), wall(1007));
   EXPECT_EQ(end_of({.name = "n",
-                    .taints = {{"aws-node-termination-handler/spot-itn", "NoExecute", wall(990)},
-                               {"cloud.google.com/impending-node-termination", "NoExecute", wall(999)}},
+                    .taints = {{"aws-node-termination-handler/spot-itn", "NoExecute", wall(990)}},
                     .ends_at = wall(1100)}),
-            wall(1024))
-      << "the nearest, counted from when it was added";
+            wall(1100));
+  EXPECT_EQ(end_of({.name = "n",
+                    .taints = {{"aws-node-termination-handler/spot-itn", "NoExecute", wall(970)}},
+                    .ends_at = wall(1100)}),
+            wall(1090))
+      << "counted from when it was added";
   for (const char* key : {"karpenter.sh/disrupted", "ToBeDeletedByClusterAutoscaler", "ratoon.dev/reclaim"})
     EXPECT_EQ(end_of(node_with(key)), std::nullopt) << key << " has no time of its own";
   EXPECT_EQ(end_of({.name = "n", .is_unschedulable = true, .is_deleting = true}), std::nullopt);
+}
+
+TEST(Notice, ThatIsAnnouncedForLaterBeginsThen) {
+  auto seen = test::running(test::job(3));
+  seen.wall_now = wall(1000);
+  seen.nodes = {{.name = "node-2", .labels = {{"cloud.google.com/scheduled-maintenance-time", "2000"}}}};
+  const auto before = reconcile(seen, test::at_seconds(1));
+  EXPECT_FALSE(before.status.members[1].is_leaving());
+  EXPECT_LE(before.wake_at, test::at_seconds(101)) << "15 minutes before the maintenance";
+  follow(seen, before);
+  seen.wall_now = wall(1100);
+  const auto then = reconcile(seen, test::at_seconds(101));
+  EXPECT_TRUE(then.status.members[1].is_leaving());
+  EXPECT_FALSE(then.status.members[0].is_leaving());
+  EXPECT_TRUE(then.announcement.departures.empty()) << "each pod will have its own grace";
 }
 
 TEST(Notice, ItsEndIsToldToThoseOnTheNodeAndNotPutOff) {

@@ -1,6 +1,7 @@
 // The announcements of platforms before they end nodes, and the time that they leave, written from their own
 // documents and not from the core: a word that the core forgets, or mistakes for a notice, becomes visible.
 #include <chrono>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,22 +23,37 @@ struct TaintOfProvider {
   std::string_view source;
 };
 
+// A node as its provider describes it: its labels, and the taint, if the sign is one.
+struct NodeOfProvider {
+  std::map<std::string, std::string> labels;
+  std::string taint;   // KEY:EFFECT; empty: none
+  std::string notice;  // the words for it; empty: none
+  std::optional<int> leaves_seconds;
+  std::string_view source;
+};
+
 constexpr std::string_view kAwsHandler =
     "github.com/aws/aws-node-termination-handler, docs: TAINT_NODE lists the keys";
 constexpr std::string_view kEksSpot =
     "docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-instance-termination-notices.html: two minutes";
+constexpr std::string_view kKarpenterFormerly = "karpenter.sh/v0.32/concepts/disruption";
 constexpr std::string_view kKarpenter = "karpenter.sh/docs/concepts/disruption: termination controller";
 constexpr std::string_view kAutoscaler =
     "github.com/kubernetes/autoscaler, cluster-autoscaler/utils/taints/taints.go";
 constexpr std::string_view kGke =
-    "docs.cloud.google.com/kubernetes-engine/docs/concepts/spot-vms: 30 s, 25 of them for pods that are not "
-    "the "
-    "system's";
+    "docs.cloud.google.com/kubernetes-engine/docs/concepts/spot-vms: 30 s, the first 15 for pods that are "
+    "not "
+    "the system's; up to 120 s where the pool says so";
+constexpr std::string_view kGkeMaintenance =
+    "docs.cloud.google.com/kubernetes-engine/docs/concepts/handle-disruption-gpu-tpu and "
+    "/docs/how-to/view-maintenance-events: the label's time is that of the beginning, in seconds since 1970";
+constexpr std::string_view kAzureEvents =
+    "learn.microsoft.com/azure/virtual-machines/linux/scheduled-events: Preempt has at least 30 s; the drain "
+    "that sets the taint takes some of them";
 constexpr std::string_view kWellKnown = "kubernetes.io/docs/reference/labels-annotations-taints";
 constexpr std::string_view kAks =
-    "learn.microsoft.com/azure/aks/node-auto-repair: node auto-drain; the AKS changelog says that the second "
-    "key "
-    "replaces the first";
+    "learn.microsoft.com/azure/aks/node-auto-drain; the AKS changelog says that the second key replaces the "
+    "first";
 constexpr std::string_view kConditions =
     "kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration: taints by condition";
 
@@ -47,8 +63,10 @@ constexpr TaintOfProvider kTaintsOfProviders[] = {
     {"aws-node-termination-handler/asg-lifecycle-termination", true, std::nullopt, kAwsHandler},
     {"aws-node-termination-handler/rebalance-recommendation", true, std::nullopt, kAwsHandler},
     {"karpenter.sh/disrupted", true, std::nullopt, kKarpenter},
+    {"karpenter.sh/disruption", true, std::nullopt, kKarpenterFormerly},
     {"ToBeDeletedByClusterAutoscaler", true, std::nullopt, kAutoscaler},
-    {"cloud.google.com/impending-node-termination", true, 25, kGke},
+    // The handler of a GPU machine that is no spot machine leaves each pod its grace, of up to an hour.
+    {"cloud.google.com/impending-node-termination", true, std::nullopt, kGkeMaintenance},
     {"node.kubernetes.io/out-of-service", true, std::nullopt, kWellKnown},
     {"node.cloudprovider.kubernetes.io/shutdown", true, std::nullopt, kWellKnown},
     {"remediator.aks.microsoft.com/unschedulable", true, std::nullopt, kAks},
@@ -76,35 +94,112 @@ constexpr TaintOfProvider kTaintsOfProviders[] = {
     {"node.kubernetes.io/network-unavailable", false, std::nullopt, kConditions},
 };
 
-api::Node node_tainted_with(std::string_view key) {
-  return {.name = "node-1", .taints = {{.key = std::string(key), .effect = "NoSchedule"}}};
+const NodeOfProvider kNodesOfProviders[] = {
+    {{{"cloud.google.com/gke-spot", "true"}},
+     "cloud.google.com/impending-node-termination:NoSchedule",
+     "taint cloud.google.com/impending-node-termination",
+     15,
+     kGke},
+    {{{"cloud.google.com/gke-preemptible", "true"}},
+     "cloud.google.com/impending-node-termination:NoSchedule",
+     "taint cloud.google.com/impending-node-termination",
+     15,
+     kGke},
+    {{},
+     "cloud.google.com/maintenance-window-started:PreferNoSchedule",
+     "taint cloud.google.com/maintenance-window-started",
+     std::nullopt,
+     kGkeMaintenance},
+    {{{"cloud.google.com/active-node-maintenance", "ONGOING"}},
+     "",
+     "label cloud.google.com/active-node-maintenance=ONGOING",
+     std::nullopt,
+     kGkeMaintenance},
+    {{{"cloud.google.com/active-node-maintenance", "PENDING"}}, "", "", std::nullopt, kGkeMaintenance},
+    // Fifteen minutes before the maintenance begins, and not earlier: notices come days ahead.
+    {{{"cloud.google.com/scheduled-maintenance-time", "1900"}},
+     "",
+     "label cloud.google.com/scheduled-maintenance-time=1900",
+     std::nullopt,
+     kGkeMaintenance},
+    {{{"cloud.google.com/scheduled-maintenance-time", "1901"}}, "", "", std::nullopt, kGkeMaintenance},
+    {{{"kubernetes.azure.com/scalesetpriority", "spot"}},
+     "remediator.kubernetes.azure.com/unschedulable:NoSchedule",
+     "taint remediator.kubernetes.azure.com/unschedulable",
+     25,
+     kAzureEvents},
+    {{{"kubernetes.azure.com/scalesetpriority", "spot"}},
+     "remediator.aks.microsoft.com/unschedulable:NoSchedule",
+     "taint remediator.aks.microsoft.com/unschedulable",
+     25,
+     kAzureEvents},
+    // Candidates for removal.
+    {{}, "DeletionCandidateOfClusterAutoscaler:PreferNoSchedule", "", std::nullopt, kAutoscaler},
+    {{}, "karpenter.sh/disrupted:PreferNoSchedule", "", std::nullopt, kKarpenter},
+    // Kinds of nodes.
+    {{{"cloud.google.com/gke-spot", "true"}}, "", "", std::nullopt, kGke},
+    {{{"eks.amazonaws.com/capacityType", "SPOT"}}, "", "", std::nullopt, kEksSpot},
+};
+
+std::optional<NodeNotice> find_built_in(const api::Node& node) {
+  return find_notice(node, built_in_notice_rules(), test::wall(kLookAt));
 }
 
-TEST(ProvidersWords, EachTaintIsANoticeOrNoneAsItsProviderSays) {
+std::string sign_of(const std::optional<NodeNotice>& notice) {
+  return notice ? notice->sign : "";
+}
+
+std::optional<WallTime> after_look(std::optional<int> seconds) {
+  return seconds ? std::optional(test::wall(kLookAt + *seconds)) : std::nullopt;
+}
+
+api::Node node_tainted_with(std::string_view key, std::string_view effect = "NoSchedule") {
+  return {.name = "node-1", .taints = {{.key = std::string(key), .effect = std::string(effect)}}};
+}
+
+TEST(ProvidersWords, EachTaintIsANoticeOrNoneAsItsProviderSaysWithItsTime) {
   for (const auto& taint : kTaintsOfProviders) {
-    const std::string said = find_notice(node_tainted_with(taint.key), {});
-    EXPECT_EQ(said, taint.is_notice ? "taint " + std::string(taint.key) : "") << taint.source;
+    const auto said = find_built_in(node_tainted_with(taint.key));
+    EXPECT_EQ(sign_of(said), taint.is_notice ? "taint " + std::string(taint.key) : "") << taint.source;
+    if (said) {
+      EXPECT_EQ(said->ends_at, after_look(taint.leaves_seconds)) << taint.key << ": " << taint.source;
+    }
   }
 }
 
-TEST(ProvidersWords, EachTaintLeavesTheTimeThatItsProviderSays) {
-  for (const auto& taint : kTaintsOfProviders) {
-    const auto end = find_node_end(node_tainted_with(taint.key), test::wall(kLookAt));
-    if (taint.leaves_seconds) {
-      EXPECT_EQ(end, test::wall(kLookAt + *taint.leaves_seconds)) << taint.key << ": " << taint.source;
-    } else {
-      EXPECT_EQ(end, std::nullopt) << taint.key << ": " << taint.source;
+TEST(ProvidersWords, EachNodeHasNoticeOrNoneAsItsProviderSaysWithItsTime) {
+  for (const auto& told : kNodesOfProviders) {
+    const std::size_t colon = told.taint.find(':');
+    api::Node node{.name = "node-1"};
+    if (!told.taint.empty())
+      node = node_tainted_with(told.taint.substr(0, colon), told.taint.substr(colon + 1));
+    node.labels = told.labels;
+    const auto said = find_built_in(node);
+    EXPECT_EQ(sign_of(said), told.notice) << told.taint << ": " << told.source;
+    if (said) {
+      EXPECT_EQ(said->ends_at, after_look(told.leaves_seconds)) << told.notice << ": " << told.source;
     }
   }
 }
 
 // kubernetes.io/docs/concepts/nodes/node: a cordon, the node's own deletion, and the condition of a kubelet
-// that shuts down gracefully, after kubernetes.io/docs/concepts/cluster-administration/node-shutdown.
+// that shuts down gracefully, after kubernetes.io/docs/concepts/cluster-administration/node-shutdown. AWS's
+// handler cordons the node unless it is told to set taints.
 TEST(ProvidersWords, ANodeSaysItWithoutATaintToo) {
-  EXPECT_EQ(find_notice({.name = "n", .taints = {}, .is_unschedulable = true}, {}), "it is cordoned");
-  EXPECT_EQ(find_notice({.name = "n", .taints = {}, .is_deleting = true}, {}), "it is being deleted");
-  EXPECT_EQ(find_notice({.name = "n", .taints = {}, .is_ready = false, .is_shutting_down = true}, {}),
-            "it is shutting down");
+  EXPECT_EQ(find_built_in({.name = "n", .is_unschedulable = true}),
+            (NodeNotice{.rule = "node-cordon", .sign = "it is cordoned"}));
+  EXPECT_EQ(find_built_in({.name = "n", .is_deleting = true}),
+            (NodeNotice{.rule = "node-deletion", .sign = "it is being deleted"}));
+  api::Node node{
+      .name = "n", .is_ready = false, .is_shutting_down = true, .shutting_down_since = test::wall(990)};
+  EXPECT_EQ(find_built_in(node), (NodeNotice{.rule = "node-shutdown", .sign = "it is shutting down"}));
+  for (const char* kind : {"cloud.google.com/gke-spot", "cloud.google.com/gke-preemptible"}) {
+    node.labels = {{kind, "true"}};
+    ASSERT_TRUE(find_built_in(node));
+    EXPECT_EQ(find_built_in(node)->ends_at, test::wall(1005)) << kind << " counts from the report: " << kGke;
+  }
+  EXPECT_FALSE(find_built_in({.name = "n", .is_ready = false})) << "silence says whether it lives";
+  EXPECT_FALSE(find_built_in({.name = "n"}));
 }
 
 struct CodeOfProgram {

@@ -300,19 +300,54 @@ TEST(PodCodec, NonsenseNeverThrows) {
 TEST(NodeCodec, ReadsWhatTellsWhetherItStays) {
   const auto node = decode_node(json::parse(R"({"metadata": {"name": "n", "deletionTimestamp": "x",
       "labels": {"topology.kubernetes.io/zone": "west-b"}}, "spec": {"unschedulable": true, "taints": [
-        {"key": "a", "effect": "NoExecute", "timeAdded": "1970-01-01T00:01:00Z"}, 5,
+        {"key": "a", "effect": "NoExecute", "timeAdded": "1970-01-01T00:01:00Z", "value": "v"}, 5,
         {"effect": "NoSchedule"}]}})"));
   ASSERT_TRUE(node);
-  EXPECT_EQ(
-      *node,
-      (api::Node{
-          .name = "n",
-          .zone = "west-b",
-          .taints = {{.key = "a", .effect = "NoExecute", .added_at = WallTime{std::chrono::seconds(60)}}},
-          .is_unschedulable = true,
-          .is_deleting = true}));
+  EXPECT_EQ(*node, (api::Node{.name = "n",
+                              .zone = "west-b",
+                              .taints = {{.key = "a",
+                                          .effect = "NoExecute",
+                                          .added_at = WallTime{std::chrono::seconds(60)},
+                                          .value = "v"}},
+                              .is_unschedulable = true,
+                              .is_deleting = true}));
   EXPECT_FALSE(decode_node(json::parse(R"({"metadata": {}})")));
   EXPECT_EQ(*decode_node(json::parse(R"({"metadata": {"name": "n"}, "spec": 5})")), (api::Node{.name = "n"}));
+}
+
+TEST(NodeCodec, TakesTheFactsThatRulesReadAndNoOthers) {
+  const json object = json::parse(R"({"metadata": {"name": "n",
+      "labels": {"pool": "a", "other": "b", "number": 5}, "annotations": {"due": "1", "other": "b"}},
+      "status": {"conditions": [
+        {"type": "GpuFault", "status": "True", "lastTransitionTime": "1970-01-01T00:01:00Z",
+         "lastHeartbeatTime": "1970-01-01T00:02:00Z"},
+        {"type": "GpuFault", "status": "False"}, {"type": "Other", "status": "True"}]}})");
+  const api::NodeFactKeys keys{
+      .labels = {"pool", "number", "absent"}, .annotations = {"due"}, .conditions = {"GpuFault"}};
+  const auto since = WallTime{std::chrono::seconds(60)};
+  EXPECT_EQ(*decode_node(object, keys),
+            (api::Node{.name = "n",
+                       .labels = {{"pool", "a"}},
+                       .annotations = {{"due", "1"}},
+                       .conditions = {{.type = "GpuFault", .status = "True", .since = since}}}));
+  EXPECT_EQ(*decode_node(object), api::Node{.name = "n"});
+  for (const char* field : {"labels", "annotations"}) {
+    json bad = object;
+    bad["metadata"][field] = {"pool"};
+    EXPECT_TRUE(decode_node(bad, keys));
+  }
+}
+
+TEST(NodeCodec, KnowsSinceWhenANodeShutsDown) {
+  const auto read = [](const std::string& status) {
+    const json ready = {{"type", "Ready"},
+                        {"status", status},
+                        {"message", "node is shutting down"},
+                        {"lastTransitionTime", "1970-01-01T00:01:00Z"}};
+    return *decode_node({{"metadata", {{"name", "n"}}}, {"status", {{"conditions", {ready}}}}});
+  };
+  EXPECT_EQ(read("False").shutting_down_since, WallTime{std::chrono::seconds(60)});
+  EXPECT_EQ(read("True").shutting_down_since, std::nullopt);
 }
 
 TEST(NodeCodec, TellsAShutdownFromOtherReasonsToBeNotReady) {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "operator/core/members/notice.h"
+#include "operator/core/members/notice_rules.h"
 #include "tests/support/operator_builders.h"
 
 namespace ratoon::local::node_pool_test {
@@ -29,9 +29,11 @@ TEST(NodePool, ANodeThatWillGoHasNoticeAndItsReplacementIsThereAtOnce) {
   EXPECT_THAT(pool.stable(), ElementsAre("node-1", "node-3"));
   const auto nodes = pool.nodes();
   ASSERT_EQ(nodes.size(), 3u);
-  EXPECT_EQ(core::find_notice(nodes[0], {}), "");
-  EXPECT_EQ(core::find_notice(nodes[1], {}), "taint ratoon.dev/reclaim");
-  EXPECT_EQ(core::find_notice(nodes[2], {}), "");
+  const auto& rules = core::built_in_notice_rules();
+  EXPECT_FALSE(core::find_notice(nodes[0], rules, WallTime{}));
+  ASSERT_TRUE(core::find_notice(nodes[1], rules, WallTime{}));
+  EXPECT_EQ(core::find_notice(nodes[1], rules, WallTime{})->sign, "taint ratoon.dev/reclaim");
+  EXPECT_FALSE(core::find_notice(nodes[2], rules, WallTime{}));
   EXPECT_EQ(pool.describe()[1]["ends_at"], "1970-01-01T00:00:00.000Z");
   EXPECT_EQ(pool.nodes()[1].ends_at, WallTime{}) << "decisions see it too";
   EXPECT_EQ(pool.nodes()[0].ends_at, std::nullopt);

@@ -66,6 +66,23 @@ json heartbeat(const std::string& name, const std::string& at) {
   return out;
 }
 
+TEST(JobCacheAndNodeFacts, AFactThatRulesReadIsNewsAndNoOtherFact) {
+  int told = 0;
+  JobCache store([&](const JobKey&, Urgency) { ++told; }, {.labels = {"maintenance"}});
+  store.put_job(job(1));
+  store.put_pod(pod(2, "n1"));
+  json labelled = node("n1");
+  store.put_node(labelled);
+  told = 0;
+  labelled["metadata"]["labels"] = {{"team", "a"}};
+  store.put_node(labelled);
+  EXPECT_EQ(told, 0);
+  labelled["metadata"]["labels"]["maintenance"] = "soon";
+  store.put_node(labelled);
+  EXPECT_EQ(told, 1);
+  EXPECT_EQ(store.view(kJob)->nodes[0].labels.at("maintenance"), "soon");
+}
+
 TEST(JobCacheAndTenants, APodInAnotherNamespaceIsNobodysHereWhateverItSays) {
   JobCache store{{}};
   store.put_job(job(1));

@@ -27,7 +27,7 @@ TEST_F(OperatorConfig, SetsWhatItSaysAndLeavesTheRest) {
   ASSERT_TRUE(
       read("namespace: trees\nkubeconfig: /etc/k\nadvertiseUrl: http://h:1\ncoordinatorPort: 1000\n"
            "metricsPort: '2000'\nworkers: 7\nlog: text\nleaderElection:\n  enabled: true\n"
-           "tls: {folder: /etc/tls, secret: s, serverName: door.trees.svc}\n"));
+           "tls: {folder: /etc/tls, secret: s, serverName: door.trees.svc}\nnotices: /etc/notices.yaml\n"));
   EXPECT_EQ(options_.name_space, "trees");
   EXPECT_EQ(options_.kubeconfig_path, "/etc/k");
   EXPECT_EQ(options_.advertise_url, "http://h:1");
@@ -38,6 +38,7 @@ TEST_F(OperatorConfig, SetsWhatItSaysAndLeavesTheRest) {
   EXPECT_EQ(options_.tls_folder, "/etc/tls");
   EXPECT_EQ(options_.tls_secret, "s");
   EXPECT_EQ(options_.tls_server_name, "door.trees.svc");
+  EXPECT_EQ(options_.notices_path, "/etc/notices.yaml");
   EXPECT_TRUE(options_.is_elected);
   EXPECT_EQ(options_.lease_name, "ratoon-operator");
 }
