@@ -17,7 +17,7 @@ constexpr std::size_t kKeptBytesMax = 64 * 1024;
 constexpr std::size_t kRoomBytes = 16 * 1024;
 
 // Opens the pipe `fd` a second time, as a non-blocking descriptor. If `fd` is not a pipe, or if the system
-// refuses, the result is not open, and the lines are written to `fd` itself.
+// refuses to open it, the result is no open descriptor, and lines are written to `fd`.
 UniqueFd open_pipe_again(int fd) {
   struct stat facts{};
   if (::fstat(fd, &facts) != 0 || !S_ISFIFO(facts.st_mode)) return {};

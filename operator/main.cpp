@@ -19,7 +19,7 @@ constexpr const char* kExamples = R"(Examples:
   ratoon-operator --kubeconfig ~/.kube/config --advertise-url http://192.0.2.10:9443
                                              outside of the cluster; members must reach that address
 
-Metrics, /healthz and /readyz are on port 9402.
+Metrics are on port 9402, the probes /healthz and /readyz on port 9403.
 Exit codes: 0 stopped by SIGTERM or SIGINT, 1 the cluster cannot be used, the lease was lost or the
 installation does not pass --check-installation, 82 the command line is wrong.)";
 
@@ -51,6 +51,13 @@ int check(const ratoon::runtime::OperatorOptions& options, const std::string& de
 std::optional<std::string> find_variable(const std::string& name) {
   const char* value = std::getenv(name.c_str());
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+int run(const ratoon::runtime::OperatorOptions& options) {
+  const auto ended = ratoon::runtime::run_operator(options);
+  if (ended) return 0;
+  std::fprintf(stderr, "ratoon-operator: %s\n", ended.error().message().c_str());
+  return ended.error().kind() == ratoon::ErrorKind::kInvalid ? 82 : 1;
 }
 
 }  // namespace
@@ -97,7 +104,8 @@ int main(int argc, char** argv) {
   app.add_option("--notices", options.notices_path,
                  "Change the rules about nodes that will end by this file (docs/operate/notices.yaml)");
   app.add_option("--coordinator-port", options.coordinator_port, "Port for members")->capture_default_str();
-  app.add_option("--metrics-port", options.metrics_port, "Port for metrics and health")
+  app.add_option("--metrics-port", options.metrics_port, "Port for metrics")->capture_default_str();
+  app.add_option("--probe-port", options.probe_port, "Port for the probes /healthz and /readyz")
       ->capture_default_str();
   app.add_option("--workers", options.workers, "How many jobs of one namespace are handled at once")
       ->check(CLI::Range(1, ratoon::runtime::kWorkersMax))
@@ -119,9 +127,5 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : 82;
   }
   if (is_for_all) options.name_space.clear();
-  if (!checked_deployment.empty()) return check(options, checked_deployment);
-  const auto ended = ratoon::runtime::run_operator(options);
-  if (ended) return 0;
-  std::fprintf(stderr, "ratoon-operator: %s\n", ended.error().message().c_str());
-  return ended.error().kind() == ratoon::ErrorKind::kInvalid ? 82 : 1;
+  return checked_deployment.empty() ? run(options) : check(options, checked_deployment);
 }

@@ -1,8 +1,8 @@
 // Converts messages to JSON and back. Decoding bounds every size, refuses invalid values with a sentence that
 // names the field, and ignores fields it does not know, so that a newer agent can talk to an older operator.
-// Encoding keeps the bounds of decoding, so that the receiver can decode the message: it cuts long sentences
-// and lists, and limits durations. Identifiers (names, digests, numbers of steps) are never cut: an
-// identifier beyond its bound is refused, with its field's name.
+// Encoding keeps within the size limits of decoding, so that the receiver can decode the message: it cuts
+// long sentences and lists, and limits durations. Identifiers (names, digests, numbers of steps) are never
+// cut: an identifier beyond its bound is refused, with its field's name.
 //
 //   ratoon::Result<ratoon::Beat> beat = ratoon::decode<ratoon::Beat>(body);
 //   if (!beat) return refuse(422, beat.error().message());

@@ -20,8 +20,8 @@ namespace ratoon {
 
 class Fields {
  public:
-  // `path` is the object's place in the message, such as "process.job". Readers of nested objects share
-  // `complaint`.
+  // `path` is the object's place in the message, such as "process.job". The Fields of nested objects set the
+  // same `complaint`.
   Fields(const nlohmann::json& object, std::string path, std::optional<Error>& complaint);
 
   [[nodiscard]] std::string text(const char* name, std::size_t bytes_max);           // required, not empty

@@ -74,13 +74,13 @@ struct JoinRequest {
   std::uint32_t processes_per_node = 1;
   Attempt left_attempt{0};  // newest attempt of this start; only a newer one is of use to it
   Step left_step{0};        // steps that it knows of that attempt; 0: it does not know any
-  // Whether this process has trained in a world. If it has not, left_attempt and left_step may come from
-  // files of the run.
+  // Whether this process has trained in a world. If the process has not, its left_attempt and left_step may
+  // come from files of the run.
   bool has_met = false;
   std::string address;  // host:port, already bound, on which rank 0's store would listen
   std::vector<InventoryEntry> inventory;
-  // How long before it sent this message the process began to list its checkpoints (the inventory). Without
-  // inventory_age_seconds, only a process's first list of checkpoints, or a requested list, counts as new.
+  // How long before it sent this message the process began to list its checkpoints (the inventory). If the
+  // age is absent, only a process's first list of checkpoints, or a requested list, counts as new.
   std::optional<double> inventory_age_seconds{};
   std::optional<RollbackRequest> rollback{};  // the same for all processes of a world, or for none
   std::uint32_t threads = 0;                  // threads per operation if numerics are pinned; 0: not pinned
@@ -206,8 +206,8 @@ struct Orders {
   Attempt attempt{0};  // newest attempt; greater than the process's own: leave the world and join again
   std::optional<double> drain_deadline_seconds;  // seconds until the end of this member's node
   bool stop = false;                             // leave after this step with ExitCode::kPreempted
-  // How often the coordinator has requested that all ranks save a checkpoint now. Such a request is fulfilled
-  // once all ranks of the attempt have saved a checkpoint after the request.
+  // How often the coordinator has requested that all ranks save a checkpoint now. A request to save is
+  // fulfilled once all ranks of the attempt have saved a checkpoint after it.
   std::uint64_t save_request = 0;
   // True if a replacement member is ready: all ranks of `attempt` then save a checkpoint and join again.
   bool hand_over = false;
@@ -233,7 +233,7 @@ struct Completed {
 // Completed and CompletionRecord: a longer path is left out.
 inline constexpr const char* kWeightsResult = "weights";
 inline constexpr std::size_t kWeightsBytesMax = 253;
-// The key in Completed.result for the reason why the program ended the run early, and its greatest length.
+// The key in Completed.result for the reason of a run's early end, and the reason's greatest length.
 inline constexpr const char* kFinishReasonResult = "finish_reason";
 inline constexpr std::size_t kFinishReasonBytesMax = 253;
 

@@ -20,20 +20,20 @@ inline constexpr const char* kGivenUp = "given up";
 // steps. Returns an empty string, or an error message with the ranks whose requests differ.
 [[nodiscard]] std::string find_rollback_dispute(const std::vector<JoinRequest>& joiners);
 
-// Returns the newest complete checkpoint that every joining process can read: on storage that all processes
-// share, if one of them listed it, else if all listed it. Newer attempts come first, even at a smaller step:
-// a process left over from an older attempt may have run ahead. A process lists its checkpoints before it
-// waits to join, so `until_now` adds the checkpoints that were committed on shared storage since that list.
+// Returns the newest complete checkpoint that every joining process can read: one that any process listed on
+// shared storage, or that all processes listed. Newer attempts come first, even at a smaller step: a process
+// left over from an older attempt may have run ahead. A process lists its checkpoints before it waits to
+// join, so `until_now` adds the checkpoints that were committed on shared storage since that list.
 [[nodiscard]] std::optional<ResumePoint> pick_resume_point(const std::vector<JoinRequest>& joiners,
                                                            const std::vector<InventoryEntry>& until_now);
 
 // Compares first the attempts and then the steps: any checkpoint of a newer attempt is newer.
 [[nodiscard]] bool is_newer(const ResumePoint& one, const ResumePoint& other);
 
-// Pure. Returns whether `last` can be a run's final checkpoint although another one was committed, of this
-// `attempt`, `step` and `digest`. `last` cannot be final if the other checkpoint is of the same attempt and
-// of a later step. `last` cannot be final either if the other checkpoint is of the same attempt and step but
-// has another digest. A checkpoint of another attempt does not contradict `last`.
+// Pure. Returns whether the checkpoint `last` can be a run's final one although a checkpoint of this
+// `attempt`, `step` and `digest` was committed too. `last` cannot be final if its attempt committed a
+// checkpoint of a later step, or one of the same step with another digest. A checkpoint of another attempt
+// does not contradict `last`.
 [[nodiscard]] bool may_be_last(const ResumePoint& last, Attempt attempt, Step step,
                                const std::string& digest);
 

@@ -7,8 +7,8 @@
 
 namespace ratoon {
 
-// Both functions return an empty text if the machine does not have the file or hides it. An error means that
-// the file could not be read for now: a caller must not take another identity for its own then.
+// Both functions read a file of /proc, and return an empty text if the machine lacks or hides this file. An
+// error says that the file cannot be read for now: the caller must then not make up an identity.
 
 // Returns the boot_id of the Linux kernel, which is new after each boot.
 [[nodiscard]] Result<std::string> read_boot_id();

@@ -16,8 +16,8 @@ namespace ratoon {
 // Draws a new identity for a folder from its mark, a hash of its inode (folder_mark.h). If the mark is 0,
 // which means unknown, all digits of the identity are random.
 [[nodiscard]] Result<std::string> draw_identity(std::uint64_t mark);
-// Returns the identity of the folder with this mark. `read` is the identity in the folder's file. The
-// function returns `read` unchanged, unless that identity was drawn for another folder.
+// Returns the identity of the folder with this mark. `read` is the identity in the folder's file. If `read`
+// was drawn for this folder, the function returns `read`.
 [[nodiscard]] std::string identity_there(const std::string& read, std::uint64_t mark);
 
 }  // namespace ratoon

@@ -15,8 +15,8 @@ namespace ratoon {
 [[nodiscard]] Result<std::string> read_file(const std::filesystem::path& path,
                                             std::size_t bytes_max = std::size_t{1} << 20);
 
-// Returns an empty text if there is no such file or this process may not read it. An error means that the
-// file could not be read for now.
+// Returns an empty text if there is no such file or this process may not read it. After an error, a later
+// call may be able to read the file.
 [[nodiscard]] Result<std::string> read_file_or_none(const std::filesystem::path& path,
                                                     std::size_t bytes_max = std::size_t{1} << 20);
 

@@ -30,8 +30,8 @@ fs::path temporary_name(const fs::path& path) {
   return path.parent_path() / name;
 }
 
-// Locks the temporary file. Returns false if another process swept (removed) the file before this lock. Where
-// the file system has no locks, returns true, because sweeps remove no file there.
+// Locks the temporary file. Returns false if another process removed the file before this call locked it.
+// Returns true if the file system has no locks: other processes then remove no temporary file.
 bool is_held(int fd) {
   if (::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
   struct stat facts{};

@@ -31,7 +31,7 @@ struct Hash128 {
 [[nodiscard]] std::uint64_t xxh3_64(std::span<const std::byte> data);
 [[nodiscard]] Hash128 xxh3_128(std::span<const std::byte> data);
 
-// Computes XXH3 hashes of bytes that arrive in pieces. A stream gives its 64-bit and its 128-bit digest at
+// Computes XXH3 hashes of bytes that arrive in pieces. A stream can return its 64-bit or 128-bit digest at
 // any time.
 class Xxh3Stream {
  public:

@@ -39,9 +39,16 @@ class StreamWriter {
   // Blocks while too many bytes of the reply are unsent. Returns an error if the client has left or the
   // server stops.
   [[nodiscard]] virtual Result<void> write(std::string_view bytes) = 0;
-  // Ends the reply properly. If finish() was not called, the destructor cuts the connection, so that the
-  // client sees a broken reply.
+  // Completes the reply. If finish() was not called, the destructor cuts the connection, so that the client
+  // sees a broken reply.
   virtual void finish() = 0;
+};
+
+// The owner of an authenticated connection.
+struct ConnectionOwner {
+  std::string tenant;  // a group of owners that share a limit, for example a namespace
+  std::string name;
+  std::size_t connections_max = 1;
 };
 
 // Answers one request, exactly once. Movable. A Responder that is destroyed without an answer sends status
@@ -55,9 +62,10 @@ class Responder {
   ~Responder();
 
   // Marks the connection as authenticated: it stops counting for unauthenticated_connections_max and counts
-  // as a connection of `owner` instead. If the owner then has more than `connections_max` connections (0: no
-  // limit), the server closes the owner's oldest connection.
-  void mark_authenticated(const std::string& owner = {}, std::size_t connections_max = 0) const;
+  // as a connection of its owner instead. If the owner then has more than its `connections_max`, the server
+  // closes the owner's oldest connection. Returns false, and leaves the connection unauthenticated, if the
+  // owner's tenant has its tenant_connections_max already.
+  [[nodiscard]] bool mark_authenticated(const ConnectionOwner& owner) const;
 
   void send(Response response);
   [[nodiscard]] std::unique_ptr<StreamWriter> stream(int status, Headers headers);
@@ -100,6 +108,9 @@ struct ServerOptions {
   // the limit, the server closes one connection for each new one, by the rules of
   // base/http/server/unauthenticated_connections.h.
   std::optional<std::size_t> unauthenticated_connections_max{};
+  // The greatest number of authenticated connections of one tenant; if absent, only connections_max limits
+  // them.
+  std::optional<std::size_t> tenant_connections_max{};
   // The time limit for a whole request on an unauthenticated connection, counted from the beginning of the
   // connection (so with TLS handshake) or from the previous reply.
   Duration unauthenticated_deadline{std::chrono::seconds(10)};

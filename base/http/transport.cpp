@@ -11,8 +11,8 @@
 #include "base/http/client/connect.h"
 #include "base/http/client/cpprest_connection.h"
 #include "base/http/client/direct_connection.h"
-#include "base/http/client/proxy_tunnel.h"
 #include "base/http/client/socket_meter.h"
+#include "base/http/proxy_tunnel.h"
 #include "base/http/syntax.h"
 #include "base/http/url.h"
 

@@ -85,7 +85,7 @@ struct TlsClientOptions {
 
 struct TransportOptions {
   TlsClientOptions tls{};
-  std::string proxy{};  // URL, see client/proxy_tunnel.h; empty: connect to the server itself
+  std::string proxy{};  // URL, see proxy_tunnel.h; empty: connect to the server itself
   std::size_t idle_connections_max = 16;
 };
 

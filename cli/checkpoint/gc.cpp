@@ -100,8 +100,8 @@ Result<bool> remove_uncommitted(Disk& disk, const CheckpointId& id) {
   const auto is_wanted = is_wanted_now(disk, id);
   if (!is_wanted) return is_wanted.error();
   if (*is_wanted) return false;
-  // A checkpoint of an old attempt that was committed this late may be removed: no run prefers it to a
-  // checkpoint of a newer attempt.
+  // A checkpoint of an old attempt that was committed during this removal may be removed: no run prefers it
+  // to a checkpoint of a newer attempt.
   const auto removed = *is_late ? checkpoint::remove_checkpoint(disk, id)
                                 : remove_files(disk, checkpoint::packs_folder(id), left->packs);
   if (!removed) return removed.error();

@@ -22,8 +22,8 @@ struct MadePin {
   std::string file;  // the file's path as shown in messages
 };
 // Pins the checkpoint that choose() returns, so that no run removes it. If the run has retired that
-// checkpoint in the meantime, chooses the newest checkpoint again. If the user selected the retired
-// checkpoint, returns kConflict instead and leaves no new pin.
+// checkpoint in the meantime, chooses the newest checkpoint again. But if the user selected the retired
+// checkpoint, returns kConflict and leaves no new pin.
 [[nodiscard]] Result<MadePin> make_pin(checkpoint::Disk& disk, const CheckpointSelection& selection,
                                        const std::string& why);
 

@@ -20,8 +20,8 @@ namespace ratoon::cli {
 // copy. Returns an empty text if `ratoon run` (of this or a newer version) did not make `folder`.
 [[nodiscard]] std::string saves_of_run(const std::filesystem::path& folder);
 
-// If `ratoon run` made `folder`, returns the folder of the run's checkpoints. If `folder` has only one run
-// folder below it, returns that folder. In all other cases returns `folder` itself.
+// If `ratoon run` made `folder`, returns the folder of the run's checkpoints, or the only run folder below
+// `folder`. If `folder` has no run folder below it, or several, returns `folder` itself.
 [[nodiscard]] std::filesystem::path checkpoints_in(const std::filesystem::path& folder);
 
 // Returns the error that there is no run at `shown`. The error suggests the run folders in `below`, which

@@ -61,7 +61,7 @@ Result<void> for_each_slab(
     const TensorShape& shape, std::uint64_t element_bytes, std::uint64_t bytes_max,
     const std::function<Result<void>(const TensorShape& begin, const TensorShape& shape)>& take) {
   // The tensor is divided along this dimension: one index of it, with all later dimensions whole, fits into
-  // `bytes_max`. Each box has a single index in every earlier dimension.
+  // `bytes_max`. Each box has a single index in every dimension before this one.
   std::size_t axis = shape.size();
   std::uint64_t row_bytes = element_bytes;
   while (axis > 0 && shape[axis - 1] <= bytes_max / row_bytes) {

@@ -104,7 +104,7 @@ int launch_in_member(const LaunchArguments& arguments, std::uint32_t processes,
   return code ? *code : static_cast<int>(exit_code_of(code.error().kind()));
 }
 
-// Becomes the trainer by exec(): `ratoon run` itself starts and restarts the processes of a member.
+// Replaces this process by the trainer (exec()): `ratoon run` already starts and restarts the processes.
 int become_trainer(const LaunchArguments& arguments) {
   search_beside_this_program();
   std::vector<std::string> words = arguments.command;

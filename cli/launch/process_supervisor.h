@@ -34,8 +34,8 @@ class ProcessSupervisor {
   void note_refused_start(std::uint32_t local_rank, Timestamp now);
   // Records how a process ended; returns whether it will be restarted.
   bool note_end(std::uint32_t local_rank, ProcessEnd end, Timestamp now);
-  // Records that all processes got SIGTERM: from then on none is restarted. If a process was still to be
-  // started, its work is not done, and `code` becomes the launch's exit code.
+  // Records that all processes got SIGTERM: from then on none is restarted. If a process still waited for its
+  // start, its work is not done, and `code` becomes the launch's exit code.
   void note_stop(ExitCode code);
 
   // Returns whether a process has failed; the launcher then sends SIGTERM to all running processes.

@@ -31,7 +31,7 @@ TimelineBar bar_of(LedgerPart part, const api::JobLedger& ledger, double begin, 
 }
 
 // Adds bars for the time between two ledger events: the first part is the one that the earlier event names.
-// Other parts may follow, because a loss that the operator found late began a new part before the next event.
+// More parts may follow the first: if the operator found a loss late, a new part began before the next event.
 void add_between(const api::JobLedger& ledger, const api::JobLedger& next, std::vector<TimelineBar>& bars) {
   double at = seconds(ledger.since->since_epoch);
   const auto add = [&](LedgerPart part) {

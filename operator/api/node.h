@@ -29,8 +29,8 @@ struct NodeCondition {
   friend bool operator==(const NodeCondition&, const NodeCondition&) = default;
 };
 
-// The labels, annotations and conditions that the rules about notices read. A Node has no others, so that
-// other changes of a node, which are frequent, cause no decision.
+// The labels, annotations and conditions that the rules about notices read. A Node omits facts that no rule
+// reads, so that their frequent changes cause no decision.
 struct NodeFactKeys {
   std::set<std::string> labels{};
   std::set<std::string> annotations{};

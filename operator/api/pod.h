@@ -1,5 +1,5 @@
-// A member's pod, reduced to the facts that decisions need. In a local run a Pod describes a member's process
-// group instead.
+// A member's pod, reduced to the facts that decisions need. A local run has no pods: its Pod describes a
+// member's process group.
 #pragma once
 
 #include <cstdint>

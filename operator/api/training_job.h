@@ -163,7 +163,7 @@ struct MemberStatus {
   std::string node;           // of its pod; empty until the pod was placed
   bool is_completed = false;  // all its processes reported their completion
   // The successor: the incarnation that is created while the current one still trains, because the current
-  // one's node will end. 0: no successor. For a member that has completed, this is the newest successor that
+  // one's node will end. 0: no successor. In a completed member this field names the newest successor that
   // was created but never used.
   std::uint32_t successor = 0;
   std::string successor_uid;             // of the successor's pod; empty until the pod was observed

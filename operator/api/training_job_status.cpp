@@ -24,8 +24,8 @@ ResumePoint read_checkpoint(Fields f) {
           .digest = f.text("digest", 128)};
 }
 
-// The limit of a log's last lines is in bytes, not characters: each invalid UTF-8 byte became three bytes
-// (U+FFFD).
+// A log's last lines may have three times kLastLinesBytesMax bytes, because each byte that was not UTF-8 was
+// replaced by the three bytes of U+FFFD.
 MemberFailure read_api_failure(Fields f) {
   MemberFailure failure{.member = f.text("member", 253),
                         .node = f.optional_text("node", 253),

@@ -65,7 +65,7 @@ struct Announcement {
   Attempt attempt{0};
   std::vector<Seat> world;
   // The current incarnation of each member, and its successor if it has one: the coordinator accepts messages
-  // only from their pods. The fields `local_rank` and `start` of each entry are unused.
+  // only from their pods. The entries of `current` do not use the fields `local_rank` and `start`.
   std::vector<ProcessIdentity> current;
   std::vector<Departure> departures{};  // each is sent only to the processes of that member
   std::vector<RecordedCompletion> done{};

@@ -31,6 +31,13 @@ void refuse(http::Responder& responder, int status, std::string kind, std::strin
   reply(responder, status, Refusal{.kind = std::move(kind), .message = std::move(message)});
 }
 
+// The server counts a member's connections for its pod (the owner) and for its namespace (the tenant).
+http::ConnectionOwner owner_of(const ProcessIdentity& process, std::size_t processes) {
+  return {.tenant = process.job.name_space,
+          .name = process.member_uid,
+          .connections_max = kConnectionsOfAProcess * processes};
+}
+
 int status_of(const Refusal& refusal) {
   return refusal.kind == names::refusal::kUnauthorized ? 401 : 409;
 }
@@ -108,7 +115,8 @@ void Coordinator::serve(const http::ServerRequest& request, http::Responder resp
   ++messages_;
   const JobEntryPtr entry = find_job(message->process.job);
   if (entry == nullptr) {
-    responder.mark_authenticated(message->process.member_uid, kConnectionsOfAProcess);
+    // If its namespace has too many connections, this connection stays unauthenticated and is closed soon.
+    static_cast<void>(responder.mark_authenticated(owner_of(message->process, 1)));
     return refuse(responder, 404, names::refusal::kUnknownJob,
                   "no TrainingJob " + message->process.job.name_space + "/" + message->process.job.name +
                       " is served by this operator");
@@ -172,7 +180,14 @@ bool Coordinator::answer_or_park(JobEntry& entry, const Completed& message, http
 bool Coordinator::is_within_rate(JobEntry& entry, const ProcessIdentity& process,
                                  http::Responder& responder) {
   const std::size_t processes = entry.session.announcement().processes_per_node;
-  responder.mark_authenticated(process.member_uid, kConnectionsOfAProcess * processes);
+  if (!responder.mark_authenticated(owner_of(process, processes))) {
+    static_cast<void>(
+        entry.session.record_unauthenticated(process, clock_.now()));  // it does not count as silent
+    responder.send({.status = 503,
+                    .headers = {{"Retry-After", "1"}},
+                    .body = "the jobs of this namespace have too many connections: call again later\n"});
+    return false;
+  }
   const Timestamp now = clock_.now();
   if (entry.budget.take(process.member_uid, processes, now)) return true;
   entry.delayed.push_back({now + kAnswerDelay, std::move(responder)});
@@ -309,7 +324,7 @@ Timestamp Coordinator::listening_since(const JobKey& job) const {
     const std::lock_guard lock(mutex_);
     const auto found = jobs_.find(job);
     const Timestamp now = clock_.now();
-    // Checks for a stall here too, because this function may be called before the timekeeper runs again.
+    // Checks for a stall itself, because after a stall this function may run before the timekeeper does.
     if (found == jobs_.end() || has_stalled(now, clock_.wall_now())) return now;
     entry = found->second;
     listening = std::max(listening_since_, entry->opened);

@@ -61,8 +61,8 @@ class Coordinator final : public JobRegistry {
   void handle(const http::ServerRequest& request, http::Responder responder);
 
   // The first announcement of an attempt's world draws that world's secret. Only this operator process has
-  // the secret. A later leader cannot send assignments of this attempt, so a process that still waits for its
-  // assignment causes a new attempt.
+  // the world's secret. A later leader cannot send assignments of this attempt, so a process that still waits
+  // for its assignment causes a new attempt.
   void announce(const JobKey& job, const api::Announcement& announcement) override;
   void close(const JobKey& job) override;
   void forget_processes(const JobKey& job) override;
@@ -112,7 +112,7 @@ class Coordinator final : public JobRegistry {
   void note_unproved(const ProcessIdentity& process);
   template <class Message>
   void serve(const http::ServerRequest& request, http::Responder responder);
-  // Each overload replies at once, or keeps the responder until a reply is possible. The caller holds the
+  // Each function replies at once, or keeps the responder until a reply is possible. The caller holds the
   // entry's mutex. Returns whether the message may change the operator's next decision.
   bool answer_or_park(JobEntry& entry, const JoinRequest& message, http::Responder& responder);
   bool answer_or_park(JobEntry& entry, const Beat& message, http::Responder& responder);

@@ -13,8 +13,8 @@ class JobRegistry {
  public:
   virtual ~JobRegistry() = default;
 
-  // Begins to serve a job, or sends a change to its agents. The coordinator refuses calls for jobs that it
-  // does not serve.
+  // Begins to serve a job, or sends a changed announcement to its agents. The coordinator refuses calls for
+  // jobs that it does not serve.
   virtual void announce(const JobKey& job, const api::Announcement& announcement) = 0;
   virtual void close(const JobKey& job) = 0;
   // Call this when the job is over: forgets the facts about its processes. The coordinator still answers

@@ -37,7 +37,7 @@ class JobSession {
   // Returns true, once for each list, if the process waits with a list of checkpoints that is too old for
   // forming a world: the caller then asks the process for a new list.
   [[nodiscard]] bool take_list_request(const ProcessIdentity& process);
-  // Records a heartbeat. Returns whether the heartbeat has a new commit, another recovery phase or other
+  // Records a heartbeat. Returns whether it differs from the last heartbeat in its commit, recovery phase or
   // unreachable peers.
   bool record_beat(const Beat& beat, Timestamp now);
   void record_completed(const Completed& completed, Timestamp now);

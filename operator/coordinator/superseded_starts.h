@@ -16,7 +16,7 @@ namespace ratoon::coordinator {
 
 class SupersededStarts {
  public:
-  // Adds a start. If too many starts are remembered, drops the oldest: messages are late by seconds at most.
+  // Adds a start. If too many are remembered, drops the oldest start, whose late messages have all arrived.
   void add(const ProcessIdentity& process);
   // Records that the start joined: this start is current, and all other starts of its process are superseded.
   // Returns whether this start superseded another start.

@@ -1,6 +1,6 @@
 // A decision: the next steps for one job, in this order: store the status, carry out the actions, send the
-// announcement. The operator may repeat any of these steps. If the operator crashes between two steps, the
-// next decision contains the missing steps.
+// announcement. The operator may repeat any step of a decision. If the operator crashes between two steps,
+// the next decision contains the missing steps.
 #pragma once
 
 #include <optional>

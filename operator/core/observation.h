@@ -64,7 +64,7 @@ struct Observation {
   bool is_template_refused = false;  // `refusal` is about the template: no pod can be created
   // Processes that are silent, so that their join request does not count (without_joins_of()).
   std::vector<ProcessIdentity> quiet{};
-  // Of the operator's configuration; never null, and they outlive the Observation.
+  // The operator's rules about notices, which outlive the Observation; never null.
   const NoticeRules* notice_rules = &built_in_notice_rules();
   ObservationIndex index{};
 };

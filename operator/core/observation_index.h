@@ -9,7 +9,7 @@
 
 namespace ratoon::core {
 
-// Returns the same observation with an index. If an observation has no index, the functions below read all
+// Returns the observation `seen` with an index. If an observation has no index, the functions below read all
 // its items.
 [[nodiscard]] Observation with_index(Observation seen);
 

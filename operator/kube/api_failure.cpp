@@ -59,6 +59,12 @@ ApiFailure describe(int status, const json& object, std::string_view otherwise,
 
 }  // namespace
 
+std::optional<Duration> ApiFailure::asked_pause() const {
+  const bool is_overloaded = status == 429 || status == 503;
+  if (!is_overloaded || !retry_after_seconds) return std::nullopt;
+  return std::chrono::seconds(*retry_after_seconds);
+}
+
 ApiFailure read_api_failure(int status, std::string_view body, std::string_view retry_after) {
   const auto parsed = parse_json(body, kBodyBytesMax, 32);
   const bool is_status = parsed && text_in(*parsed, "kind") == "Status";

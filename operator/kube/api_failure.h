@@ -10,6 +10,8 @@
 
 #include <ratoon/result.h>
 
+#include "base/core/clock.h"
+
 namespace ratoon::kube {
 
 struct ApiFailure {
@@ -20,6 +22,8 @@ struct ApiFailure {
 
   // The server no longer remembers the requested resource version: list the objects again.
   [[nodiscard]] bool is_expired() const { return status == 410; }
+  // Returns the pause for which an overloaded server asks. A call that such a server refuses has no effect.
+  [[nodiscard]] std::optional<Duration> asked_pause() const;
 };
 
 // `body` is a Status object or any other text; `retry_after` is the value of Retry-After, or empty.

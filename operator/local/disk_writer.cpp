@@ -6,7 +6,7 @@
 
 namespace ratoon::local {
 
-DiskWriter::DiskWriter(Duration leaving_patience) : leaving_patience_(leaving_patience) {
+DiskWriter::DiskWriter(Duration leaving_timeout) : leaving_timeout_(leaving_timeout) {
   std::thread([queue = queue_] { make_calls(queue); }).detach();
 }
 
@@ -17,10 +17,10 @@ DiskWriter::~DiskWriter() {
   const SystemClock clock;
   for (Timestamp waited = clock.now(); !queue_->has_ended;) {
     const Timestamp now = clock.now();
-    // Calls that come through one after the other may take longer than the patience together.
+    // Calls that come through one after the other may take longer than the timeout together.
     const Timestamp since = queue_->began.value_or(waited);
-    if (now - since >= leaving_patience_) break;
-    queue_->changed.wait_for(lock, leaving_patience_ - (now - since));
+    if (now - since >= leaving_timeout_) break;
+    queue_->changed.wait_for(lock, leaving_timeout_ - (now - since));
     if (!queue_->began) waited = clock.now();
   }
   queue_->calls.clear();

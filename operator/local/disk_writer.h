@@ -23,11 +23,11 @@ namespace ratoon::local {
 class DiskWriter {
  public:
   // A process that ends waits this long for a call that hangs.
-  static constexpr Duration kLeavingPatience = std::chrono::seconds(10);
+  static constexpr Duration kLeavingTimeout = std::chrono::seconds(10);
   static constexpr std::size_t kQueuedMax = 10'000;
 
-  explicit DiskWriter(Duration leaving_patience = kLeavingPatience);
-  // Waits until all calls are done, unless one of them has hung for the patience. Then the destructor drops
+  explicit DiskWriter(Duration leaving_timeout = kLeavingTimeout);
+  // Waits until all calls are done, unless one of them has hung for the timeout. Then the destructor drops
   // the later calls, and leaves the thread in its call: a call must own all objects that it uses.
   ~DiskWriter();
   DiskWriter(const DiskWriter&) = delete;
@@ -58,7 +58,7 @@ class DiskWriter {
   static void make_calls(const std::shared_ptr<Queue>& queue);
   void queue(std::function<void()> call);
 
-  const Duration leaving_patience_;
+  const Duration leaving_timeout_;
   const std::shared_ptr<Queue> queue_ = std::make_shared<Queue>();  // shared with the thread
 };
 

@@ -12,10 +12,10 @@ bool is_ready(const std::future<Result<UniqueFd>>& outcome, Duration at_most) {
 }  // namespace
 
 Result<UniqueFd> MemberLogs::open(const std::string& member) {
-  // The disk has answered for a member that no longer starts.
+  // Drop the opened logs of other members: those members no longer start.
   std::erase_if(under_way_,
                 [&](const auto& one) { return one.first != member && is_ready(one.second, Duration(0)); });
-  const Duration at_most = under_way_.empty() ? patience_ : Duration(0);
+  const Duration at_most = under_way_.empty() ? timeout_ : Duration(0);
   auto found = under_way_.find(member);
   if (found == under_way_.end()) {
     auto outcome = disk_.begin<UniqueFd>([open = open_, member] { return open(member); });

@@ -19,12 +19,12 @@ namespace ratoon::local {
 class MemberLogs {
  public:
   // The start of a member waits this long for the disk.
-  static constexpr Duration kPatience = std::chrono::seconds(2);
+  static constexpr Duration kTimeout = std::chrono::seconds(2);
   // Is called on the other thread, also after this object has been destroyed, and so must own what it uses.
   using Open = std::function<Result<UniqueFd>(const std::string& member)>;
 
-  explicit MemberLogs(Open open, Duration patience = kPatience)
-      : open_(std::move(open)), patience_(patience), disk_(patience) {}
+  explicit MemberLogs(Open open, Duration timeout = kTimeout)
+      : open_(std::move(open)), timeout_(timeout), disk_(timeout) {}
 
   // Returns kUnavailable while the disk does not answer: call again later. While an earlier call hangs, no
   // further call waits.
@@ -32,7 +32,7 @@ class MemberLogs {
 
  private:
   const Open open_;
-  const Duration patience_;
+  const Duration timeout_;
   DiskWriter disk_;
   std::map<std::string, std::future<Result<UniqueFd>>> under_way_;  // by member
 };

@@ -244,7 +244,7 @@ class Runner {
     cluster_.remove(action.uid);
     return {};
   }
-  // Does nothing: the job's file is the user's and is never deleted, as describe_cluster_only_fields() says.
+  // Deletes nothing: a local job's file is the user's, and describe_cluster_only_fields() tells the user so.
   static Result<void> act(const core::DeleteJob&) { return {}; }
   Result<void> act(const core::EmitEvent& action) {
     if (news_.tell_event(action.message)) events_.tell(action.reason, action.message, clock_.wall_now());

@@ -122,7 +122,7 @@ void Controller::reconcile_job(const JobKey& key) {
       tell_failure(key, looked.error());
       if (!is_refusal(looked.error())) {
         metrics_.note_retry();
-        queue_.add(key, clock_.now() + pause_after(memory.failures_in_a_row++, kRetryDoublingsMax));
+        queue_.add(key, next_try(key, memory));
         return;
       }
     }
@@ -137,11 +137,11 @@ void Controller::reconcile_job(const JobKey& key) {
   if (!done) tell_failure(key, done.error());
   note_outcome(decision, done, memory);
   if (!memory.refusal.empty()) memory.pods_seen = uids_of_pods(*view);
-  queue_.add(key, next_look(decision, done, memory));
+  queue_.add(key, next_look(key, decision, done, memory));
 }
 
 // If a pod of the job no longer exists, the resource quota that made the server refuse a pod may have room
-// again. The server updates quotas a moment later, so retry after the shortest pause first.
+// again. The server updates a quota with a delay, so begin again with the shortest pause.
 void Controller::note_gone_pods(const JobView& view, JobMemory& memory) {
   if (!std::ranges::includes(uids_of_pods(view), std::exchange(memory.pods_seen, {}))) {
     memory.refusals_in_a_row = 0;
@@ -158,7 +158,7 @@ void Controller::note_outcome(const core::Decision& decision, const Result<void>
   memory.disrupted.reset();
 }
 
-Timestamp Controller::next_look(const core::Decision& decision, const Result<void>& done,
+Timestamp Controller::next_look(const JobKey& key, const core::Decision& decision, const Result<void>& done,
                                 JobMemory& memory) const {
   const Timestamp now = clock_.now();
   Timestamp next = std::min(now + kLookAgainAtJobs, decision.wake_at.value_or(now + kLookAgainAtJobs));
@@ -167,12 +167,17 @@ Timestamp Controller::next_look(const core::Decision& decision, const Result<voi
   if (memory.claim && memory.claim_due > now) next = std::min(next, memory.claim_due);
   if (done) {
     memory.failures_in_a_row = 0;
-    return next;
+    return memory.is_cut ? now : next;
   }
-  const Timestamp again = now + pause_after(memory.failures_in_a_row++, kRetryDoublingsMax);
-  // The retry pause after a failure must not delay a later wake-up time, such as the next check for silence.
-  // If the decision has no later wake-up time, the operator waits for the whole retry pause.
+  const Timestamp again = next_try(key, memory);
+  // The retry pause after a failure must not delay a future wake-up time, such as the next check for silence.
+  // If the decision has no future wake-up time, the operator waits for the whole retry pause.
   return decision.wake_at && *decision.wake_at > now ? std::min(again, *decision.wake_at) : again;
+}
+
+Timestamp Controller::next_try(const JobKey& key, JobMemory& memory) const {
+  if (const auto end = cluster_.asked_pause_end(key)) return *end;
+  return clock_.now() + pause_after(memory.failures_in_a_row++, kRetryDoublingsMax);
 }
 
 // If a claim cannot be shared, reads it again and again, with growing pauses, because no event reports its
@@ -220,16 +225,18 @@ Result<void> Controller::carry_out(const JobView& seen, const core::Decision& de
   metrics_.note_status(key_of(job), job.status, decision.status);
   Result<void> all_done;
   bool is_deleting = true;  // after a call without an answer, no further deletion in this look
+  TurnSlice slice(clock_);
   for (const auto& action : decision.actions) {
     const bool is_deletion = std::holds_alternative<core::DeletePod>(action);
-    if (is_deletion && !is_deleting) continue;
+    if (is_deletion && (!is_deleting || !slice.begin_action())) continue;
     auto done = act(seen, decided, action);
     if (done) continue;
     is_deleting = is_deleting && !(is_deletion && is_trouble(done.error()));
     all_done = done;
   }
   // Announce the decision to agents even if a pod cannot be created.
-  if (auto done = create_pods(decided, decision, memory); !done) all_done = done;
+  if (auto done = create_pods(decided, decision, memory, slice); !done) all_done = done;
+  memory.is_cut = slice.is_cut();
   registry_.announce(key_of(job), decision.announcement);
   if (api::is_over(decision.status.phase)) registry_.forget_processes(key_of(job));
   return all_done;
@@ -238,7 +245,7 @@ Result<void> Controller::carry_out(const JobView& seen, const core::Decision& de
 Result<void> Controller::store_status(const api::TrainingJob& decided, const api::TrainingJobStatus& before,
                                       JobMemory& memory) {
   const Timestamp now = clock_.now();
-  const auto debounce = status_debounce_for(decided.spec, before, cluster_.as_stored(decided));
+  const auto debounce = status_debounce_for(decided.spec, before, cluster_.as_stored(decided), memory.is_cut);
   if (debounce.has_news) {
     if (!memory.news_since) memory.news_since = now;
     memory.status_due = due(debounce, memory.status_stored, *memory.news_since);
@@ -269,7 +276,7 @@ Result<void> Controller::act(const JobView& seen, const api::TrainingJob& job, c
 // Creates pods. If a pod is refused, skips the other pods of its role, which are equal, and creates pods of
 // other roles. After a call that got no reply from the server, creates no further pod in this round.
 Result<void> Controller::create_pods(const api::TrainingJob& job, const core::Decision& decision,
-                                     JobMemory& memory) {
+                                     JobMemory& memory, TurnSlice& slice) {
   const Timestamp now = clock_.now();
   const auto is_creation = [](const auto& action) { return std::holds_alternative<core::CreatePod>(action); };
   if (now < memory.pods_due && std::ranges::any_of(decision.actions, is_creation)) return {};
@@ -280,6 +287,7 @@ Result<void> Controller::create_pods(const api::TrainingJob& job, const core::De
   for (const auto& action : decision.actions) {
     const auto* create = std::get_if<core::CreatePod>(&action);
     if (create == nullptr || refused_roles.contains(create->pod.role)) continue;
+    if (!slice.begin_action()) break;
     auto created = create_pod(job, *create, memory);
     if (created) continue;
     if (is_refusal(created.error())) {
@@ -292,6 +300,7 @@ Result<void> Controller::create_pods(const api::TrainingJob& job, const core::De
     all_done = created;
     if (is_trouble(created.error()) && !is_held(memory, create->pod.name)) break;
   }
+  if (slice.is_cut() && refusal.empty()) return all_done;  // the next turn may be refused the other pods
   memory.refusal = refusal;
   memory.is_template_refused = is_template_refused;
   if (refusal.empty()) {

@@ -1,6 +1,8 @@
 // Controller: the reconcile loop. The core decides about a job, and the controller carries out the decision
 // in this order: store the status, create and delete pods, announce the decision to agents. If a step fails,
-// the controller decides about the job again after a pause.
+// the controller decides about the job again after a pause. No worker sleeps: if the API server asks for a
+// pause, the job waits in the queue. A worker that has carried out a job's actions for a while leaves the
+// other actions for the job's next turn, so that other jobs need not wait for a large job.
 //
 // Thread contract: several threads work in run(), on different jobs; changes arrive through the queue.
 #pragma once
@@ -17,8 +19,9 @@
 #include "operator/core/decision.h"
 #include "operator/core/observation.h"
 #include "operator/runtime/jobs/cluster.h"
-#include "operator/runtime/jobs/work_queue.h"
 #include "operator/runtime/metrics/operator_metrics.h"
+#include "operator/runtime/scheduling/turn_slice.h"
+#include "operator/runtime/scheduling/work_queue.h"
 
 namespace ratoon::runtime {
 
@@ -48,6 +51,7 @@ class Controller {
     std::optional<Timestamp> news_since{};
     std::optional<Timestamp> status_due{};
     std::vector<api::MemberStatus> roster{};
+    bool is_cut = false;  // the last turn left actions for the next one
     int failures_in_a_row = 0;
     std::optional<Timestamp> disrupted{};  // since when a disruption waits for its resulting actions
     // If the server refuses pods because of their template or a quota: the reason, and when to try
@@ -80,15 +84,17 @@ class Controller {
   [[nodiscard]] Result<void> act(const JobView& seen, const api::TrainingJob& job,
                                  const core::Action& action);
   [[nodiscard]] Result<void> create_pods(const api::TrainingJob& job, const core::Decision& decision,
-                                         JobMemory& memory);
+                                         JobMemory& memory, TurnSlice& slice);
   [[nodiscard]] static bool is_held(const JobMemory& memory, const std::string& pod);
   [[nodiscard]] Result<void> create_pod(const api::TrainingJob& job, const core::CreatePod& action,
                                         JobMemory& memory);
   // Counts failed decisions, and measures the time from a disruption to the actions that follow from it.
   void note_outcome(const core::Decision& decision, const Result<void>& done, JobMemory& memory);
   // Returns when to decide about the job again, after this decision was carried out or failed.
-  [[nodiscard]] Timestamp next_look(const core::Decision& decision, const Result<void>& done,
-                                    JobMemory& memory) const;
+  [[nodiscard]] Timestamp next_look(const JobKey& key, const core::Decision& decision,
+                                    const Result<void>& done, JobMemory& memory) const;
+  // Returns when to try again after a failure.
+  [[nodiscard]] Timestamp next_try(const JobKey& key, JobMemory& memory) const;
   void tell_failure(const JobKey& key, const Error& error) const;
 
   const Clock& clock_;

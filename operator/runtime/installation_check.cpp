@@ -68,9 +68,13 @@ Result<void> check_installation(const ApiClient& client, const Clock& clock, con
   auto request = kube::create({kube::kTrainingJobs, client.name_space()}, smallest_job(client.name_space()),
                               kube::UnknownFields::kRefused);
   if (request) request->target += "&dryRun=All";
-  if (const auto taken = client.call(request, {}, kCallTimeout); !taken)
-    return taken.error().with_context("checking a TrainingJob as a dry run");
-  return {};
+  for (;;) {
+    const auto taken = client.call(request, {}, kCallTimeout);
+    if (taken) return {};
+    if (!taken.error().is_retryable() || clock.now() >= deadline)
+      return taken.error().with_context("checking a TrainingJob as a dry run");
+    static_cast<void>(pause_for(kPause, {}));
+  }
 }
 
 Result<void> run_installation_check(const OperatorOptions& options, const std::string& deployment) {

@@ -62,7 +62,7 @@ bool is_rule_name(const std::string& name) {
   return !name.empty() && name.size() <= kRuleNameBytesMax && std::ranges::all_of(name, is_allowed);
 }
 
-// Returns the choice with the name that `value` has; nothing if there is no such choice.
+// Returns the choice whose name is `value`, or nothing if no choice has this name.
 template <class Choices>
 auto find_choice(const Choices& choices, const json& value)
     -> std::optional<typename Choices::value_type::second_type> {
@@ -76,7 +76,7 @@ std::string choice_names(const auto& choices) {
   return join(choices, ", ", [](const auto& choice) { return choice.first; });
 }
 
-// Reads one rule. The first problem is kept; the fields after it are read, but their problems are not told.
+// Reads one rule. Keeps the first problem; the fields after it are read, but their problems are not reported.
 class RuleReader {
  public:
   RuleReader(const json& rule, std::string place) : rule_(rule), place_(std::move(place)) {}

@@ -19,7 +19,6 @@
 #include "operator/runtime/api_server/discovery.h"
 #include "operator/runtime/controller.h"
 #include "operator/runtime/jobs/cluster.h"
-#include "operator/runtime/jobs/work_queue.h"
 #include "operator/runtime/leader/leadership.h"
 #include "operator/runtime/members/admission_queue.h"
 #include "operator/runtime/members/member_check.h"
@@ -27,11 +26,12 @@
 #include "operator/runtime/members/secret_certificate.h"
 #include "operator/runtime/members/serving_certificate.h"
 #include "operator/runtime/members/token_reviewer.h"
-#include "operator/runtime/metrics/health_port.h"
 #include "operator/runtime/metrics/metrics_page.h"
 #include "operator/runtime/metrics/operator_metrics.h"
 #include "operator/runtime/metrics/self_metrics.h"
+#include "operator/runtime/metrics/status_ports.h"
 #include "operator/runtime/notice_config.h"
+#include "operator/runtime/scheduling/work_queue.h"
 
 namespace ratoon::runtime {
 namespace {
@@ -52,6 +52,13 @@ void limit_memory_arenas() {
   ::mallopt(M_ARENA_MAX, 2);
   ::mallopt(M_MMAP_THRESHOLD, kLargeBytes);
   ::mallopt(M_TRIM_THRESHOLD, kLargeBytes);
+}
+
+// Slow jobs occupy at most half of each namespace's workers, and at most half of all workers.
+WorkerLimits limits_of_workers(std::size_t each_max) {
+  return {.each_max = each_max,
+          .slow_max = each_max * kNamespacesAtOnce / 2,
+          .slow_each_max = std::max<std::size_t>(1, each_max / 2)};
 }
 
 sigset_t block_signals() {
@@ -92,7 +99,7 @@ class Operator {
       : options_(options),
         clock_(clock),
         logger_(clock, {.format = options.is_text_log ? LogFormat::kText : LogFormat::kJson}),
-        queue_(clock, kQueueIdle, options.workers),
+        queue_(clock, kQueueIdle, limits_of_workers(options.workers)),
         coordinator_(clock, {.authenticate =
                                  [this](std::string_view token, const ProcessIdentity& process) {
                                    return check_member(*tokens_, token, process);
@@ -106,7 +113,7 @@ class Operator {
     if (!rules) return rules.error();
     notice_rules_ = std::move(*rules);
     if (auto taken = take_mounted_certificate(*url); !taken) return taken;
-    if (auto open = open_health(); !open) return open;
+    if (auto open = open_status_ports(); !open) return open;
     if (auto connected = connect(*url); !connected) return connected;
     logger_.info("waiting for the first lists of jobs, pods and nodes");
     while (!cluster_->is_synced()) {
@@ -267,23 +274,19 @@ class Operator {
                 "than before: this operator exits, and its pod restarts it as a standby"};
   }
 
-  Result<void> open_health() {
-    auto server = http::HttpServer::start(
-        options_of_health_port(options_.metrics_port),
-        [this](const http::ServerRequest& request, http::Responder responder) {
-          if (request.path == "/metrics") {
-            metrics_page_.show(request.peer, std::move(responder));
-          } else if (request.path == "/healthz") {
-            responder.send({.status = 200, .body = "ok\n"});
-          } else if (request.path == "/readyz") {
-            const std::string why = why_not_ready();
-            responder.send({.status = why.empty() ? 200 : 503, .body = why.empty() ? "ok\n" : why + "\n"});
-          } else {
-            responder.send({.status = 404, .body = "/metrics, /healthz and /readyz are on this port\n"});
-          }
-        });
-    if (!server) return server.error().with_context("opening the port for metrics");
-    health_ = std::move(*server);
+  Result<void> open_status_ports() {
+    auto metrics =
+        http::HttpServer::start(options_of_metrics_port(options_.metrics_port),
+                                [this](const http::ServerRequest& request, http::Responder responder) {
+                                  if (request.path == "/metrics")
+                                    return metrics_page_.show(request.peer, std::move(responder));
+                                  responder.send({.status = 404, .body = "/metrics is on this port\n"});
+                                });
+    if (!metrics) return metrics.error().with_context("opening the port for metrics");
+    metrics_server_ = std::move(*metrics);
+    auto probes = open_probe_port(options_.probe_port, [this] { return why_not_ready(); });
+    if (!probes) return probes.error();
+    probe_server_ = std::move(*probes);
     return {};
   }
 
@@ -327,14 +330,15 @@ class Operator {
                          http::Responder responder) { answer_member(request, std::move(responder)); },
         .on_late = [this] { coordinator_.note_unread(); }};
     admission_queue_.emplace(clock_, std::move(queue_options));
-    const std::size_t connections_max = connections_of_members(open_files_);
-    http::ServerOptions server_options{
-        .address = http::kEveryAddress,
-        .port = options_.coordinator_port,
-        .tls = shown(),
-        .threads = kMemberServerThreads,
-        .connections_max = connections_max,
-        .unauthenticated_connections_max = std::min(kUnauthenticatedConnectionsMax, connections_max / 2)};
+    const MemberConnections connections = connections_of_members(open_files_);
+    http::ServerOptions server_options{.address = http::kEveryAddress,
+                                       .port = options_.coordinator_port,
+                                       .tls = shown(),
+                                       .threads = kMemberServerThreads,
+                                       .connections_max = connections.all,
+                                       .unauthenticated_connections_max = std::min(
+                                           kUnauthenticatedConnectionsMax, connections.each_namespace / 2),
+                                       .tenant_connections_max = connections.each_namespace};
     auto server = http::HttpServer::start(
         std::move(server_options), [this](http::ServerRequest request, http::Responder responder) {
           admission_queue_->receive(std::move(request), std::move(responder));
@@ -368,7 +372,8 @@ class Operator {
   }};
   const std::size_t open_files_ = raise_open_files();
   std::optional<AdmissionQueue> admission_queue_;
-  std::unique_ptr<http::HttpServer> health_;  // servers last: they stop before the parts that they call
+  std::unique_ptr<http::HttpServer> metrics_server_;  // servers last: they stop before the parts they call
+  std::unique_ptr<http::HttpServer> probe_server_;
   std::unique_ptr<http::HttpServer> member_server_;
 };
 

@@ -13,20 +13,22 @@
 namespace ratoon::runtime {
 
 constexpr int kWorkersMax = 64;
+inline constexpr std::uint16_t kProbePort = 9403;
 
 struct OperatorOptions {
   std::string name_space;       // empty: all
   std::string kubeconfig_path;  // empty: the service account of this pod
   std::string advertise_url;    // empty: the address of the Service that RATOON_COORDINATOR_SERVICE names
   // The certificate for members comes from the files tls.crt, tls.key and ca.crt in the folder `tls_folder`,
-  // or the operator makes it and keeps it in the Secret `tls_secret`. If both names are empty, members call
-  // by plain HTTP.
+  // or the operator makes it and keeps it in the Secret `tls_secret`. If `tls_folder` and `tls_secret` are
+  // empty, members call by plain HTTP.
   std::string tls_folder;
   std::string tls_secret;
   std::string tls_server_name;  // in that certificate; empty: the host of the address that members call
   std::string notices_path;     // a file of rules that change the built-in rules about notices; empty: none
   std::uint16_t coordinator_port = names::port::kCoordinator;
   std::uint16_t metrics_port = names::port::kOperatorMetrics;
+  std::uint16_t probe_port = kProbePort;
   // How many jobs are handled at the same time; each makes at most one call to the API server at a time.
   std::uint16_t workers = 4;
   bool is_text_log = false;

@@ -107,6 +107,7 @@ Result<void> apply_operator_config(const json& document, OperatorOptions& option
                         {"notices", text(options.notices_path)},
                         {"coordinatorPort", port(options.coordinator_port)},
                         {"metricsPort", port(options.metrics_port)},
+                        {"probePort", port(options.probe_port)},
                         {"workers", number("a number", kWorkersMax, options.workers)},
                         {"log", log_format(options.is_text_log)},
                         {"tls", object(tls, "tls.")},

@@ -110,8 +110,8 @@ _is_ours = False  # the group was made by init_process_group() in an attempt of 
 def init_process_group(session, backend: str = "gloo", timeout: datetime.timedelta | None = None) -> None:
     """Makes the process group of torch.distributed for the ranks of a session, which need no address of a master.
 
-    Call it once, behind `with ratoon.Session(...)`, on all ranks; in train() call it at the begin of the training function.
-    There the session ends the group when the world changes. The ranks meet on rank 0's board, which takes only ranks that
+    Call it once on all ranks: after `with ratoon.Session(...)`, or at the beginning of the function of train(), where the
+    session ends the group when the world changes. The ranks meet on rank 0's board, which takes only ranks that
     prove that they have the secret of the attempt. It is not encrypted.
     """
     global _is_ours, _store

@@ -44,6 +44,22 @@ void end(int code, bool must_skip_teardown) {
   flush_python();
 }
 
+void bind_questions(nb::class_<PythonSession>& bound) {
+  bound.def_prop_ro("is_interrupted", &PythonSession::is_interrupted)
+      .def_prop_ro("attempt", [](const PythonSession& self) { return self.here().attempt(); })
+      .def_prop_ro("rank", [](const PythonSession& self) { return self.here().rank(); })
+      .def_prop_ro("world_size", [](const PythonSession& self) { return self.here().world_size(); })
+      .def_prop_ro("local_rank", [](const PythonSession& self) { return self.here().local_rank(); })
+      .def_prop_ro("local_size", [](const PythonSession& self) { return self.here().local_size(); })
+      .def_prop_ro("resumes_at", [](const PythonSession& self) { return self.here().resumes_at(); })
+      .def_prop_ro("steps_done", [](const PythonSession& self) { return self.here().steps_done(); })
+      .def_prop_ro("seed", [](const PythonSession& self) { return self.here().seed(); })
+      .def(
+          "seed_of",
+          [](const PythonSession& self, const std::string& name) { return self.here().seed_of(name); },
+          "name"_a);
+}
+
 }  // namespace
 
 void bind_session(nb::module_& module) {
@@ -53,8 +69,8 @@ void bind_session(nb::module_& module) {
   bind_tracked_state(module);
   module.def("say", [](const std::string& sentence) { session::say(sentence); }, "sentence"_a);
 
-  nb::class_<PythonSession>(module, "Session", "Behind ratoon.Session.")
-      .def(nb::init<const nb::dict&>(), "options"_a)
+  nb::class_<PythonSession> bound(module, "Session", "Behind ratoon.Session.");
+  bound.def(nb::init<const nb::dict&>(), "options"_a)
       .def("track_state", &PythonSession::track<TrackedState>, "name"_a, "adapter"_a)
       .def("track_weights", &PythonSession::track<TrackedWeights>, "name"_a, "adapter"_a)
       .def("track_stream", &PythonSession::track_stream, "name"_a, "stream"_a)
@@ -73,7 +89,6 @@ void bind_session(nb::module_& module) {
       .def("check", &PythonSession::check)
       .def("wait_for_end", &PythonSession::wait_for_end)
       .def("stop_waiting", &PythonSession::stop_waiting)
-      .def_prop_ro("is_interrupted", &PythonSession::is_interrupted)
       .def("is_over", [](const PythonSession& self) { return self.here().is_over(); })
       .def(
           "report",
@@ -106,19 +121,8 @@ void bind_session(nb::module_& module) {
             return nb::make_tuple(options.global_batch, options.seed);
           },
           "global_batch"_a, "seed"_a)
-      .def("board_store", &PythonSession::board_store)
-      .def_prop_ro("attempt", [](const PythonSession& self) { return self.here().attempt(); })
-      .def_prop_ro("rank", [](const PythonSession& self) { return self.here().rank(); })
-      .def_prop_ro("world_size", [](const PythonSession& self) { return self.here().world_size(); })
-      .def_prop_ro("local_rank", [](const PythonSession& self) { return self.here().local_rank(); })
-      .def_prop_ro("local_size", [](const PythonSession& self) { return self.here().local_size(); })
-      .def_prop_ro("resumes_at", [](const PythonSession& self) { return self.here().resumes_at(); })
-      .def_prop_ro("steps_done", [](const PythonSession& self) { return self.here().steps_done(); })
-      .def_prop_ro("seed", [](const PythonSession& self) { return self.here().seed(); })
-      .def(
-          "seed_of",
-          [](const PythonSession& self, const std::string& name) { return self.here().seed_of(name); },
-          "name"_a);
+      .def("board_store", &PythonSession::board_store);
+  bind_questions(bound);
 }
 
 }  // namespace ratoon::python

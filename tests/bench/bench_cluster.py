@@ -111,11 +111,11 @@ class Bed:
         return self
 
     def start_controller(self, kubeconfig):
-        self.metrics_port = take_port()
+        self.metrics_port, self.probe_port = take_port(), take_port()
         more = os.environ.get("RATOON_BENCH_FLAGS", "").split()
         controller = self.run("operator", OPERATOR, kubeconfig,
                               "--advertise-url=http://127.0.0.1:1", f"--coordinator-port={take_port()}",
-                              f"--metrics-port={self.metrics_port}", *more)
+                              f"--metrics-port={self.metrics_port}", f"--probe-port={self.probe_port}", *more)
         wait_for("the operator's readiness", self._is_ready)
         return controller
 
@@ -172,7 +172,8 @@ class Bed:
         return self.children[-1]
 
     def _ask(self, path):
-        connection = http.client.HTTPConnection("127.0.0.1", self.metrics_port, timeout=30)
+        port = self.metrics_port if path == "/metrics" else self.probe_port
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
         try:
             connection.request("GET", path)
             reply = connection.getresponse()

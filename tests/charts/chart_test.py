@@ -30,7 +30,8 @@ class Rendered(unittest.TestCase):
                 self.assertIn(name, done.stderr)
 
     def test_arguments_that_the_chart_says_itself_are_refused_with_a_sentence(self):
-        for argument in ("--metrics-port=9999", "--coordinator-port=1", "--namespace=a", "--all-namespaces", "--no-leader-elect",
+        for argument in ("--metrics-port=9999", "--probe-port=9", "--coordinator-port=1", "--namespace=a",
+                         "--all-namespaces", "--no-leader-elect",
                          "--lease-name=b", "--advertise-url=http://a", "--tls-folder=/a", "--tls-secret=a",
                          "--tls-server-name=a", "--notices=/a"):
             with self.subTest(argument):

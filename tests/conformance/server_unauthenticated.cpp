@@ -11,13 +11,16 @@
 namespace ratoon::http::testing::server_unauthenticated {
 namespace {
 
+constexpr std::size_t kFriendsMax = 1000;
 constexpr std::string_view kFriend = "GET /friend HTTP/1.1\r\nHost: t\r\n\r\n";
 // A client's first TLS message that breaks off after 5 of 512 bytes.
 constexpr std::string_view kHalfGreeting("\x16\x03\x01\x02\x00", 5);
 
 // Authenticates each client that requests /friend.
 void greet(ServerRequest request, Responder responder) {
-  if (request.path == "/friend") responder.mark_authenticated();
+  if (request.path == "/friend") {
+    EXPECT_TRUE(responder.mark_authenticated({.tenant = {}, .name = {}, .connections_max = kFriendsMax}));
+  }
   responder.send({.body = "hello"});
 }
 

@@ -206,7 +206,8 @@ class Commands(unittest.TestCase):
             self.found("pin", self.place, "--step", step)
         self.assert_refused(82, "several checkpoints are pinned; choose one with --step and --attempt: step 40 of attempt 1, "
                             "step 30 of attempt 1", "unpin", self.place)
-        self.assert_refused(82, "pinned are: step 40 of attempt 1, step 30 of attempt 1", "unpin", self.place, "--step", 7)
+        self.assert_refused(82, "pinned checkpoints are: step 40 of attempt 1, step 30 of attempt 1", "unpin", self.place,
+                            "--step", 7)
         self.found("unpin", self.place, "--step", 40)
         self.packs()[-1].unlink()
         self.assert_refused(83, "step 40 of attempt 1 is damaged", "pin", self.place, "--step", 40)

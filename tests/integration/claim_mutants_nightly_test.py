@@ -129,7 +129,8 @@ MUTANTS = {
         of_tiers("ClaimTerm*"), CHECKPOINT + "tiers/claim.cpp", r"\.owner = claim\.owner, \.term = claim\.term\}",
         ".owner = claim.owner}"),
     "an attempt that began before another job and is confirmed": (
-        of_tiers("ClaimTerm*"), CHECKPOINT + "tiers/claim.cpp", r"return is_same_term\(\(\*now\)->term, term\) \? ", "return true ? "),
+        of_tiers("ClaimTerm*"), CHECKPOINT + "tiers/claim.cpp", r"return is_same_term\(\(\*now\)->term, term\) \? ",
+        "return true ? "),
     "an attempt that began before another job and removes files": (
         of_tiers("ClaimTerm*"), CHECKPOINT + "tiers/claim.cpp", r" && is_same_term\(now\.term, term\);", ";"),
     "a term that a process without the claim does not learn": (
@@ -151,7 +152,8 @@ MUTANTS = {
         r"  options\.home_mark = mark_in_term\([^;]*;\n", ""),
     "a world that saves in any term": (
         of_session("CheckpointLocationsTest.*"), SESSION + "locations/checkpoint_locations.cpp",
-        r"std::uint64_t term = ownership_->term_at\(\*tiers_\.home\(\)\.disk\);", "std::uint64_t term = checkpoint::kUnknownTerm;"),
+        r"std::uint64_t term = ownership_->term_at\(\*tiers_\.home\(\)\.disk\);",
+        "std::uint64_t term = checkpoint::kUnknownTerm;"),
     "a rollback in a place that another job has used since": (
         of_session("CheckpointLocationsTest.*"), SESSION + "locations/checkpoint_locations.cpp",
         r"if \(auto ours = ownership_->confirm_all\(\); !ours\) return ours;", ""),

@@ -63,7 +63,7 @@ class Controls(unittest.TestCase):
         wait_until(lambda: [m["node"] for m in run.status()["members"]] == ["node-2"], "the member to be on its new node alone")
         last = run.job_status()["lastDisruption"]
         self.assertEqual((last["lostSteps"], run.job_status()["restarts"]["disruption"]), (0, 0), last)
-        self.assertIn("(taint ratoon.dev/reclaim)", run.output())
+        self.assertIn("(taint ratoon.dev/reclaim, rule ratoon-reclaim)", run.output())
 
     def test_a_member_saves_again_and_leaves_before_the_deadline_that_it_is_told(self):
         run = LocalRun(command=FOREVER, spec={"numNodes": 1, "checkpointPolicy": {"intervalSteps": 1_000_000}})

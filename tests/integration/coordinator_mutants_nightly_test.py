@@ -8,6 +8,7 @@ from mutants import MutantTest, TableOfSources, of_rows
 CLIENTS = ("http_server_test", "UnauthenticatedConnections.*")
 QUEUE = ("operator_runtime_test", "AdmissionQueue*")
 METRICS = ("operator_runtime_test", "OperatorMetrics.*")
+SCHEDULING = ("operator_runtime_test", "FairQueueTest.*:WorkQueueTest.*:ControllerTest.*:AskedPauses.*")
 FAIRNESS = ("coordinator_test", "CoordinatorFairness.*:MessageRateLimiter.*")
 
 # what is broken: (tests, file, pattern, instead)
@@ -44,9 +45,6 @@ MUTANTS = {
     "peers of one wait that are named in the next": (
         ("coordinator_link_test", "PeerWatchTest.*"), "agent/src/session/link/peer_watch.cpp",
         r"of_wait_ == waits_since \? unreachable_", "true ? unreachable_"),
-    "a lease that waits for an overloaded server": (
-        ("operator_runtime_test", "Elector.*"), "operator/runtime/leader/elector.cpp", r"election_\.note\(client_\.call_once\(",
-        "election_.note(client_.call("),
     "members that wait behind unauthenticated requests": (
         QUEUE, "operator/runtime/members/admission_queue.cpp", r"if \(options_\.is_known\(request\)\) return",
         "if (false) return"),
@@ -64,9 +62,53 @@ MUTANTS = {
     "a member may call as often as it likes": (
         FAIRNESS, "operator/coordinator/message_rate_limiter.cpp", r"spent\.messages \+ 1 > limits_\.burst \* number", "false"),
     "a member may have any number of connections": (
-        FAIRNESS, "base/http/server/connections_by_owner.cpp", r"sessions\.size\(\) <= std::max<std::size_t>\(max, 1\)", "true"),
+        FAIRNESS, "base/http/server/connections_by_owner.cpp",
+        r"sessions\.size\(\) <= std::max<std::size_t>\(owner\.connections_max, 1\)", "true"),
     "a namespace takes all workers": (
-        ("operator_runtime_test", "WorkQueueTest.*"), "operator/runtime/jobs/work_queue.cpp", r"out >= each_max_", "false"),
+        ("operator_runtime_test", "WorkQueueTest.*"), "operator/runtime/scheduling/fair_queue.cpp",
+        r"line\.taken >= limits_\.each_max", "false"),
+    "slow jobs take all workers of their namespace": (
+        SCHEDULING, "operator/runtime/scheduling/fair_queue.cpp", r"line\.slow_taken < limits_\.slow_each_max", "true"),
+    "slow jobs take all workers": (
+        SCHEDULING, "operator/runtime/scheduling/fair_queue.cpp", r"slow_taken_\.size\(\) < limits_\.slow_max", "true"),
+    "a job is slow for ever": (
+        SCHEDULING, "operator/runtime/scheduling/fair_queue.cpp", r"slow_\.erase\(key\);", ";"),
+    "a namespace that has workers comes before one that has none": (
+        SCHEDULING, "operator/runtime/scheduling/fair_queue.cpp", r"of\.line->taken, ", "0, "),
+    "a namespace that comes back at once is always first": (
+        SCHEDULING, "operator/runtime/scheduling/fair_queue.cpp", r"\.served = takes_", ".served = 0"),
+    "a routine decision that waits for all disruptions": (
+        SCHEDULING, "operator/runtime/scheduling/fair_queue.cpp", r" \|\| now - due >= kRoutineWait", ""),
+    "a pause that is asked for and does not delay the next call": (
+        SCHEDULING, "operator/runtime/jobs/cluster.cpp", r"if \(asked\) pauses\.note[^;]*;", ""),
+    "a job that is looked at during the whole pause": (
+        SCHEDULING, "operator/runtime/controller.cpp", r"if \(const auto end = cluster_\.asked_pause_end[^;]*;", ""),
+    "a job with many pods that has its worker until all are made": (
+        SCHEDULING, "operator/runtime/scheduling/turn_slice.h", r"has_begun_ && clock_\.now\(\) >= end_", "false"),
+    "a job with many pods that waits for its next look after a slice": (
+        SCHEDULING, "operator/runtime/controller.cpp", r"memory\.is_cut \? now : next", "next"),
+    "events of a namespace that take all the time": (
+        ("operator_runtime_test", "EventWriterTest.*"), "operator/runtime/jobs/event_writer.cpp",
+        r"took >= kLongWrite \? ", "false ? "),
+    "events that are lost while the server is overloaded": (
+        ("operator_runtime_test", "EventWriterTest.*"), "operator/runtime/jobs/event_writer.cpp",
+        r"is_again = asked && ", "is_again = false && "),
+    "an event that is repeated for ever": (
+        ("operator_runtime_test", "EventWriterTest.*"), "operator/runtime/jobs/event_writer.cpp",
+        r"std::exchange\(next->is_repeated, true\)", "next->is_repeated"),
+    "reviews for one address use all threads": (
+        QUEUE, "operator/runtime/members/admission_queue.cpp", r"\.in_review < each_max", ".in_review < 1000"),
+    "a namespace takes all connections": (
+        FAIRNESS, "base/http/server/connections_by_owner.cpp", r"found->second\.connections < \*tenant_max_", "true"),
+    "owners that do not take turns": (
+        ("operator_runtime_test", "TurnLines.*"), "operator/runtime/scheduling/turn_lines.h",
+        r"turns_\.push_back\(std::move\(served\)\)", "turns_.push_front(std::move(served))"),
+    "an owner whose items push out those of others": (
+        ("operator_runtime_test", "TurnLines.*"), "operator/runtime/scheduling/turn_lines.h",
+        r"take_from\(longest\(\)\)", "take_from(turns_.back())"),
+    "a pod that is known by all tokens that it shows": (
+        ("operator_runtime_test", "ReviewedTokens.*"), "operator/runtime/members/reviewed_tokens.cpp",
+        r"keys\.size\(\) >= kAnswersOfAPodMax", "false"),
     "a server in trouble is asked for each pod": (
         ("operator_runtime_test", "ControllerTest.*"), "operator/runtime/controller.cpp", r"if \(is_trouble\([^;]*break;", ""),
     "a job that cannot be read, and no metric that says so": (

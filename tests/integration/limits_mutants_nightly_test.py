@@ -70,8 +70,8 @@ MUTANTS = {
         ("operator_runtime_test", "ControllerTest.*"), "operator/runtime/controller.cpp",
         r"is_deleting = is_deleting && [^;]*;", ""),
     "idle connections that keep the node's probes out": (
-        ("operator_runtime_test", "HealthPort.*"), "operator/runtime/metrics/health_port.cpp",
-        r"options\.unauthenticated_connections_max = kHealthConnectionsMax;", ""),
+        ("operator_runtime_test", "StatusPorts.*"), "operator/runtime/metrics/status_ports.cpp",
+        r"options\.unauthenticated_connections_max = connections_max;", ""),
     "a page that is read for ever": (
         ("http_server_test", "HttpServer.CutsAClient*"), "base/http/server/server_session.cpp", r"limit && !reply_due_", "false"),
     "a runner that makes no room for its members": (
@@ -99,7 +99,7 @@ MUTANTS = {
     "calls that are made although their process has left": (
         of_local("DiskWriter.*"), LOCAL + "disk_writer.cpp", r"  queue_->calls\.clear\(\);\n", ""),
     "a run that waits once for each member whose log hangs": (
-        of_local("MemberLogs.*"), LOCAL + "member_logs.cpp", r"under_way_\.empty\(\) \? patience_ : Duration\(0\)", "patience_"),
+        of_local("MemberLogs.*"), LOCAL + "member_logs.cpp", r"under_way_\.empty\(\) \? timeout_ : Duration\(0\)", "timeout_"),
     "a log that is opened again by its path": (
         of_local("ProcessGroupTest.*"), LOCAL + "members/process_group.cpp", r"if \(plan\.log_fd >= 0\)", "if (false)"),
 }

@@ -102,11 +102,9 @@ MUTANTS = {
         "members/notice.cpp", r"if \(!is_successor_ready\(seen, member\)\) continue;",
         "if (!member.is_leaving()) continue;"),
     "a successor on the node that goes": ("members/suspect_nodes.cpp",
-        r"if \(find_notice\(seen, node\)\)\n *found\[node\.name\] = [^;]*;", ""),
+        r"if \(find_notice\(seen, node\)\) found\[node\.name\] = [^;]*;", ""),
     "a spot node of GKE that has as long as any other": (
         "members/built_in_notice_rules.cpp", r"(kGkeSpotLeaves = std::chrono::seconds)\(15\)", r"\1(120)"),
-    "a label that is no notice": ("members/notice_rules.cpp", r'return find_fact\(node\.labels, "label", rule\);',
-        "return std::nullopt;"),
     "a pod that has ended and excludes its node": (
         "members/suspect_nodes.cpp", r"pod\.node == name && is_on_its_node\(pod\)", "pod.node == name"),
     "a suspect that is left to a taint": ("members/suspect_nodes.cpp",

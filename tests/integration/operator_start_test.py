@@ -26,10 +26,11 @@ class Start(unittest.TestCase):
                        "clusters": [{"name": "a", "cluster": {"server": f"http://127.0.0.1:{take_port()}"}}],
                        "users": [{"name": "a", "user": {}}]}, kubeconfig)
             kubeconfig.flush()
-            self.metrics_port = take_port()
+            self.probe_port = take_port()
             process = subprocess.Popen(
                 [BIN / "ratoon-operator", f"--kubeconfig={kubeconfig.name}", "--advertise-url=http://127.0.0.1:1",
-                 "--no-leader-elect", f"--coordinator-port={take_port()}", f"--metrics-port={self.metrics_port}", *flags],
+                 "--no-leader-elect", f"--coordinator-port={take_port()}", f"--metrics-port={take_port()}",
+                 f"--probe-port={self.probe_port}", *flags],
                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
             try:
                 yield process
@@ -62,7 +63,7 @@ class Start(unittest.TestCase):
         deadline = time.monotonic() + 180
         while True:
             try:
-                with urllib.request.urlopen(f"http://{host}:{self.metrics_port}{path}", timeout=5) as reply:
+                with urllib.request.urlopen(f"http://{host}:{self.probe_port}{path}", timeout=5) as reply:
                     return reply.status, reply.read().decode()
             except urllib.error.HTTPError as error:
                 return error.code, error.read().decode()

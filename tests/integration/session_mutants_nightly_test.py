@@ -64,9 +64,9 @@ MUTANTS = {
         of_session("LauncherVariables.*"), SESSION + "options/launch_names.cpp", r'\{"PMIX_NAMESPACE", ', "{"),
     "two launches of Hydra on one machine that have one name": (
         of_session("LauncherVariables.*"), SESSION + "options/launch_names.cpp",
-        r' \+ site\.ancestor_without\("PMI_RANK"\)', ""),
+        r' \+ "\\n" \+ \*proxy', ""),
     "a shell between Hydra and its rank that is another launch": (
-        of_rules("LaunchNames.*"), SESSION + "options/launch_names.cpp", r"if \(!has_variable\(pid, variable\)\) ", ""),
+        of_rules("LaunchNames.*"), SESSION + "options/launch_names.cpp", r"if \(!\*has_it\) ", ""),
     "a rank of mpirun that a shell's WORLD_SIZE makes alone": (
         of_session("LauncherVariables.*"), SESSION + "options/launcher_variables.cpp", r" \|\| !is_from_mpirun;", " || true;"),
     "a rank of mpirun that takes the place of a Slurm step's daemon": (

@@ -191,7 +191,7 @@ class Operator:
         test.addCleanup(self.close)
 
     def start(self):
-        self.door, self.metrics_port = take_port(), take_port()  # anew, as a pod's address is
+        self.door, self.metrics_port, self.probe_port = take_port(), take_port(), take_port()  # anew, as a pod's address is
         environment = {**os.environ, "HOSTNAME": self.name, "RATOON_COORDINATOR_SERVICE": "ratoon-coordinator",
                        "RATOON_POD_IP": self.address, "RATOON_POD_UID": f"uid-of-{self.name}"}
         certificate = f"--tls-folder={self.cluster.tls}" if self.cluster.tls else "--tls-secret=ratoon-certificate"
@@ -200,13 +200,15 @@ class Operator:
         with open(self.cluster.folder / f"{self.name}.out", "a") as out:
             self.process = subprocess.Popen(
                 [self.cluster.program("ratoon-operator"), f"--kubeconfig={self.kubeconfig}", "--lease-name=ratoon",
-                 f"--coordinator-port={self.door}", f"--metrics-port={self.metrics_port}", *door, *self.flags],
+                 f"--coordinator-port={self.door}", f"--metrics-port={self.metrics_port}",
+                 f"--probe-port={self.probe_port}", *door, *self.flags],
                 env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=out, **self.cluster.credentials())
 
     def ask(self, path):
         """(status, body), or nothing where nobody answers."""
+        port = self.metrics_port if path == "/metrics" else self.probe_port
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics_port}{path}", timeout=5) as reply:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as reply:
                 return reply.status, reply.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()

@@ -38,26 +38,26 @@ MUTANTS = {
         REVIEWER, "operator/runtime/members/token_reviewer.cpp", r"asked - known->time >= kFresh &&", ""),
     "members wait for reviews of their tokens": (
         REVIEWER, "operator/runtime/members/token_reviewer.cpp", r"if \(!known\) return ask", "if (true) return ask"),
-    "an overloaded server is waited for": (
-        REVIEWER, "operator/runtime/members/token_reviewer.cpp", r"client_\.call_once\(", "client_.call("),
     "a token that is accepted for ever": (
-        REVIEWER, "operator/runtime/members/token_reviewer.cpp", r"now - item\.second\.time > kKnown", "false"),
+        REVIEWER, "operator/runtime/members/reviewed_tokens.h", r"now - answer\.time > kKnown", "false"),
     "each beat waits for a server that is away": (
         REVIEWER, "operator/runtime/members/token_reviewer.cpp", r"quiet_until_ = clock_\.now\(\) \+ kQuiet;", ";"),
     "a refusal is kept as an answer": (
         REVIEWER, "operator/runtime/members/token_reviewer.cpp",
-        r"  if \(identity\) remember\([^\n]*\n[^\n]*forget_answer\(key\);",
-        "  remember(key, {.identity = identity.value_or(kube::TokenIdentity()), .time = asked});"),
+        r"  if \(identity\) \{\n([^\n]*\n){2}  \}\n[^\n]*forget_answer\(key\);",
+        "  const std::lock_guard lock(mutex_);\n"
+        "  answers_.keep(key, {.identity = identity.value_or(kube::TokenIdentity()), .time = asked});"),
     "a refused token that stays accepted": (
         REVIEWER, "operator/runtime/members/token_reviewer.cpp", r"== ErrorKind::kPermissionDenied\) forget_answer\(key\);",
         "== ErrorKind::kPermissionDenied) {}"),
     "each beat walks over all answers": (
-        REVIEWER, "operator/runtime/members/token_reviewer.cpp", r"now - purged_ >= kPurgeEvery", "true"),
+        REVIEWER, "operator/runtime/members/reviewed_tokens.cpp", r"now - purged_ >= kPurgeEvery", "true"),
     "a member that stays unauthenticated": (
-        TOKENS, "operator/coordinator/coordinator.cpp", r"  responder\.mark_authenticated\([^;]*\* processes\);\n", ""),
+        TOKENS, "operator/coordinator/coordinator.cpp",
+        r"!responder\.mark_authenticated\(owner_of\(process, processes\)\)", "processes == 0"),
     "any token makes a member": (
         TOKENS, "operator/coordinator/coordinator.cpp", r"(  if \(const auto known = options_\.authenticate)",
-        r"  responder.mark_authenticated();\n\1"),
+        r"  static_cast<void>(responder.mark_authenticated(owner_of(message->process, 1)));\n\1"),
     "one token speaks for any number of processes": (
         SESSION, "operator/coordinator/job_session.cpp", r"process\.local_rank >= processes", "false"),
 }

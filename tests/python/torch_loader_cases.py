@@ -19,6 +19,16 @@ import ratoon.torch
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
+# What README leaves to the reader: a model and its data.
+LEFT_TO_READERS = """
+import torch, ratoon, ratoon.torch
+torch.manual_seed(17)
+data = torch.utils.data.TensorDataset(torch.randn(192, 8), torch.randint(0, 10, (192,)))
+def Net():
+    return torch.nn.Sequential(torch.nn.Linear(8, 10), torch.nn.LogSoftmax(1))
+"""
+
+
 class Noisy(torch.utils.data.Dataset):
     """Every sample with noise of all three generators."""
 
@@ -203,11 +213,14 @@ class Rest(unittest.TestCase):
         programs = [text for text in re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S)
                     if "import torch" in text and "lightning" not in text and "ratoon.dcp" not in text]
         self.assertEqual(len(programs), 3)
+        shown, = re.findall(r"^```python\n(.*?)^```$", (ROOT / "README.md").read_text(), re.M | re.S)
+        programs.append(LEFT_TO_READERS + shown)
         with tempfile.TemporaryDirectory(prefix="ratoon-page-") as folder:
             for program in programs:
                 done = subprocess.run([sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, timeout=300)
                 self.assertEqual(done.returncode, 0, program + done.stderr)
-            self.assertTrue(ratoon.checkpoints.list(f"{folder}/checkpoints/linear"))
+            for name in ("linear", "digits"):
+                self.assertTrue(ratoon.checkpoints.list(f"{folder}/checkpoints/{name}"))
             self.assertTrue(ratoon.AtomicDirectory(f"{folder}/training").latest())
 
 

@@ -8,8 +8,8 @@ import tempfile
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "integration"))
 from local_run import LocalRun  # noqa: E402
 
-ATTEMPT = re.compile(r"^attempt (\d+) rank (\d+) of (\d+) pid (\d+) calls (\d+)(.*)$", re.MULTILINE)
-PATIENCE_SECONDS = 600
+ATTEMPT = re.compile(r"\battempt (\d+) rank (\d+) of (\d+) pid (\d+) calls (\d+)", re.MULTILINE)
+PATIENCE_SECONDS = 3000
 
 # The first lines of a program. hurt() does in this attempt what the plan, {attempt: [what, rank]}, says, once the attempt has
 # made some steps; ends_early() says whether the attempt behind the plan has, too.
@@ -55,7 +55,7 @@ class TrainRun(LocalRun):
 def calls_in(said: str) -> dict[int, dict[int, tuple[int, int]]]:
     """{attempt: {rank: (process, how often its function was called)}}"""
     found: dict = {}
-    for attempt, rank, _, process, calls, _ in ATTEMPT.findall(said):
+    for attempt, rank, _, process, calls in ATTEMPT.findall(said):
         found.setdefault(int(attempt), {})[int(rank)] = (int(process), int(calls))
     return found
 

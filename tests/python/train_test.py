@@ -1,6 +1,9 @@
 """ratoon.train() without PyTorch: when another process is lost or told to leave, the function is called again in the same
 process, and the run ends with the bits of an unbroken one."""
+import json
+import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -9,15 +12,23 @@ import tempfile
 import textwrap
 import unittest
 
-from train_runs import TrainRun, calls_in, last_step_in, results_in
+from train_runs import HURTING, TrainRun, calls_in, last_step_in, results_in
+
+BIN = pathlib.Path(os.environ["RATOON_BUILD_DIR"]) / "bin"
 
 # `own` and `outer` outlive the function.
 PROGRAM = """
-import random, ratoon
+import random, threading, weakref, ratoon
 own = random.Random(5)
 outer = {"steps": 0}
+alive = weakref.WeakSet()
+class Part:
+    pass
 def learn(session):
-    tell(session)
+    tell(session, f"holds {len(alive)} parts {threading.active_count()} threads")
+    part = Part()
+    part.itself = part
+    alive.add(part)
     stream = ratoon.Stream(samples=1000, global_batch=6, seed=3, source="s")
     state = {"sum": 0, "chain": 0.0}
     session.track(state=state, stream=stream, own=own, outer=outer)
@@ -36,8 +47,8 @@ ratoon.train(learn, grace_seconds=3)
 
 
 class Disturbances(unittest.TestCase):
-    def run_plan(self, plan, end=10**6, **how):
-        run = TrainRun(PROGRAM, plan, end, **how)
+    def run_plan(self, plan, end=10**6, program=PROGRAM, **how):
+        run = TrainRun(program, plan, end, **how)
         self.addCleanup(run.close)
         return run.run()
 
@@ -45,6 +56,7 @@ class Disturbances(unittest.TestCase):
         """A process that was not hurt is called once more, and no other process takes its place."""
         calls = calls_in(said)
         self.assertEqual(sorted(calls), list(range(1, max(plan) + 2)), said[-6000:])
+        self.assertEqual(set(re.findall(r"holds .*", said)), {"holds 0 parts 1 threads"}, "nothing is left of an attempt")
         for attempt, (_, hurt) in plan.items():
             for rank, (process, count) in calls[attempt].items():
                 following = calls[attempt + 1][rank]
@@ -64,10 +76,35 @@ class Disturbances(unittest.TestCase):
 
     def test_before_the_first_checkpoint_all_goes_back_to_the_first_step(self):
         plan = {1: ["kill", 1], 2: ["kill", 1]}
-        said = self.run_plan(plan, spec={"checkpointPolicy": {"intervalSteps": 100000}})
-        self.check_processes(said, plan)
-        self.assertEqual(last_step_in(said), 14, "each attempt begins at step 0")
-        self.assertEqual(results_in(said), results_in(self.run_plan({}, 14)))
+        generator_alone = PROGRAM.replace(", outer=outer", "").replace(""", outer["steps"], flush""", ", flush")
+        for program in (PROGRAM, generator_alone):
+            with self.subTest(generator_alone=program is generator_alone):
+                said = self.run_plan(plan, program=program, spec={"checkpointPolicy": {"intervalSteps": 100000}})
+                self.check_processes(said, plan)
+                self.assertEqual(last_step_in(said), 14, "each attempt begins at step 0")
+                self.assertEqual(results_in(said), results_in(self.run_plan({}, 14, program=program)))
+
+    def test_ranks_of_a_launch_stay_too(self):
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="ratoon-train-"))
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        (folder / "program.py").write_text(HURTING + PROGRAM)
+
+        def launch(name, plan, end):
+            words = [BIN / "ratoon", "launch", "--nproc", "2", "--folder", folder / name, "--", sys.executable,
+                     folder / "program.py", json.dumps(plan), str(end)]
+            done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300,
+                                  env=os.environ | {"RATOON_SAVE_EVERY": "5st"})
+            logs = "\n".join(file.read_text() for file in sorted((folder / name).rglob("*.log")))
+            self.assertEqual(done.returncode, 0, done.stdout + logs)
+            return done.stdout + logs
+
+        said = launch("killed", {1: ["kill", 1]}, 40)
+        calls = calls_in(said)
+        self.assertEqual(calls[2][0], (calls[1][0][0], 2), said[-6000:])
+        self.assertNotEqual(calls[2][1][0], calls[1][1][0])
+        results = {re.search(r"result .*", line)[0] for line in said.splitlines() if "result " in line}
+        unbroken = launch("unbroken", {}, int(next(iter(results)).split()[1]))
+        self.assertEqual(results, {re.search(r"result .*", line)[0] for line in unbroken.splitlines() if "result " in line})
 
 
 SWALLOWING = """
@@ -113,7 +150,7 @@ class Alone(unittest.TestCase):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="ratoon-train-"))
         self.addCleanup(shutil.rmtree, self.folder)
 
-    def start(self, act, steps=20):
+    def start(self, act, steps=20, signals=True):
         program = f"""
             import atexit, os, signal, sys, time, ratoon
             atexit.register(lambda: print("atexit", flush=True))
@@ -126,7 +163,8 @@ class Alone(unittest.TestCase):
                         {act}
                 finally:
                     print("finally", flush=True)
-            ratoon.train(learn, save_folder=sys.argv[1], run_name="py", save_every="5st", grace_seconds=4)
+            ratoon.train(learn, save_folder=sys.argv[1], run_name="py", save_every="5st", grace_seconds=4,
+                         signals={signals})
             print("behind")
         """
         return subprocess.Popen([sys.executable, "-c", textwrap.dedent(program), str(self.folder)], stdin=subprocess.PIPE,
@@ -177,6 +215,11 @@ class Alone(unittest.TestCase):
                 self.assertEqual((code, said), (ended, "finally\natexit\n"), errors)
                 self.assertNotIn("KeyboardInterrupt", errors)
                 self.assertIn("SIGTERM" if ended == 80 else "Ctrl-C", errors)
+
+    def test_without_its_signals_ctrl_c_is_pythons(self):
+        code, said, errors = self.end(self.start("os.kill(os.getpid(), signal.SIGINT) if step == 12 else None", signals=False))
+        self.assertEqual((code, said), (-signal.SIGINT, "finally\natexit\n"), errors)
+        self.assertIn("KeyboardInterrupt", errors)
 
     def test_a_forked_child_ends_as_it_likes(self):
         act = """if step == 5:

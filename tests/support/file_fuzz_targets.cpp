@@ -13,6 +13,7 @@
 #include "cli/job/job_file.h"
 #include "operator/kube/access/api_server_access.h"
 #include "operator/local/control/control_socket.h"
+#include "operator/local/disk_writer.h"
 #include "operator/runtime/api_server/read_yaml.h"
 #include "tests/support/fuzz_targets.h"
 #include "tests/support/temporary_folder.h"
@@ -50,7 +51,7 @@ void check_access(const kube::ApiServerAccess& access, const json& document) {
 // One run's socket, and its folder.
 class ControlSocketEnd {
  public:
-  ControlSocketEnd() : socket_(local::ControlSocket::open(folder_.path()).value()) {}
+  ControlSocketEnd() : socket_(local::ControlSocket::open(folder_.path(), disk_).value()) {}
 
   UniqueFd call() const {
     UniqueFd asker(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -66,6 +67,7 @@ class ControlSocketEnd {
 
  private:
   test::TemporaryFolder folder_;
+  local::DiskWriter disk_;
   local::ControlSocket socket_;
 };
 

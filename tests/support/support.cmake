@@ -49,7 +49,8 @@ if(TARGET ratoon_operator_kube)
     SOURCES support/file_fuzz_targets.cpp ${CMAKE_CURRENT_BINARY_DIR}/job_definition.cpp
             ../cli/job/unknown_fields.cpp ../cli/job/job_file.cpp ../cli/job/complaint_line.cpp
             ../cli/text/nearest_name.cpp ../operator/local/control/control_message.cpp
-            ../operator/local/control/control_socket.cpp ../operator/runtime/api_server/read_yaml.cpp
+            ../operator/local/control/control_socket.cpp ../operator/local/disk_writer.cpp
+            ../operator/runtime/api_server/read_yaml.cpp
     LIBS ratoon::operator_kube yaml-cpp)
   if(TARGET ratoon_base_http)
     ratoon_test_support(http_fuzz_targets SOURCES support/http_fuzz_targets.cpp LIBS ratoon::base_http)

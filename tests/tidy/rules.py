@@ -84,6 +84,8 @@ SEAM = tuple(f"agent/src/session/{name}.*" for name in (
 # What a binding of another language needs of the session.
 EMBEDDING = tuple(f"agent/src/session/{name}.*" for name in (
     "options/option_rows", "shutdown/process_exit", "telemetry/say"))
+# The loop over attempts, which a binding of another language runs with a function of its own.
+ATTEMPT_LOOP = "agent/src/session/api/attempt_loop.*"
 # What a session is made of, without a session: time and facts come in.
 SESSION_RULES = tuple(
     f"agent/src/session/{name}.*" for name in (
@@ -101,8 +103,9 @@ DEVICE_RULES = tuple(f"agent/src/devices/{name}.*"
 INTEROP = "agent/src/checkpoint/interop"  # files of PyTorch and safetensors
 TIERS = "agent/src/checkpoint/tiers"  # the one place where checkpoints meet object stores
 AGENT_IO = ("agent/src/checkpoint", "agent/src/data/sets", "agent/src/data/loader", "agent/src/session")
-AGENT = (PUBLIC + AGENT_PURE + STAGING_PURE + (STREAMING, PACK, INTEROP, TIERS) + SEAM + EMBEDDING[:1] + (RUN_SCHEDULE,) +
-         SESSION_RULES + HISTORY + PROGRESS + METRICS + DEVICE_RULES + BOARD + OBJECTS + (AGENT_DATA,) + TORCH_LISTS + AGENT_IO)
+AGENT = (PUBLIC + AGENT_PURE + STAGING_PURE + (STREAMING, PACK, INTEROP, TIERS) + SEAM + EMBEDDING[:1] +
+         (RUN_SCHEDULE, ATTEMPT_LOOP) + SESSION_RULES + HISTORY + PROGRESS + METRICS + DEVICE_RULES + BOARD + OBJECTS +
+         (AGENT_DATA,) + TORCH_LISTS + AGENT_IO)
 OPERATOR = ("operator/api", "operator/core", "operator/coordinator", "operator/local", "operator/kube",
             "operator/runtime")
 MDS = ("agent/include/ratoon/mds_*", "agent/src/mds", "agent/src/mds/format")
@@ -188,6 +191,7 @@ PARTS = (
     Part("agent/src/metrics/endpoint.*", BASE + PUBLIC + METRICS + (EXPOSITION, "base/http"), target="agent"),
     Part("agent/src/session", BASE + AGENT, target="agent",
          instead="what needs HTTP is a Link: see coordinator_link.h; agents build without it"),
+    Part(ATTEMPT_LOOP, BASE + AGENT, target="agent", instead="bindings of other languages see it"),
     *(Part(path, BASE + AGENT + ("base/http",) + HTTP_LINK, target="agent") for path in HTTP_LINK),
     Part("agent/src/torch", BASE + PUBLIC + SEAM + BOARD + DEVICE_RULES + ("agent/include/ratoon/torch", PACK, INTEROP),
          ("libtorch", "nccl"),
@@ -198,7 +202,8 @@ PARTS = (
                         "operator/local", "operator/runtime") + AGENT_PURE + HISTORY + (PACK, INTEROP, TIERS) + OBJECTS,
          ("CLI11", "nlohmann_json", "yaml-cpp")),
     Part("python", BASE + PUBLIC + MDS[:1] + AGENT_PURE + OBJECTS + (
-             "agent/src/checkpoint", "agent/src/data/sets", "cli", TIERS, INTEROP, PACK) + EMBEDDING + SEAM[:1] + BOARD,
+             "agent/src/checkpoint", "agent/src/data/sets", ATTEMPT_LOOP,
+             "agent/src/session/shutdown/exit_report.*", "cli", TIERS, INTEROP, PACK) + EMBEDDING + SEAM[:1] + BOARD,
          ("nanobind",),
          instead="the package shows what users of C++ see, and what `ratoon checkpoint` sees"),
     *(Part(path, PUBLIC + ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*"), ("libtorch",),

@@ -16,7 +16,7 @@
 // process ends during finalize(), latest() may already be the new directory, which is then complete. The
 // folder of an AtomicDirectory can be moved or copied. An unfinished directory is never loaded, and prepare()
 // removes it. prepare() never removes a complete directory. To continue from an older directory, first move
-// the newer directories away, then set the link to the older one.
+// the newer directories away, then set the link "latest" to the older one.
 //
 // Several ranks can write their files into one checkpoint directory. Each rank creates an AtomicDirectory
 // with its rank number and a barrier for all ranks. All ranks call prepare() and finalize() in the same
@@ -25,7 +25,7 @@
 //
 //   ratoon::AtomicDirectory saver("out", {.rank = rank, .barrier = [&] { group->barrier()->wait(); }});
 //
-// With one of these two sets of options, AtomicDirectory continues directories of the Python package
+// With one of the two sets of options below, AtomicDirectory continues directories of the Python package
 // cycling_utils. Of the path in a link, Ratoon uses only the last component, because the folders before it
 // may differ on this machine.
 //

@@ -93,8 +93,8 @@ class Batch {
 
   // The number of rows: each row is one sample of this rank. A rank may have 0 rows, if a batch has fewer
   // samples than there are ranks. The columns of a batch with 0 rows have the type and row shape that the
-  // data set declares. If the data set declares no row shape, or if samples are augmented, their row shape is
-  // that of the batch's first sample over all ranks.
+  // data set declares. If the data set declares no row shape, or if samples are augmented, a column with 0
+  // rows has the row shape of the batch's first sample over all ranks.
   [[nodiscard]] std::size_t size() const;
   // The weight of this rank's mean in the mean over all ranks: this rank's fraction of the batch's samples.
   // For each batch, the weights of all ranks sum to 1.

@@ -76,9 +76,9 @@ class DataLoader {
 
   // Waits for the next batch in the order of the stream and returns it. If a data set or an augmentation
   // throws, next() throws a Failure or std::runtime_error that names the sample, with the original exception
-  // nested. The next call of next() tries to read that batch again, so no batch is skipped. In the loop of a
-  // Session the waiting time is recorded as Phase::kData, the phase in which a rank waits for samples. Throws
-  // Interrupted after stop().
+  // nested. The next call of next() tries to read the failed batch again, so no batch is skipped. In the loop
+  // of a Session the waiting time is recorded as Phase::kData, the phase in which a rank waits for samples.
+  // Throws Interrupted after stop().
   [[nodiscard]] Batch next();
 
   // Marks the batch as trained and moves the stream's position to the end of the batch. The program trains

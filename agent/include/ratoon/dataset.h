@@ -58,8 +58,8 @@ class Dataset {
   // data.
   virtual void read(std::uint64_t id, Sample& into) const = 0;
 
-  // Returns the number of samples of each shard, in the order of ids. An empty list means that samples can be
-  // read in any order at the same cost. Order::kBlocks needs the sizes of shards.
+  // Returns the number of samples of each shard, in the order of ids. An empty list means that there are no
+  // shards: samples can be read in any order at the same cost. Order::kBlocks needs the sizes of shards.
   [[nodiscard]] virtual std::vector<std::uint64_t> shard_sizes() const { return {}; }
 
   // Announces that the samples `ids` will be read, in this order, after the samples of earlier calls of

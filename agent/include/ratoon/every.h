@@ -1,6 +1,6 @@
-// Every: the interval between two executions of an action, such as a save. Checkpoints contain the counted
-// position. A run that resumes in the middle of an epoch validates and saves at the same steps as an
-// uninterrupted run.
+// Every: the interval between two executions of an action, such as a save. The interval is counted from the
+// run's beginning, and checkpoints contain the run's position. A run that resumes in the middle of an epoch
+// validates and saves at the same steps as an uninterrupted run.
 //
 //   const auto validate_every = ratoon::Every::parse("0.25ep").value();
 //   if (validate_every.is_due(before_the_step, after_the_step)) validate();

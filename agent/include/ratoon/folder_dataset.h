@@ -31,19 +31,19 @@
 
 namespace ratoon {
 
-// The content of which the data set's digest is computed. A later value of FolderDigest covers more content
-// and takes more time.
+// The content of which the data set's digest is computed. Each value of FolderDigest covers more content than
+// the value above it, and takes more time.
 enum class FolderDigest {
   kNames,  // names of classes and files, which opening the folder reads anyway
-  // The digest also covers the size of each file. For a million files, reading the sizes takes a second on a
-  // local disk, and minutes over a network.
+  // The digest covers the names and also the size of each file. For a million files, reading the sizes takes
+  // a second on a local disk, and minutes over a network.
   kNamesAndSizes,
   kContents,  // reads every byte
 };
 
 struct FolderOptions {
   // A file is a sample if its name ends with one of these endings, in upper or lower case. {""} selects all
-  // files. The default list is the list of torchvision's ImageFolder.
+  // files. The default list has the file endings that torchvision's ImageFolder accepts.
   std::vector<std::string> extensions = {".jpg", ".jpeg", ".png",  ".ppm", ".bmp",
                                          ".pgm", ".tif",  ".tiff", ".webp"};
   bool allows_empty_classes = false;

@@ -93,15 +93,15 @@ class MdsDataset final : public Dataset {
   // memory and evicted from the cache last, beginning with the shard that will be read last.
   void expect(std::span<const std::uint64_t> ids) const override;
   // Cancels an earlier expect(): a shard that is no longer expected is not fetched, and is released or
-  // evicted first.
+  // evicted before expected shards.
   void expect_no_more(std::span<const std::uint64_t> ids) const override;
 
   // Returns MosaicML Streaming's name of a column's encoding, such as "ndarray:float32:28,28".
   [[nodiscard]] const std::string& encoding(std::size_t column) const;
 
-  // Splits a field of a list column: fills `into` with one field per element. An element is the bytes of a
-  // file or, for list[pil], a uint8 array as in a column pil. The fields point into the memory of `list`.
-  // Throws Failure if `list` is not a field of the list column.
+  // Splits a field of a list column: fills `into` with one field per element. An element of the list is the
+  // bytes of a file or, for list[pil], a uint8 array as in a column pil. The fields point into the memory of
+  // `list`. Throws Failure if `list` is not a field of the list column.
   void elements(std::size_t column, const Field& list, Sample& into) const;
 
  private:

@@ -92,7 +92,7 @@ class MdsWriter {
 
   // Writes a sample: one value for each column, in any order of the columns. Throws std::invalid_argument if
   // a column is missing or unknown, or if a value does not fit the column's encoding. Throws Failure if a
-  // shard cannot be stored. After this Failure, the writer cannot finish the data set.
+  // shard cannot be stored. After a Failure of write(), the writer cannot finish the data set.
   void write(std::span<const Value> sample);
   void write(std::initializer_list<Value> sample) { write(std::span(sample.begin(), sample.size())); }
 

@@ -69,8 +69,8 @@ class MemoryDataset final : public Dataset {
 
   [[nodiscard]] std::uint64_t size() const override { return size_; }
   [[nodiscard]] std::span<const Column> columns() const override { return columns_; }
-  // Returns a digest over the names, types and shapes of all columns and over all bytes. The first call
-  // computes the digest and reads all bytes for it.
+  // Returns a digest over the names, types and shapes of all columns and over all bytes. The first call of
+  // digest() reads all bytes to compute the digest.
   [[nodiscard]] std::string digest() const override;
   // The fields of `into` point into the arrays: they are valid while the data set exists.
   void read(std::uint64_t id, Sample& into) const override;

@@ -8,8 +8,8 @@
 //
 // To combine the values of all ranks, merge the metrics of all ranks into a copy, in rank order: then all
 // ranks compute the same bits. Each rank reports its own values. If the number of ranks changes, a new rank
-// begins with empty sums, and a remaining rank adds the sums of a rank that left. The sums of all ranks
-// together still cover the same samples as before the change.
+// begins with empty sums, and a remaining rank adds the sums of a rank that left. Together, the sums of all
+// ranks still cover the same samples as before the number of ranks changed.
 //
 // Thread contract: one thread at a time.
 #pragma once

@@ -36,7 +36,7 @@ struct NumericsHook {
   std::function<void()> pin{};
   std::function<void(std::uint32_t count)> set_threads{};
   // Seeds the library's random number generators. Ratoon calls `seed` before each call of the training
-  // function, with the same seed on all ranks. Empty: the library draws no random numbers.
+  // function, with the same seed on all ranks. If the library draws no random numbers, `seed` is empty.
   std::function<void(std::uint64_t seed)> seed{};
   std::function<Numerics()> now{};
 };

@@ -53,15 +53,15 @@ struct MemberOptions {
 // The identity of a launch, which stays the same when the launcher restarts a process.
 struct LaunchName {
   std::string name{};
-  // How many times the launcher has restarted the launch. Nothing: the launcher does not count restarts and
-  // gives each launch a new name.
+  // How many times the launcher has restarted the launch. Has no value if the launcher does not count
+  // restarts and gives each launch a new name.
   std::optional<std::uint64_t> restarts{};
 };
 
 // The rank of this process and the number of ranks of its launch. The ranks of a launch exchange their
 // addresses through files in the run's folder. Environment variables of torchrun, mpirun and srun fill the
-// fields of GroupOptions. With any other launcher, the program fills the fields, and Ratoon then reads no
-// variables of launchers:
+// fields of GroupOptions. With a launcher that Ratoon does not know, the program fills the fields, and Ratoon
+// then reads no variables of launchers:
 //
 //   const std::uint32_t size = read_number("MY_SIZE"), rank = read_number("MY_RANK");
 //   ratoon::Options options = {.group = {.rank = rank, .size = size, .name = "my-launch-" + launch_id()}};
@@ -112,11 +112,11 @@ struct HangOptions {
 inline constexpr std::uint64_t kKeepAllCheckpoints = ~std::uint64_t{0};
 
 // Rules that select the words of a command line that are Ratoon's flags. Each flag has a second name with the
-// prefix "ratoon-", such as --ratoon-seed for --seed. The second name always belongs to Ratoon and overrides
-// the first.
+// prefix "ratoon-", such as --ratoon-seed for --seed. The name with this prefix always belongs to Ratoon and
+// overrides the name without the prefix.
 struct FlagRules {
   // Flags that the program reads, such as "--seed". Ratoon ignores the flags in `of_program`, even if they
-  // have the same or nearly the same names as Ratoon's flags. The names are compared without regard to
+  // have the same or nearly the same names as Ratoon's flags. Names of flags are compared without regard to
   // dashes, '_' and capitals.
   std::vector<std::string> of_program{};
   bool needs_prefix = false;  // true: Ratoon reads only flags that begin with --ratoon-
@@ -180,17 +180,17 @@ struct Options {
   // --latest-name, RATOON_LATEST_NAME: the name of a link to this rank's newest checkpoint file; empty: no
   // link.
   std::string latest_name{"latest-rank{rank}"};
-  // --final-weights, RATOON_FINAL_WEIGHTS: the file to which a completed run writes its weights. If the name
-  // has no folder, the file is in the run's folder; an empty name means no file.
+  // --final-weights, RATOON_FINAL_WEIGHTS: the file to which a completed run writes its weights. If the
+  // file's name contains no folder, the file is in the run's folder; an empty name means no file.
   std::string final_weights{"weights.safetensors"};
   // --deterministic, RATOON_DETERMINISTIC: sets the computing library to reproducible results
   // (<ratoon/numerics.h>). --deterministic is refused if no computing library is attached.
   bool deterministic = false;
   // --seed, RATOON_SEED: the seed of all random number generators (default 0). If the program calls
-  // Session::stream_options(), also the seed of the sample order (default: the program's own).
+  // Session::stream_options(), --seed also seeds the sample order (default: the program's own seed).
   std::optional<std::uint64_t> seed{};
   // --global-batch, RATOON_GLOBAL_BATCH: the number of samples of a step over all ranks, if the program calls
-  // Session::stream_options(). If not set, the program's own value is used.
+  // Session::stream_options(). Without this option, the program's own value is used.
   std::optional<std::uint64_t> global_batch{};
   std::string help{};  // --ratoon-help: the text about all options; train() prints it and returns
   MemberOptions member{};

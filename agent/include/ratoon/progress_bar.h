@@ -40,8 +40,8 @@ class ProgressBar {
   void show_loss(double loss);
   // Shows the newest position of which a checkpoint would survive the loss of this machine.
   void show_durable(std::uint64_t position);
-  // Continues at another position after a lost process or a rollback. The rate and the time left are then
-  // computed from this position.
+  // Moves the bar to another position, after a lost process or a rollback. The rate and the time left are
+  // computed from the steps after that position.
   void resume_at(std::uint64_t position);
   // Removes the bar from the terminal so that other output can be printed; the next update() draws it again.
   void clear();

@@ -40,9 +40,9 @@ class ReplicaSubset {
   // Throws std::invalid_argument if the options describe no subset.
   explicit ReplicaSubset(const ReplicaSubsetOptions& options);
 
-  // The number of the subset's samples: fraction times all samples, rounded up. Rounding errors of the
-  // product are ignored: within a millionth, and a relative 1e-9, of a whole number, it counts as that
-  // number.
+  // The number of the subset's samples: fraction times all samples, rounded up. A product that exceeds a
+  // whole number by at most a relative 1e-9, and at most a millionth, counts as that number, because of
+  // rounding errors.
   [[nodiscard]] std::uint64_t size() const { return size_; }
   // Returns the id, in the whole data set, of sample number `place` of the subset.
   [[nodiscard]] std::uint64_t operator[](std::uint64_t place) const;

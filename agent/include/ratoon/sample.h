@@ -67,8 +67,8 @@ class Sample {
   void begin(std::uint64_t id);
   // Changes the sample's number and nothing else, because a SubsetDataset numbers its samples anew.
   void rename(std::uint64_t id) { id_ = id; }
-  // Adds a field whose shape and bytes are in memory that the sample does not own. The owner of that memory
-  // must outlive the field: pass the owner to keep_alive().
+  // Adds a field whose shape and bytes are in memory that the sample does not own. The owner of the memory
+  // must outlive the added field: pass the owner to keep_alive().
   void add(Field field) { fields_.push_back(field); }
   // Adds a field and copies its shape, for data sets whose samples differ in shape.
   void add(ElementType type, std::span<const std::uint64_t> shape, std::span<const std::byte> bytes);
@@ -82,8 +82,8 @@ class Sample {
   [[nodiscard]] std::span<std::byte> scratch(std::size_t size) { return allocate(size); }
   // Keeps an object alive until begin(), such as the mapped file that the fields point into.
   void keep_alive(std::shared_ptr<const void> owner);
-  // While a data set waits for bytes, it checks this stop token. When a stop is requested, the reader no
-  // longer needs the bytes.
+  // While a data set waits for bytes, it checks this stop token. If a stop is requested, end the wait,
+  // because the reader no longer needs the bytes.
   [[nodiscard]] const std::stop_token& stop() const { return stop_; }
   void set_stop(std::stop_token stop) { stop_ = std::move(stop); }
 

@@ -31,8 +31,8 @@ class SaveTicket {
   SaveTicket() = default;  // refers to no save
 
   // Waits until the save reaches the SaveLevel `level`. Returns kTimeout if the wait takes longer than
-  // `at_most`, or another error if the save can never reach the level. With a duration of 0, wait() only
-  // checks.
+  // `at_most`, or another error if the save can never reach the level. With `at_most` = 0, wait() checks
+  // whether the level is reached and does not wait.
   [[nodiscard]] Result<void> wait(SaveLevel level, std::chrono::nanoseconds at_most) const;
 
  protected:

@@ -153,12 +153,12 @@ class Session {
 
   class StepRange;
   // Iterates over the remaining steps until `total` steps of the run are done. The loop restores the tracked
-  // objects, counts, saves and commits checkpoints, and throws Interrupted when the world changes. All ranks
-  // leave the loop after the same step, because the last checkpoint needs all of them.
+  // objects, counts, saves and commits checkpoints, and throws Interrupted when the set of processes changes.
+  // All ranks leave the loop after the same step, because the last checkpoint needs all of them.
   //
   // The run is complete when the loop over steps() has no further step. If the training function returns from
   // within the loop, Ratoon calls it again if the set of processes changed, and ends the process if the
-  // process must end. If it returns early for another reason, the process ends with exit code 82.
+  // process must end. If the function returns early for no such reason, the process ends with exit code 82.
   //
   // steps() refuses a checkpoint whose names differ from the tracked names: every object needs its state.
   [[nodiscard]] StepRange steps(std::uint64_t total);
@@ -237,8 +237,8 @@ class Session {
 
   // Ends the run after the current step, for example because the loss no longer falls. The run's last step is
   // then the current step, or the next step if the ranks call agree() in every step. Do not leave the loop
-  // after finish(): steps() ends it, saves the last step and completes the run. A single rank may call
-  // finish() for all ranks. If the program is started again with the same end, the run is already complete.
+  // after finish(): steps() ends it, saves the last step and completes the run. One rank may call finish()
+  // for all ranks. If the program starts again with an unchanged end, the run is already complete.
   void finish(const std::string& reason);
 
   // Tells the session that this process will be ended after `left`. The session saves at once, continues the
@@ -334,8 +334,8 @@ class Session {
   // own collectives. agree() uses the connection of sum(). All ranks call agree() once a step, before the
   // step ends.
   void agree();
-  // Returns the kNumbers numbers that the program sums over all ranks together with the requests. From the
-  // sums, Ratoon computes the means of reported values. Without sums, each rank shows its own values.
+  // Returns the numbers that the program sums over all ranks together with the requests. From the sums,
+  // Ratoon computes the means of reported values. If it gets no sums, each rank shows its own values.
   static constexpr std::size_t kNumbers = 32;
   [[nodiscard]] std::array<float, kNumbers> numbers() const;
   void take_sums(std::span<const float, kNumbers> sums_of_all);

@@ -22,14 +22,14 @@
 // which any reader of safetensors shows.
 //
 // A tensor is restored on the rank that saved it. If the number of ranks changes, rank r restores the tensor
-// of rank r modulo the old number. A random number generator is an exception: a new rank seeds it with
-// StateReader::new_seed(). A tensor whose name begins with kGeneratorPrefix is the state of a random number
-// generator, and never counts as a weight.
+// of rank r modulo the old number of ranks. A random number generator is an exception: a new rank seeds it
+// with StateReader::new_seed(). A tensor whose name begins with kGeneratorPrefix is the state of a random
+// number generator, and never counts as a weight.
 //
 // A tensor with a TensorBox is shared: the box says which part of the whole tensor this rank has. Any number
-// of ranks can restore any parts. The parts of all ranks must cover the whole shared tensor. If several ranks
-// save the same part of a shared tensor, they must save the same bytes. A checkpoint in which a part of a
-// shared tensor is missing is not committed.
+// of ranks can restore any parts of a shared tensor. The parts of all ranks must cover the whole shared
+// tensor. If several ranks save the same part of a shared tensor, they must save the same bytes. A checkpoint
+// in which a part of a shared tensor is missing is not committed.
 #pragma once
 
 #include <cstddef>
@@ -185,9 +185,9 @@ class StateReader {
   // with the bytes.
   virtual void bytes(const std::string& name, std::function<void(std::string)> take) = 0;
 
-  // Reads a state whose sum over all ranks counts, such as the state of Metrics. If the number of ranks
-  // changes, `take` is called with the state of this rank and of ranks that left, in rank order. A new rank
-  // gets no states.
+  // Reads a state of which only the sum over all ranks matters, such as the state of Metrics. If the number
+  // of ranks changes, `take` is called with the state of this rank and of ranks that left, in rank order. On
+  // a new rank, `take` gets no states.
   virtual void bytes_of_ranks(const std::string& name, std::function<void(std::vector<std::string>)> take) {
     bytes(name, [take = std::move(take)](std::string own) { take({std::move(own)}); });
   }

@@ -39,7 +39,7 @@ class Stateful {
   // that this object saves.
   [[nodiscard]] virtual std::vector<StateWriter::Memory> saved_memory() const { return {}; }
 
-  // Whether the state is a position in the data. The option --load-parts=state does not load such a state.
+  // Whether the state is a position in the data. The option --load-parts=state loads no positions.
   [[nodiscard]] virtual bool is_position() const { return false; }
 };
 

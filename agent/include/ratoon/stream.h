@@ -34,7 +34,7 @@ namespace data {
 class LoadedState;
 }  // namespace data
 
-// How many samples of one source batches took, or the run skipped.
+// The numbers of samples of one source that batches took and that the run skipped.
 struct SourceAccount {
   std::uint64_t drawn = 0;    // samples that batches took
   std::uint64_t skipped = 0;  // samples that were skipped
@@ -69,8 +69,8 @@ class Stream : public Stateful {
   // count: only advance(), advance_to() and take() move the cursor.
   [[nodiscard]] SlotRange next_batch() const;
   void advance(std::uint64_t batches = 1);
-  // Moves the cursor to `slot`. Throws std::invalid_argument if no batch begins there, or if `slot` is before
-  // the cursor.
+  // Moves the cursor to `slot`. Throws std::invalid_argument if no batch begins at `slot`, or if `slot` is
+  // before the cursor.
   void advance_to(std::uint64_t slot);
 
   // The first slot of the stream whose sample is not trained yet. After the last batch of an epoch the cursor
@@ -110,8 +110,8 @@ class Stream : public Stateful {
   [[nodiscard]] std::uint64_t epoch_slots() const;
   [[nodiscard]] std::uint64_t epoch() const { return cursor_ / epoch_slots(); }
   [[nodiscard]] std::uint64_t index_in_epoch() const { return cursor_ % epoch_slots(); }
-  // The number of batches in an epoch whose start is also the start of a batch. With EpochEnd::kCarry, the
-  // last batch may have samples of the next epoch.
+  // The number of batches in an epoch that begins with the start of a batch. With EpochEnd::kCarry, the last
+  // batch may have samples of the next epoch.
   [[nodiscard]] std::uint64_t batches_per_epoch() const;
   // Returns the number of batches in the first `epoch` epochs of the run.
   [[nodiscard]] std::uint64_t batches_until_epoch(std::uint64_t epoch) const;

@@ -74,7 +74,7 @@ struct StreamOverride {
   bool global_batch = false;  // take the global batch of the options from the cursor on
   bool weights = false;       // take the weights of the options from the cursor on
   // If `sources`, `seed` or `order` is true, the samples from the cursor on are those of a new stream with
-  // these options. The samples before the cursor can then no longer be computed.
+  // these options. If one of these fields is true, the samples before the cursor can no longer be computed.
   bool sources = false;
   bool seed = false;
   bool order = false;  // also the window and the end of epochs

@@ -52,7 +52,7 @@ struct DistributedSamplerOptions {
 
 // Gives the order of torch.utils.data.DistributedSampler: rank r of W takes the entries r, r + W, r + 2 W,
 // ... of the epoch's list. If the number of entries is not a multiple of W, entries from the front of the
-// list are added at its end. With drop_last, the list is truncated instead.
+// list are added at its end. With drop_last, nothing is added, and the list is truncated to a multiple of W.
 class DistributedSampler : public Stateful {
  public:
   // Throws std::invalid_argument if the options describe no sampler.
@@ -124,8 +124,8 @@ struct RandomSamplerOptions {
   bool replacement = false;
   std::uint64_t num_samples = 0;  // per epoch; 0: as many as the data set has
   SamplerFlavour flavour = SamplerFlavour::kTorch;
-  // Whether the Python program passed no generator= to RandomSampler. In that case, each epoch draws a seed
-  // from `generator`, the default generator of torch.manual_seed().
+  // Whether the Python program passed no generator= to RandomSampler. In a program without generator=, each
+  // epoch draws a seed from `generator`, the default generator of torch.manual_seed().
   bool seeds_each_epoch = false;
   Loader loader = Loader::kNone;
   TorchRelease release = TorchRelease::kSince2_6;

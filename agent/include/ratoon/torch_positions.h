@@ -59,9 +59,9 @@ struct MegatronPosition {
 
 // The batches have micro_batch_size samples, and a short last batch is dropped. With `cyclic`, every rank
 // gets the same samples as in Megatron. With `single`, all ranks together get the same samples as in
-// Megatron, but each rank gets other samples: Megatron gives each rank consecutive samples, and Ratoon's
-// ranks take samples in turn. `cyclic` with data sharding is not supported, because then each rank permutes
-// its own part of the data.
+// Megatron, but divided differently between the ranks: Megatron gives each rank consecutive samples, and
+// Ratoon's ranks take samples in turn. `cyclic` with data sharding is not supported, because then each rank
+// permutes its own part of the data.
 [[nodiscard]] MegatronPosition position_of_megatron(std::uint64_t consumed_samples,
                                                     const MegatronSampler& sampler);
 

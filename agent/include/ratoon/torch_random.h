@@ -19,8 +19,8 @@
 
 namespace ratoon {
 
-// PyTorch 2.6 changed torch.randperm for sizes of at least 214,748,364. For smaller sizes, all releases give
-// equal results.
+// PyTorch 2.6 changed torch.randperm for sizes of at least 214,748,364. For sizes below 214,748,364, all
+// releases of PyTorch give equal results.
 enum class TorchRelease { kBefore2_6, kSince2_6 };
 
 // Returns the name of the PyTorch release in saved states: "torch-legacy" or "torch-2.6+".
@@ -109,8 +109,8 @@ class IndexList {
   bool needs_checks_ = false;
 };
 
-// torch.randperm(size, generator=generator). `generator` then has the same state as PyTorch's generator after
-// this call.
+// torch.randperm(size, generator=generator). Afterwards, `generator` has the same state as PyTorch's
+// generator after torch.randperm().
 [[nodiscard]] IndexList torch_randperm(std::uint64_t size, TorchGenerator& generator,
                                        TorchRelease release = TorchRelease::kSince2_6);
 

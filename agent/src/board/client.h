@@ -36,8 +36,8 @@ class Client {
     // the client logs the message.
     std::function<void(const std::string& sentence)> tell{};
     std::chrono::milliseconds tell_after = std::chrono::seconds(10);
-    // A function that ask() calls every 20 ms while it waits for an answer. If `look` throws, the client is
-    // no longer used.
+    // A function that ask() calls every 20 ms while it waits for an answer. If `look` throws, the client must
+    // not be used again.
     std::function<void()> look{};
   };
 

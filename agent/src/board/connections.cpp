@@ -208,8 +208,8 @@ bool Connections::flush(std::uint64_t id, Connection& connection) {
   return count(connection);
 }
 
-// Counts the stored bytes of all connections. Returns false above the limit, and the caller then closes this
-// connection.
+// Counts the stored bytes of all connections. Returns false if the stored bytes exceed the limit, and the
+// caller then closes this connection.
 bool Connections::count(Connection& connection) {
   held_ -= connection.held;
   connection.held = connection.in.size() + connection.out.size();

@@ -29,7 +29,7 @@ namespace ratoon::board {
 class Connections {
  public:
   using Tell = std::function<void(const std::string& sentence)>;
-  // The epoll ids of the server's own two descriptors. Larger ids belong to connections.
+  // The epoll ids of the server's own two descriptors. Larger epoll ids belong to connections.
   static constexpr std::uint64_t kListening = 0;
   static constexpr std::uint64_t kWakeup = 1;
   static constexpr std::size_t kConnectionsOfRankMax = 64;
@@ -73,7 +73,7 @@ class Connections {
   // Returns false if the rank has too many connections.
   [[nodiscard]] bool prove(std::uint64_t id, const Connection& connection);
   void send(KeyValueStore::Answers answers);
-  // Sends the stored output. Returns false if the connection must be closed.
+  // Sends the output that is stored for this connection. Returns false if the connection must be closed.
   [[nodiscard]] bool flush(std::uint64_t id, Connection& connection);
   [[nodiscard]] bool count(Connection& connection);
   void disconnect_client(std::uint64_t id);

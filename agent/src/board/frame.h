@@ -80,7 +80,7 @@ struct Decoded {
 [[nodiscard]] Result<std::optional<Decoded>> decode(std::string_view bytes,
                                                     std::size_t frame_max = kFrameMax);
 
-// Reads a whole number in decimal. Returns nothing for any other text.
+// Reads a whole number in decimal. Returns nothing if the text is not such a number.
 template <class Number>
 [[nodiscard]] std::optional<Number> read_number(std::string_view text) {
   Number number = 0;

@@ -22,7 +22,7 @@ struct SocketAddress {
   [[nodiscard]] std::string network() const;
 };
 
-// Reads an IPv4 address, or an IPv6 address without brackets. Returns nothing for any other text.
+// Reads an IPv4 address, or an IPv6 address without brackets. Returns nothing if the text is no such address.
 [[nodiscard]] std::optional<SocketAddress> read_ip(const std::string& text, std::uint16_t port);
 
 }  // namespace ratoon::board

@@ -1,10 +1,10 @@
 // board/: The board, a small key-value store that rank 0 serves to the ranks of its attempt.
 //
 // Server: the board on which the ranks of an attempt store values for each other. Rank 0 runs the server on
-// its own thread. A client must first prove that it has the attempt's secret. Before this proof, a client can
-// send no other request. The memory, descriptors and time of clients without this proof are limited. The
-// memory for stored values is limited per rank and in total. A connection on which a client breaks the
-// protocol is closed.
+// its own thread. A client must first prove that it has the attempt's secret. Until a client has proved that
+// it has the secret, the server executes none of its other requests. The memory, descriptors and time of
+// clients that have not proved this yet are limited. The memory for stored values is limited per rank and in
+// total. A connection on which a client breaks the protocol is closed.
 #pragma once
 
 #include <atomic>
@@ -33,9 +33,9 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  // Starts an attempt. The server removes the values of older attempts soon, and refuses requests of ranks in
-  // older attempts. Raises the process's limit of open files as far as the number of ranks requires, up to
-  // the hard limit. May be called from any thread.
+  // Starts an attempt. The server removes the values of older attempts soon after this call, and refuses
+  // requests of ranks in older attempts. Raises the process's limit of open files as far as the number of
+  // ranks requires, up to the hard limit. May be called from any thread.
   void begin(const Opening& opening);
 
  private:

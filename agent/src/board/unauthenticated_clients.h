@@ -24,7 +24,7 @@ struct UnauthenticatedClientLimits {
   Duration undisturbed = std::chrono::milliseconds(100);
   std::size_t a_second = 4000;
   std::size_t in_a_row = 512;  // connections in a burst, after a time with fewer
-  // When the rate limit is reached, the server accepts no connection until so many are allowed again.
+  // When the rate limit is reached, the server accepts no connection until it may accept `batch` at once.
   std::size_t batch = 64;
   int reads = 8;  // a handshake has two frames, which may arrive in parts
 };

@@ -72,22 +72,22 @@ enum class FaultAction {
 struct FaultDecision {
   FaultAction action = FaultAction::kRestartInProcess;
   std::optional<int> exit_code{};  // none if the process continues
-  // The device does not respond to this process, or a thread is blocked in a call to it. The process must
-  // then write its last log lines and end with _exit(), since a destructor that calls the device would throw
-  // or block.
+  // The device does not respond to this process, or a thread is blocked in a call to it. If skips_destructors
+  // is true, the process must write its last log lines and end with _exit(), since a destructor that calls
+  // the device would throw or block.
   bool skips_destructors = false;
   std::string sentence{};  // the explanation for people
 };
 
-// Observed facts about broken hardware decide before the error itself does. Never returns
+// Observed facts about broken hardware take precedence over the error itself. Never returns
 // ExitCode::kConfiguration, which ends a job permanently, for a failure that broken hardware can cause.
 // kConfiguration is returned only at the start, if the program, the libraries and the driver do not fit each
 // other and every device is present.
 //
 // If the device has no free memory, the result is an error of the program: the same step would need as much
 // memory again, and restarting in the same process would not defragment its memory. maxRestarts limits the
-// number of new processes. At the start of the program this is not an error of the program, because the
-// previous process on this machine may not have released its memory yet.
+// number of new processes. At the start of the program, a lack of memory is no error of the program, because
+// the previous process on this machine may not have released its memory yet.
 [[nodiscard]] FaultDecision decide_after_fault(const DeviceFault& what, FaultOrigin where, AbortResult abort,
                                                ProbeResult probe, const DeviceFacts& facts);
 

@@ -17,7 +17,7 @@ namespace ratoon::devices {
 struct GivenDevices {
   std::uint32_t files = 0;      // /dev/nvidia0, /dev/nvidia1, ...
   std::uint32_t of_driver = 0;  // entries of /proc/driver/nvidia/gpus
-  // The values of environment variables. A variable that is not set has no value here.
+  // The values of environment variables. If a variable is not set, its field has no value.
   std::optional<std::string> nvidia_visible_devices{};
   std::optional<std::string> cuda_visible_devices{};
 };

@@ -1,5 +1,5 @@
 // Xid events are the error events that NVIDIA's driver reports about a device. NVIDIA's Xid catalogue
-// explains them.
+// explains Xid events.
 #pragma once
 
 #include <cstdint>

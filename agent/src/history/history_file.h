@@ -38,8 +38,8 @@ class HistoryFile {
   // Returns the position up to which flush() has written the file. Only sync() makes the written bytes
   // durable.
   [[nodiscard]] HistoryPosition written() const { return {.attempt = attempt_, .bytes = written_}; }
-  // Flushes, and returns the position up to which all rows survive a power cut. After a failed sync() every
-  // later call returns the same error, because it is unknown which bytes were lost.
+  // Flushes and syncs the file, and returns the position up to which all rows survive a power cut. After a
+  // failed sync() every later call returns the same error, because it is unknown which bytes were lost.
   [[nodiscard]] Result<HistoryPosition> sync();
 
   // Returns the result of the last successful sync(), or nullopt before the first successful sync().

@@ -14,8 +14,8 @@
 
 namespace ratoon::history {
 
-// A position in a run's history: the first `bytes` bytes of an attempt's file, after the history up to the
-// position that the file's first line names. The manifest of each checkpoint records one such position.
+// A position in a run's history: the first `bytes` bytes of an attempt's file, preceded by the older history
+// that the file's first line names. The manifest of each checkpoint records one such position.
 struct HistoryPosition {
   Attempt attempt{0};
   std::uint64_t bytes = 0;

@@ -1,6 +1,6 @@
 // UpcomingShards: the shards that contain the samples that will be read next, in the order in which they are
-// needed. It opens no shard itself: the reader adds shards of expected samples, and removes them when the
-// samples were read or are no longer expected.
+// needed. UpcomingShards opens no shard itself: the reader adds shards of expected samples, and removes them
+// when the samples were read or are no longer expected.
 //
 // Thread contract: only one thread at a time may use an object of this file.
 #pragma once
@@ -42,9 +42,9 @@ class UpcomingShards {
 // Returns `shards` without repetitions, in the order of their first occurrence.
 [[nodiscard]] std::vector<std::size_t> distinct(std::span<const std::size_t> shards);
 
-// Returns how many shards, from the first one on, fit into `room` together. Only so many may be opened ahead,
-// so that no shard displaces another one that is needed before it. The first shard always counts as fitting,
-// even if it is larger than `room`.
+// Returns how many shards, from the first one on, fit into `room` together. Open no further shards ahead:
+// they could displace shards that are needed earlier. The first shard always counts as fitting, even if it is
+// larger than `room`.
 [[nodiscard]] std::size_t fitting(std::span<const ShardCost> costs, const ShardCost& room);
 
 }  // namespace ratoon::mds

@@ -1,6 +1,6 @@
 // Meters: the numbers that a process publishes about its training. The training thread writes the meters, and
-// the thread that serves /metrics reads them. The meters are atomics, so that neither of the two threads
-// waits for the other.
+// the thread that serves /metrics reads them. The meters are atomics, so that the training thread and the
+// thread of /metrics never wait for each other.
 #pragma once
 
 #include <algorithm>

@@ -74,7 +74,7 @@ Duration since_epoch(const timespec& time) {
 
 // Reads the clock that stamps the files in `folder`, because a file server has its own clock. This function
 // creates a file with a temporary name. If the process is killed now, a later call removes the file. Returns
-// nothing if no file can be created in the folder. In that case no file can be removed from it either.
+// nothing if no file can be created in the folder: then no file can be removed from the folder either.
 std::optional<Duration> time_in(const fs::path& folder) {
   const auto file = create_temporary_file(folder / "time", kTimeFileMode);
   if (!file) return std::nullopt;

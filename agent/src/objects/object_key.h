@@ -1,5 +1,5 @@
-// A key is the name of an object in a store. It is valid in folders, URLs and buckets, and never leads out of
-// the store.
+// A key is the name of an object in a store. Each key is valid in folders, URLs and buckets, and never leads
+// out of the store.
 #pragma once
 
 #include <string>

@@ -38,15 +38,15 @@ namespace ratoon::objects {
 class ObjectSink {
  public:
   virtual ~ObjectSink() = default;
-  // begin() is called before the first byte. It is called again if the download starts over; the sink must
-  // then discard the bytes that it has received. After an interruption a download continues where it ended,
-  // if the store can promise that the object has not changed; otherwise it starts again from the first byte.
+  // begin() is called before the first byte, and again if the download starts over: the sink must then
+  // discard the bytes that it has received. After an interruption a download continues where it ended, if the
+  // store can promise that the object has not changed; otherwise it starts again from the first byte.
   [[nodiscard]] virtual Result<void> begin(const ObjectInfo& object) = 0;
   [[nodiscard]] virtual Result<void> write(std::string_view bytes) = 0;
 };
 
-// Supplies ranges of the bytes of an object that is uploaded. Several threads may read from it at once. A
-// range may be requested more than once, and the source must give the same bytes each time.
+// Supplies ranges of the bytes of an object that is uploaded. Several threads may read from an ObjectSource
+// at once. A range may be requested more than once, and the source must give the same bytes each time.
 class ObjectSource {
  public:
   virtual ~ObjectSource() = default;
@@ -77,7 +77,7 @@ struct UploadOptions {
   std::uint64_t part_bytes = std::uint64_t{8} << 20;
   std::uint32_t threads = 4;
   // Receives the number of bytes stored so far, from any thread, one call at a time. If the upload starts
-  // again from the first byte, this number starts at 0 again.
+  // again from the first byte, the number of stored bytes starts at 0 again.
   std::function<void(std::uint64_t stored_bytes)> progress{};
   std::stop_token stop{};
 };
@@ -135,7 +135,7 @@ class ObjectStore {
   [[nodiscard]] virtual Result<void> remove(std::string_view key, std::stop_token stop = {}) = 0;
 
   // If the object is a file of this machine, returns its path, so that the caller can use the file without a
-  // copy. Other stores return nothing.
+  // copy. Otherwise returns nothing.
   [[nodiscard]] virtual std::optional<std::filesystem::path> local_path(std::string_view key) const;
 };
 

@@ -35,7 +35,7 @@ DrainFacts SaveSpeeds::facts(Duration left, bool has_saved) const {
           .state_bytes = state_bytes_,
           .staged_bytes = is_staged_ ? state_bytes_ : 0,
           .copy_bytes_per_second = rate(state_bytes_, stalls_.longest()),
-          // The commit is 0 here, because the measured time of a write already includes the commit.
+          // The commit time is 0, because the measured time of a write already includes the commit.
           .disk_bytes_per_second = rate(state_bytes_, writes_.longest()),
           .step = steps_.longest(),
           .commit = Duration(0),
@@ -63,8 +63,8 @@ DrainStep next_in_drain(const DrainFacts& facts, bool can_be_replaced) {
   const auto next = std::find_if(plan.stages.begin(), plan.stages.end(), is_save);
   if (plan.leave <= Duration(0) && next == plan.stages.end()) {
     // If this process ends before its checkpoint file is written, the checkpoint of all ranks is lost.
-    // The process therefore waits until its checkpoint file is written, but begins another step only if that
-    // step ends in time.
+    // Therefore, this process stays until its checkpoint file is written, but it begins only steps that end
+    // in time.
     const Duration at_the_next = facts.left - facts.step;
     const bool may_stay = facts.staged_bytes > 0 && at_the_next > std::max(facts.margin, Duration(0)) / 2;
     return may_stay ? DrainStep::kTrainOn : DrainStep::kLeave;

@@ -50,7 +50,7 @@ DrainPlan plan_drain(const DrainFacts& facts) {
   };
   const bool is_staged = facts.staged_bytes > 0;
   // A full save has a newer state than the staged copy, which was made at an earlier save. If there is time
-  // for only one of these two, the plan chooses the full save.
+  // only for the staged copy or for a full save, the plan chooses the full save.
   const bool fits_full = usable > Duration(0) && needs.full <= usable;
   const bool flushes = is_staged && needs.flush + (fits_full ? needs.full : Duration(0)) <= usable;
   Duration busy{0};

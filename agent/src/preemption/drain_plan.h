@@ -2,8 +2,8 @@
 // plan follows from the remaining time, the sizes of state and copies, and the measured speeds of copies and
 // disks. The plan begins no action that cannot end in time.
 //
-// plan_drain() is called again after every step, with new measurements, until the process ends. If the
-// announced end is withdrawn, no training time was lost.
+// plan_drain() is called again after every step, with new measurements, until the process ends. Training
+// continues between the saves, so no training time was lost if the announced end is withdrawn.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct DrainFacts {
   Duration commit{0};  // from the last byte of all ranks to the manifest, the longest recent one
   // Whether a save was made since the end of the process was announced. If has_saved is false, the plan
   // begins with a save, while saving still works. If the deadline was known from the start, as with a time
-  // limit, pass true.
+  // limit, set has_saved to true.
   bool has_saved = false;
 };
 

@@ -22,10 +22,10 @@ struct IntervalBounds {
 };
 
 // Returns the time from the beginning of one save to the beginning of the next save. The interval minimises
-// lost training time if processes are lost at random: Young and Daly's formula with the costs of saves and
-// recovery (arXiv 2410.18124). The interval stays within the bounds, but is never shorter than the time until
-// a save is durable. At first, a rate of one loss in four hours is assumed. Observed losses soon outweigh
-// this assumption.
+// lost training time if processes are lost at random: the function uses Young and Daly's formula with the
+// costs of saves and recovery (arXiv 2410.18124). The interval stays within the bounds, but is never shorter
+// than the time until a save is durable. At first, a rate of one loss in four hours is assumed. Observed
+// losses soon outweigh this assumption.
 [[nodiscard]] Duration save_interval(const SaveCosts& costs, const IntervalBounds& bounds = {});
 
 }  // namespace ratoon::preemption

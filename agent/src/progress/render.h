@@ -29,8 +29,8 @@ struct BarState {
 
 enum class Glyphs { kUtf8, kAscii };
 
-// Returns the progress bar as one line of at most `columns` columns. If the line is too long, it leaves out
-// items, the least important ones first.
+// Returns the progress bar as one line of at most `columns` columns. If the line is too long, the function
+// leaves out items, the least important ones first.
 [[nodiscard]] std::string render_bar(const BarState& state, std::size_t columns, Glyphs glyphs);
 // Returns the progress as a sentence for a log, without a newline.
 [[nodiscard]] std::string render_line(const BarState& state);

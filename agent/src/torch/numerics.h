@@ -5,7 +5,7 @@
 
 namespace ratoon {
 
-// Call note_device_of() for each module that is saved or loaded. The result of the last call is recorded.
+// Call note_device_of() for each module that is saved or loaded. Each call replaces the previous record.
 void note_device_of(const at::Tensor& weights);
 
 }  // namespace ratoon

@@ -169,7 +169,7 @@ void RunningCall::check_flood() {
   const auto reading = read_meter(connection_.socket());
   if (!reading || reading->taken_at_least_bytes <= since + allowed + kCallReadAheadBytes) return;
   // If the library has posted another event by now, the counted bytes may belong to the next part of the
-  // reply. Check for such an event only after the count, so that no event is missed.
+  // reply. Check for a new event only after counting: an event posted during the count then is not missed.
   if (channel_->has_event()) return;
   fail(flood_error(plan_, has_head_ ? "chunk" : "head", allowed));
 }

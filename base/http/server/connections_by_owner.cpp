@@ -1,28 +1,35 @@
 #include "base/http/server/connections_by_owner.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace ratoon::http {
 
-ConnectionsByOwner::Session ConnectionsByOwner::add(const Session& session, const std::string& owner,
-                                                    std::size_t max) {
-  if (!owner_of_.emplace(session, owner).second) return nullptr;
-  auto& sessions = sessions_of_[owner];
+bool ConnectionsByOwner::has_room(const std::string& tenant) const {
+  const auto found = tenants_.find(tenant);
+  return !tenant_max_ || found == tenants_.end() || found->second.connections < *tenant_max_;
+}
+
+ConnectionsByOwner::Session ConnectionsByOwner::add(const Session& session, const ConnectionOwner& owner) {
+  if (!places_.emplace(session, Place{.tenant = owner.tenant, .name = owner.name}).second) return nullptr;
+  Tenant& tenant = tenants_[owner.tenant];
+  ++tenant.connections;
+  auto& sessions = tenant.owners[owner.name];
   sessions.push_back(session);
-  if (sessions.size() <= std::max<std::size_t>(max, 1)) return nullptr;
+  if (sessions.size() <= std::max<std::size_t>(owner.connections_max, 1)) return nullptr;
   Session leaving = sessions.front();
   remove(leaving);
   return leaving;
 }
 
 void ConnectionsByOwner::remove(const Session& session) {
-  const auto owner = owner_of_.find(session);
-  if (owner == owner_of_.end()) return;
-  const auto sessions = sessions_of_.find(owner->second);
+  const auto place = places_.find(session);
+  if (place == places_.end()) return;
+  const auto tenant = tenants_.find(place->second.tenant);
+  const auto sessions = tenant->second.owners.find(place->second.name);
   std::erase(sessions->second, session);
-  if (sessions->second.empty()) sessions_of_.erase(sessions);
-  owner_of_.erase(owner);
+  if (sessions->second.empty()) tenant->second.owners.erase(sessions);
+  if (--tenant->second.connections == 0) tenants_.erase(tenant);
+  places_.erase(place);
 }
 
 }  // namespace ratoon::http

@@ -1,13 +1,19 @@
 // The authenticated connections of a server (Responder::mark_authenticated) by owner, with a limit for each
-// owner. A connection beyond the limit closes its owner's oldest connection, so a client that opens thousands
-// of connections does not use up the places of other owners.
+// owner and a limit for each tenant, which is a group of owners. A connection beyond an owner's limit closes
+// the owner's oldest connection, so a client that opens thousands of connections does not use up the places
+// of other owners. A tenant at its limit gets no further connection, so its owners together leave places for
+// other tenants.
 #pragma once
 
 #include <cstddef>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
+
+#include "base/http/server.h"
 
 namespace ratoon::http {
 
@@ -17,14 +23,27 @@ class ConnectionsByOwner {
  public:
   using Session = std::shared_ptr<ServerSession>;
 
-  // Returns the connection that the server must close to make room for the new one, or null. `max`, the limit
-  // for each owner, is at least one.
-  [[nodiscard]] Session add(const Session& session, const std::string& owner, std::size_t max);
+  explicit ConnectionsByOwner(std::optional<std::size_t> tenant_max) : tenant_max_(tenant_max) {}
+
+  [[nodiscard]] bool has_room(const std::string& tenant) const;
+  // Returns the connection to close for the new one, or null. An owner's limit is one connection or more.
+  [[nodiscard]] Session add(const Session& session, const ConnectionOwner& owner);
   void remove(const Session& session);
 
  private:
-  std::unordered_map<std::string, std::deque<Session>> sessions_of_;  // oldest first
-  std::unordered_map<Session, std::string> owner_of_;
+  struct Place {
+    std::string tenant;
+    std::string name;
+  };
+  using Owners = std::unordered_map<std::string, std::deque<Session>>;  // oldest connection first
+  struct Tenant {
+    Owners owners;
+    std::size_t connections = 0;
+  };
+
+  const std::optional<std::size_t> tenant_max_;
+  std::unordered_map<std::string, Tenant> tenants_;
+  std::unordered_map<Session, Place> places_;
 };
 
 }  // namespace ratoon::http

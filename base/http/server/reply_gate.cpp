@@ -16,8 +16,9 @@ class Responder::Connection {
   }
   std::unique_ptr<StreamWriter> stream(int status, const Headers& headers);
   bool is_abandoned() const { return buffer_->is_abandoned(); }
-  void mark_authenticated(const std::string& owner, std::size_t connections_max) const {
-    if (const auto carrier = carrier_.lock()) carrier->mark_authenticated(owner, connections_max);
+  [[nodiscard]] bool mark_authenticated(const ConnectionOwner& owner) const {
+    const auto carrier = carrier_.lock();
+    return carrier == nullptr || carrier->mark_authenticated(owner);
   }
 
  private:
@@ -101,8 +102,8 @@ Responder::~Responder() {
     send({500, {{"Content-Type", "text/plain"}}, "The request was dropped without an answer.\n"});
 }
 
-void Responder::mark_authenticated(const std::string& owner, std::size_t connections_max) const {
-  if (connection_) connection_->mark_authenticated(owner, connections_max);
+bool Responder::mark_authenticated(const ConnectionOwner& owner) const {
+  return connection_ == nullptr || connection_->mark_authenticated(owner);
 }
 
 void Responder::send(Response response) {

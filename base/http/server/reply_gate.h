@@ -10,14 +10,14 @@
 
 namespace ratoon::http {
 
-// The interface of a connection that the code for a reply needs. Any thread may call the functions of this
+// The functions of a connection that the code for replies calls. Any thread may call the functions of this
 // interface.
 class ReplyConnection {
  public:
   virtual ~ReplyConnection() = default;
   virtual void flush_soon() = 0;
   virtual void cut_soon() = 0;
-  virtual void mark_authenticated(const std::string& owner, std::size_t connections_max) = 0;
+  virtual bool mark_authenticated(const ConnectionOwner& owner) = 0;
   // A reply calls begin_blocking() and end_blocking() around a wait for space in its buffer, because the wait
   // may block one of the server's own threads.
   virtual void begin_blocking() = 0;

@@ -20,7 +20,8 @@ ServerCore::ServerCore(ServerOptions given_options, Handler given_handler,
       handler(std::move(given_handler)),
       work_(boost::asio::make_work_guard(io)),
       tls_(std::move(context)),
-      unauthenticated_(std::max<std::size_t>(options.unauthenticated_connections_max.value_or(1), 1)) {}
+      unauthenticated_(std::max<std::size_t>(options.unauthenticated_connections_max.value_or(1), 1)),
+      by_owner_(options.tenant_connections_max) {}
 
 ServerCore::~ServerCore() = default;
 
@@ -83,13 +84,15 @@ void ServerCore::set_in_work(const std::shared_ptr<ServerSession>& session, bool
   unauthenticated_.set_in_work(session, is_in_work);
 }
 
-void ServerCore::mark_authenticated(const std::shared_ptr<ServerSession>& session, const std::string& owner,
-                                    std::size_t connections_max) {
+bool ServerCore::mark_authenticated(const std::shared_ptr<ServerSession>& session,
+                                    const ConnectionOwner& owner) {
   const std::lock_guard lock(mutex_);
-  unauthenticated_.remove(session);
   // If the connection was closed in the meantime, it is not in the list of connections any longer.
-  if (connections_max == 0 || !sessions_.contains(session)) return;
-  if (const auto leaving = by_owner_.add(session, owner, connections_max)) leaving->close_soon();
+  if (!sessions_.contains(session)) return true;
+  if (!by_owner_.has_room(owner.tenant)) return false;
+  unauthenticated_.remove(session);
+  if (const auto leaving = by_owner_.add(session, owner)) leaving->close_soon();
+  return true;
 }
 
 std::size_t ServerCore::session_count() const {

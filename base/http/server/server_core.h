@@ -39,8 +39,9 @@ class ServerCore {
   void remove(const std::shared_ptr<ServerSession>& session);
   // Records whether the server is handling a request of this unauthenticated connection.
   void set_in_work(const std::shared_ptr<ServerSession>& session, bool is_in_work);
-  void mark_authenticated(const std::shared_ptr<ServerSession>& session, const std::string& owner,
-                          std::size_t connections_max);
+  // Returns false if the owner's tenant has too many connections.
+  [[nodiscard]] bool mark_authenticated(const std::shared_ptr<ServerSession>& session,
+                                        const ConnectionOwner& owner);
   [[nodiscard]] std::size_t session_count() const;
   [[nodiscard]] bool is_stopping() const;
 

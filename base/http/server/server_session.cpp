@@ -85,9 +85,11 @@ void ServerSession::cut_soon() {
   core_->post(strand_, [self = shared_from_this()] { self->close(); });
 }
 
-void ServerSession::mark_authenticated(const std::string& owner, std::size_t connections_max) {
-  if (is_unauthenticated_.exchange(false))
-    core_->mark_authenticated(shared_from_this(), owner, connections_max);
+bool ServerSession::mark_authenticated(const ConnectionOwner& owner) {
+  if (!is_unauthenticated_) return true;
+  if (!core_->mark_authenticated(shared_from_this(), owner)) return false;
+  is_unauthenticated_ = false;
+  return true;
 }
 
 // --- Reading requests

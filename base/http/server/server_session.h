@@ -33,7 +33,7 @@ class ServerSession final : public ReplyConnection, public std::enable_shared_fr
 
   void flush_soon() override;
   void cut_soon() override;
-  void mark_authenticated(const std::string& owner, std::size_t connections_max) override;
+  bool mark_authenticated(const ConnectionOwner& owner) override;
   void begin_blocking() override { core_->begin_blocking(); }
   void end_blocking() override { core_->end_blocking(); }
 

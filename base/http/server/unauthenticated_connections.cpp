@@ -36,7 +36,7 @@ UnauthenticatedConnections::find_one_to_close(Time now) {
       return !one.is_in_work && is_meant(one);
     });
   };
-  // If no connection matches, each of the two searches returns the newest connection.
+  // If oldest_silent() finds no matching connection, it returns the newest connection.
   if (count * kCrowdShare <= max_)
     return oldest_silent(
         [now](const UnauthenticatedConnection& one) { return now - one.came > kHonestTime; });

@@ -2,9 +2,9 @@
 // up to a limit. If a new connection exceeds the limit, the server closes one of the connections. If one
 // address has many connections, the server closes that address's oldest connection without a running request,
 // or its oldest connection if all have a request. If no address has many connections, the server closes the
-// oldest connection that has sent no request for longer than an honest client needs. If no connection is that
-// old, the server closes the newest, so that handshakes in progress can finish when 1000 clients reconnect at
-// once.
+// oldest connection that has sent no request for longer than an honest client needs. If no connection has
+// been silent for that long, the server closes the newest connection, so that handshakes in progress can
+// finish when 1000 clients reconnect at once.
 #pragma once
 
 #include <chrono>
@@ -25,7 +25,7 @@ class UnauthenticatedConnections {
   // At least one.
   explicit UnauthenticatedConnections(std::size_t max) : max_(max) {}
 
-  // Returns the connection to close to make room for the new one, which may be `session` itself, or null.
+  // Returns the connection to close if `session` exceeds the limit (perhaps `session` itself), or null.
   [[nodiscard]] Session add(const Session& session, const std::string& address, Time now);
   void set_in_work(const Session& session, bool is_in_work);
   void remove(const Session& session);

@@ -156,7 +156,7 @@ void read_events(const checkpoint::Disk& disk, RunFacts& facts) {
 Result<RunFacts> read_run(const fs::path& folder) {
   const auto places = find_places(folder);
   if (!places) {
-    // Gives the same error as `ratoon checkpoint`, which lists the run folders below `folder`.
+    // Returns the error of `ratoon checkpoint`, which lists the run folders below `folder`.
     const auto disk = open_run_folder(folder);
     return disk ? Error(ErrorKind::kNotFound, folder.string() + " holds no run") : disk.error();
   }

@@ -25,7 +25,7 @@ class Text final : public checkpoint::ByteSink {
   std::string text;
 };
 
-// Decodes a sample stream's state (docs/reference/stream.md), or returns nothing if `text` is none.
+// Decodes a sample stream's state (docs/reference/stream.md), or returns nothing if `text` is no such state.
 std::optional<ConsumedSamples> decode(const std::string& name, const std::string& text) {
   const auto body = parse_json(text, kStateBytesMax, kSampleDepthMax);
   if (!body || !body->is_object() || !body->contains("sources")) return std::nullopt;

@@ -62,9 +62,9 @@ std::optional<WallTime> newest_word(const Observation& seen, Timestamp now) {
   return WallTime{seen.wall_now.since_epoch - std::max(Duration(0), now - newest.last_heard)};
 }
 
-// Returns when a message last told this operator of a new step of the current world or of another of its
-// processes. Returns nothing if some process has sent no message to this operator process, or is silent now:
-// the world may have made steps that it could not report.
+// Returns when a process of the current world last reported a new step, or sent its first message, to this
+// operator process. Returns nothing if some process has sent no message to this operator process, or is
+// silent now: the world may have made steps that it could not report.
 std::optional<Timestamp> newest_move(const Observation& seen, Timestamp now,
                                      const api::TrainingJobStatus& status) {
   const Timestamp silent_before = now - limit_of_silence(seen);
@@ -169,8 +169,8 @@ std::optional<WallTime> stalls_at(const Observation& seen, Timestamp now,
   const auto moved = newest_move(seen, now, status);
   if (!moved) return std::nullopt;  // find_silent() judges processes without messages
   const WallTime formed = std::max(*status.formed_at, status.stepped_at.value_or(*status.formed_at));
-  // The wall clock measures from steps that an earlier leader of the operator recorded. The steady clock
-  // prevents a false stall when a sleeping machine wakes up and its wall clock jumps.
+  // After a step that an earlier leader recorded, the wall clock measures the time. The steady clock prevents
+  // a false stall when a sleeping machine wakes up and its wall clock jumps.
   return std::max({after(formed, spec.progress_deadline_seconds),
                    after(on_the_wall(seen, *moved, now), spec.progress_deadline_seconds),
                    hears_all_from(seen, now)});

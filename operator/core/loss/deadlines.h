@@ -3,8 +3,8 @@
 // before the coordinator has received messages for a while. If a member's first message was already missing
 // when the coordinator started, the member gets the time limit for a silence of many members. If a process of
 // a world has sent no message to this coordinator, or is silent now, only silence.h applies to its world: the
-// world may make steps that it cannot report. After the first message of the missing process the world gets
-// the whole deadline again.
+// world may make steps that it cannot report. When such a process sends its first message, the world gets the
+// whole deadline again.
 #pragma once
 
 #include <optional>

@@ -82,8 +82,8 @@ std::vector<const Stander*> to_blame(const World& world) {
 // Returns whether all processes are in a collective (such as all-reduce) for longer than allowed. Ranks make
 // steps together: if a heartbeat is of an older step, its process has moved on and later heartbeats are
 // missing. If a process stopped after its newest heartbeat, the others wait for it, and the rules of
-// silence.h apply to it. So the function returns true only if every process sent its newest heartbeat when
-// all processes were overdue.
+// silence.h apply to it. Therefore the function returns true only if every process sent its newest heartbeat
+// when all processes were overdue.
 bool is_stuck(const World& world, Step reached) {
   if (!world.is_all_heard || world.standers.empty()) return false;
   Timestamp oldest_beat = world.standers.front().heard;
@@ -119,8 +119,8 @@ std::vector<CondemnedMember> condemn(const std::vector<const Stander*>& culprits
   return verdicts;
 }
 
-// Returns when to check next: a process's first heartbeat after a limit may come one interval after the
-// limit.
+// Returns when to check for a hang again. A process's first heartbeat after a limit may come one interval
+// after it.
 std::optional<Timestamp> next_check(const Observation& seen, const World& world, Timestamp now) {
   const Duration beat = std::chrono::seconds(seen.job.spec.disruption_policy.heartbeat_seconds);
   std::optional<Timestamp> next;

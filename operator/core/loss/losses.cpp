@@ -70,7 +70,7 @@ std::string describe_last(const Observation& seen, const RosterChange& change) {
 // Counts consecutive losses without a new step or checkpoint, and fails the job if there are too many: a
 // program that cannot start, or losses more frequent than saves, would repeat the same steps forever. The
 // limit of consecutive losses allows for several losses of spot machines before the first saved checkpoint.
-// Ends that the platform caused do not count.
+// Losses that the platform caused are not counted.
 void count_losses_without_progress(const Observation& seen, bool has_advanced, RosterChange& change) {
   const std::size_t per_member_max = seen.job.spec.restart_policy.losses_without_step_max;
   const auto& before = seen.job.status.restarts;

@@ -94,7 +94,7 @@ std::optional<Timestamp> find_lost_node(const Observation& seen, const api::Memb
   const WallTime since = suspected_since(seen, *suspect);
   const Timestamp suspected_at = now - std::max(Duration(0), seen.wall_now.since_epoch - since.since_epoch);
   // If the node started this member after the lost member's last heartbeat, or if this member sent a message
-  // after that heartbeat, the node is alive, and only the other member was lost.
+  // after that heartbeat, the node is alive, although a member on it was lost.
   if (member.awaited_since > since || voices.newest > suspected_at) return std::nullopt;
   return std::max(seen.listening_since, suspected_at);
 }
@@ -118,7 +118,7 @@ Members find_members(const Observation& seen, Timestamp now) {
     if (pod == nullptr || pod->has_ended()) continue;
     if (pod->is_deleting && !has_time_left(seen, *pod)) continue;
     const MessageTimes voices = message_times_of(seen, member, *pod, sits(member));
-    // The member may have completed, and the last leader may have ended before it stored the completion.
+    // A silent member may have completed just before the last leader ended without storing the completion.
     const bool may_be_done = is_ending && voices.newest;
     const bool is_missed = sits(member) && voices.count < seen.job.spec.processes_per_node && !may_be_done;
     const auto lost_since = voices.quietest ? std::nullopt : find_lost_node(seen, member, *pod, voices, now);
@@ -186,8 +186,8 @@ struct MassSilence {
   }
 };
 
-// Finds zones that are silent as a whole, and whether most nodes are silent, if these are at least
-// `everywhere_from` nodes.
+// Finds zones that are silent as a whole, and whether most nodes are silent; fewer than `everywhere_from`
+// silent nodes never count as most nodes.
 MassSilence find_mass_silence(Places silent, std::size_t everywhere_from, const NodesByActivity& sounds) {
   silent.insert(sounds.fading.begin(), sounds.fading.end());
   MassSilence mass;
@@ -242,8 +242,8 @@ void apply_failure_policy(std::vector<MemberSilence>& silent, const Places& sile
   }
 }
 
-// Removes members that were silent for less than the limit from `members`. Records the nodes of removed
-// members as active (talking) or nearly silent (fading), and when to check again.
+// Removes from `members` those that were silent for less than the limit. Records the nodes of these members
+// as active (talking) or nearly silent (fading), and when to check them again.
 void keep_silent(std::vector<MemberSilence>& members, Duration limit, Duration heartbeat, Timestamp now,
                  NodesByActivity& sounds, SilentMembers& result) {
   std::erase_if(members, [&](const MemberSilence& member) {
@@ -303,8 +303,8 @@ SilentMembers find_silent(const Observation& seen, Timestamp now) {
   std::erase_if(quiet, [&](const auto& place) { return sounds.talking.contains(place.first); });
   // At least 2 nodes must be silent: one silent node, with all its members, is an ordinary loss.
   apply_failure_policy(members.heard, quiet, 2, sounds, limit, now, result);
-  // Check members that have sent no message to this operator process last, so that they do not delay the
-  // decision about other members.
+  // The last check is of members that have never sent a message to this operator process, so that they do not
+  // delay the decision about other members.
   quiet.merge(places_of(members.heard));
   const std::size_t everywhere_from = is_any_node_reported_lost(seen, members.unheard) ? 2 : 1;
   apply_failure_policy(members.unheard, quiet, everywhere_from, sounds, limit, now, result);

@@ -3,7 +3,7 @@
 // The operator itself may be the cause of a silence, for example after a restart, so no member counts as lost
 // until the coordinator has received messages for the whole limit of silence (suspectAfterSeconds). The limit
 // is ten times as long while more nodes are silent than send heartbeats, or while a zone with several nodes
-// is silent as a whole: that is a sign of a network fault or a stall. For the number of silent nodes, a
+// is silent as a whole: either is a sign of a network fault or a stall. When silent nodes are counted, a
 // member counts as silent already one heartbeat interval before the limit.
 //
 // A process that was in no world yet is still starting, perhaps on a machine that the starts of other
@@ -34,8 +34,8 @@ struct SilentMembers {
 // assignment has a longer heartbeat interval.
 [[nodiscard]] Duration limit_of_silence(const Observation& seen);
 
-// Returns the same observation without the join requests of quiet processes. A join request counts again as
-// soon as its process sends another message.
+// Returns the observation `seen` without the join requests of quiet processes. When a quiet process sends its
+// next message, its join request counts again.
 [[nodiscard]] Observation without_joins_of(const std::vector<ProcessIdentity>& quiet, Observation seen);
 
 }  // namespace ratoon::core

@@ -102,8 +102,8 @@ class BrokenLinks {
   // Whether the members at both ends of every broken link sent messages after the link was reported.
   [[nodiscard]] bool are_heard_since() const { return are_heard_since_; }
 
-  // Returns the nodes with the most broken links. Nodes that report others but are not reported themselves
-  // come first, and then nodes whose members are later in the roster.
+  // Returns the nodes with the most broken links. First in the list are nodes that report others but are not
+  // reported themselves; then come nodes whose members are later in the roster.
   [[nodiscard]] std::vector<const Place*> worst() const {
     std::size_t most = 0;
     for (const auto& [name, place] : places_) most = std::max(most, place.cut_from.size());

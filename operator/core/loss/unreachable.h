@@ -5,9 +5,9 @@
 // A member tests its connections to peers while it waits for them, and its heartbeats name the peers that it
 // cannot reach. Each reported pair is a broken link between two nodes; either end may be the cause. The
 // culprit is on the node with the most broken links: many members report that node, or that node reports many
-// others. If several nodes have the most broken links, a node that reports others and is not reported itself
-// comes first, then the node of the last member. If the job makes no step after the culprit was replaced, the
-// next culprit is on the node that follows in this order of nodes.
+// others. If several nodes have equally many broken links, a node that reports others and is not reported
+// itself comes first, then the node of the member that is last in the roster. If the job makes no step after
+// the culprit was replaced, the next culprit is on the node that follows in this order of nodes.
 //
 // A slow member is no culprit: its kernel accepts connections from the start, also while the program loads.
 // No member counts as the culprit while the world makes steps. A lost member accepts no connections either,

@@ -21,9 +21,9 @@ NoticeRule shutdown_rule(const char* name, std::optional<Duration> leaves = {}, 
   return {.name = name, .sign = NodeSign::kShutdown, .node_labels = std::move(node_labels), .leaves = leaves};
 }
 
-// Seconds are the shortest that the platform's documents promise. AWS reclaims a spot instance two minutes
+// Each time is the shortest that the platform's documents promise. AWS reclaims a spot instance two minutes
 // after the notice. GKE gives the first 15 of 30 seconds to pods that are not the system's. Azure announces
-// the eviction of a spot machine at least 30 seconds before, and the drain that sets the taint uses up some.
+// an eviction at least 30 seconds before, and setting the taint takes some of this time.
 NoticeRules make_built_in_rules() {
   constexpr Duration kAwsSpotLeaves = std::chrono::seconds(120);
   constexpr Duration kGkeSpotLeaves = std::chrono::seconds(15);

@@ -112,7 +112,7 @@ std::optional<NoticeTimes> find_times(const api::Node& node, const NoticeRule& r
   if (!told) return std::nullopt;
   times.begins_at = WallTime{told->since_epoch - rule.lead};
   if (rule.leaves) times.ends_at = WallTime{told->since_epoch + *rule.leaves};
-  // The node exists although its announced end has passed. Members that are placed here must not leave again.
+  // The node exists although its announced end has passed: ignore the notice, so that new members stay.
   if (times.ends_at && *times.ends_at <= wall_now) return std::nullopt;
   return times;
 }

@@ -42,8 +42,8 @@ struct NoticeRule {
   // most of which stay.
   std::string effect{};
   std::map<std::string, std::string> node_labels{};  // the rule applies only to nodes with these labels
-  // The time from the sign to the node's end. Without a value no end is known: each pod has its own grace
-  // period, which begins when the pod gets SIGTERM.
+  // The time from the sign (such as a taint) to the node's end. Without a value no end is known: each pod
+  // then has its own grace period, which begins when the pod gets SIGTERM.
   std::optional<Duration> leaves{};
   // If the value tells a time, `leaves` counts from that time, and the notice begins `lead` before it.
   TimeInValue time_in_value = TimeInValue::kNone;
@@ -63,7 +63,7 @@ struct NodeNotice {
 };
 
 // Returns the notice of the first rule that applies to the node, with the earliest end of all rules that
-// apply. Where the sign has no time of its own, the end counts from `wall_now`.
+// apply. If a sign (such as a taint) tells no time, `leaves` counts from `wall_now`.
 [[nodiscard]] std::optional<NodeNotice> find_notice(const api::Node& node, const NoticeRules& rules,
                                                     WallTime wall_now);
 

@@ -85,8 +85,7 @@ std::vector<api::NodeToAvoid> nodes_to_avoid(const Observation& seen,
                                              const std::vector<api::SuspectNode>& suspects) {
   std::map<std::string, api::NodeToAvoid> found;
   for (const auto& node : seen.nodes)
-    if (find_notice(seen, node))
-      found[node.name] = {.name = node.name, .closed_by = closing_taints(node)};
+    if (find_notice(seen, node)) found[node.name] = {.name = node.name, .closed_by = closing_taints(node)};
   // Avoid all suspect nodes, because Kubernetes taints a dead node late, and an unreachable node never.
   for (const auto& suspect : suspects) found[suspect.name] = {.name = suspect.name};
   std::vector<api::NodeToAvoid> nodes;

@@ -1,6 +1,6 @@
 // Pauses before a member's pod is created again, if its program or storage failed, a node did not start it,
 // or it could not connect to other members. Without pauses, a failure at every start would keep nodes busy. A
-// member that was lost by any other disruption gets no pause.
+// member that was lost for any other reason gets no pause.
 #pragma once
 
 #include <optional>

@@ -14,7 +14,7 @@ constexpr auto kSidecarTimeout = std::chrono::seconds(30);
 
 WallTime sidecar_deadline(const Observation& seen, const api::Pod& pod) {
   const WallTime latest{seen.wall_now.since_epoch + kSidecarTimeout};
-  // If a node's clock is far ahead, count from now, so that the deletion does not wait forever.
+  // If a node's clock is far ahead, delete its pod now: a wait by that clock might take hours.
   if (!pod.ended_at || *pod.ended_at > latest) return seen.wall_now;
   return {pod.ended_at->since_epoch + kSidecarTimeout};
 }

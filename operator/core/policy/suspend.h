@@ -18,7 +18,7 @@ namespace ratoon::core {
                                                      const api::TrainingJobStatus& status);
 
 // Gives each member that has not completed (in a group: each member) a new incarnation without a pod, which
-// supersedes the existing pods. The release of a member does not count as a loss.
+// supersedes the existing pods. A member that is released in this way does not count as lost.
 void release_members(const Observation& seen, std::vector<api::MemberStatus>& members);
 
 // Asks the world to save before it ends: returns a decision that waits for the save until drain_deadline(),

@@ -58,8 +58,8 @@ bool is_reported_damaged(const std::vector<api::ProcessFacts>& processes, Attemp
 }
 
 void note_progress(const std::vector<api::ProcessFacts>& processes, api::TrainingJobStatus& status) {
-  // Only members of this attempt can revoke the checkpoint as damaged. A member of the next attempt instead
-  // reports a new list of its checkpoints.
+  // Only members of this attempt can revoke the checkpoint as damaged. Members of the next attempt report a
+  // new list of their checkpoints, not damage.
   const auto& last = status.last_checkpoint;
   const bool is_damaged = last && std::ranges::any_of(processes, [&](const auto& process) {
                             return process.beat && process.beat->attempt == status.attempt &&

@@ -31,8 +31,8 @@ void note_left_steps(const Observation& seen, api::TrainingJobStatus& status);
 [[nodiscard]] std::vector<Action> report_damaged_checkpoint(const std::optional<ResumePoint>& before,
                                                             const std::optional<ResumePoint>& after);
 
-// Records the last checkpoint that a world saved before it ended. No later heartbeat reports this checkpoint,
-// but processes that wait for the next world list it.
+// Records the last checkpoint that a world saved before it ended. No heartbeat reports such a last
+// checkpoint, but processes that wait for the next world list it.
 void note_saves_before_leaving(const std::vector<api::ProcessFacts>& processes,
                                api::TrainingJobStatus& status);
 

@@ -31,8 +31,8 @@ bool all_seated(const Observation& seen, const std::function<bool(const Beat&)>&
   });
 }
 
-// Does the work of all_seated() in an operator that does not know the world's assignments: checks the world's
-// members.
+// Returns whether each process of the world's members has completed or fulfils `says`; used if this operator
+// does not know the world's assignments.
 bool all_of_members(const Observation& seen, const std::function<bool(const Beat&)>& says) {
   return std::ranges::all_of(seen.job.status.members, [&](const api::MemberStatus& member) {
     if (member.is_absent || member.is_completed) return true;
@@ -205,7 +205,7 @@ void take_loss(Opened next, Decision& decision) {
 }
 
 // Begins a recovery after a hand-over: the world ended without a loss, because a successor replaced a member
-// or a process left by itself. At this time the next world may have formed already.
+// or a process left by itself. When this recovery begins, the next world may exist already.
 void take_hand_over(const Observation& seen, Timestamp now, Decision& decision) {
   for (const auto& member : seen.job.status.members) {
     if (decision.recovery || !member.is_leaving()) continue;

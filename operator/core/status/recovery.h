@@ -1,5 +1,5 @@
 // Measures the phases of a recovery. The status stores the loss, so that a new leader continues to measure. A
-// new leader does not know when earlier phases ended: their time counts for the first phase that ends later.
+// new leader does not know when past phases ended: it adds their time to the first phase whose end it sees.
 #pragma once
 
 #include <optional>

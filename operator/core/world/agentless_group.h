@@ -22,11 +22,11 @@ namespace ratoon::core {
                                                             const api::MemberStatus& member);
 
 // Returns a pod of the last group whose program may still run, or null. A program without the agent cannot be
-// fenced, and two groups at once would overwrite each other's files. Pods on lost nodes, and pods that still
-// exist long after their grace period, do not count.
+// fenced, and two groups at once would overwrite each other's files. Ignores pods on lost nodes, and pods
+// that still exist long after their grace period.
 [[nodiscard]] const api::Pod* find_previous_group_pod(const Observation& seen,
                                                       const std::vector<api::MemberStatus>& members);
-// Returns when find_previous_group_pod() will ignore the last group's pods, or nothing if the new group runs.
+// Returns until when a new group waits for the last group's pods, or nothing if the new group runs.
 [[nodiscard]] std::optional<WallTime> previous_group_deadline(const Observation& seen,
                                                               const api::TrainingJobStatus& status);
 
@@ -50,7 +50,7 @@ namespace ratoon::core {
 // first, and its outside cause later. Returns nothing if the failure can be classified now.
 [[nodiscard]] std::optional<WallTime> find_judgement_time(const Observation& seen, bool is_one_disrupted,
                                                           const api::Pod& pod);
-// Returns the earliest find_judgement_time() of all pods of the group.
+// Returns the earliest time at which a failed pod of the group may be classified (find_judgement_time()).
 [[nodiscard]] std::optional<WallTime> next_judgement_time(const Observation& seen);
 
 // After the loss of one member, gives all members a new incarnation, even those that had completed, because a

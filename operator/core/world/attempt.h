@@ -6,8 +6,8 @@
 
 namespace ratoon::core {
 
-// Keeps the current world or ends it. If it ends the world, takes the next attempt number and replaces
-// members by their ready successors. Returns whether the world was kept.
+// Keeps the current world or ends it. When a world ends, takes the next attempt number and replaces members
+// by their ready successors. Returns whether the world was kept.
 bool keep_world(const Observation& seen, const RosterChange& change, api::TrainingJobStatus& status);
 
 }  // namespace ratoon::core

@@ -91,8 +91,8 @@ Timestamp newest_list(const Processes& processes) {
   return newest;
 }
 
-// Whether some process made a list of checkpoints after the last decision had requested it. If a process made
-// such a list, do not request another one: if listing is slow, the next list would be just as old.
+// Whether some process made a list of checkpoints after the last decision had requested it. If there is a
+// list after the request, do not request one more: if listing is slow, the next list would be just as old.
 bool is_any_list_requested(const Observation& seen, const Processes& processes) {
   return seen.lists_from && newest_list(processes) > *seen.lists_from;
 }
@@ -129,7 +129,7 @@ bool is_any_completion_new(const Observation& seen, const std::vector<api::Membe
 
 // Returns the time after which new lists of checkpoints must be made. The returned time stays the same until
 // a new list arrives: otherwise each decision would make slow listings start again. If a member completes
-// later, the time becomes later too.
+// after the returned time, the next returned time is after the completion.
 Timestamp ask_for_lists(const Observation& seen, const Processes& processes,
                         const std::vector<api::MemberStatus>& members, std::optional<Timestamp> completed,
                         Timestamp now) {

@@ -6,8 +6,8 @@
 //
 // A candidate sees a record only after the leader has sent it, so at least `lease` - `renew` passes between
 // the end of one leadership and the beginning of the next. Each operator measures with its own monotonic
-// clock; no two clocks are compared. The server compares no versions when a record is created, so two
-// operators may write at the same time if a user deletes a record before every candidate has seen it.
+// clock; no two clocks are compared. If a user deletes the record of the leader, another operator may create
+// a new record and lead before the old leader knows: for a moment, both may write to the API server.
 #pragma once
 
 #include <cstdint>
@@ -39,8 +39,8 @@ struct ElectionView {
   std::optional<Lease> lease;        // empty: there is none
   std::optional<Timestamp> renewed;  // if we hold it: when the last successful claim was sent
   std::uint64_t newest = 0;          // highest version of the lease that was ever seen
-  // The server returned an older lease than before, because its store was restored to an older state. This
-  // operator's caches are then wrong: it would ignore changes on the server, because their versions are
+  // The server returned an older lease than before, because its store was restored to an older state. In that
+  // case this operator's caches are wrong: it would ignore changes on the server, because their versions are
   // lower.
   bool is_set_back = false;
 

@@ -9,8 +9,8 @@
 
 namespace ratoon::kube {
 
-// Refuses a node without a name; any other missing or invalid field counts as absent. Of labels, annotations
-// and conditions takes those of `keys`.
+// Refuses a node without a name; any other missing or invalid field counts as absent. Takes only the labels,
+// annotations and conditions that `keys` names.
 [[nodiscard]] Result<api::Node> decode_node(const nlohmann::json& node, const api::NodeFactKeys& keys = {});
 
 }  // namespace ratoon::kube

@@ -77,8 +77,8 @@ void prefer_apart(json& pod_spec, const std::string& job_uid) {
   const json& affinity = child(pod_spec, "affinity");
   if (!child(affinity, "podAffinity").is_null() || !child(affinity, "podAntiAffinity").is_null()) return;
   if (!items_of(pod_spec, "topologySpreadConstraints").empty()) return;
-  // Preferred anti-affinity would have the same effect, but makes the scheduler compare each pod with all
-  // others, in both directions: that doubles its CPU time for 1000 jobs (see operator_figures.md in docs/).
+  // Preferred anti-affinity would spread pods too, but makes the scheduler compare each pod with all others,
+  // in both directions: that doubles its CPU time for 1000 jobs (see operator_figures.md in docs/).
   list_below(pod_spec, "topologySpreadConstraints")
       .push_back({{"maxSkew", 1},
                   {"topologyKey", kHostLabel},

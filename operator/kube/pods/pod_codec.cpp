@@ -55,8 +55,8 @@ bool do_others_run(const json& status, const std::string& trainer) {
   });
 }
 
-// Returns the status of the init container whose failure kept the trainer from running. A sidecar (an init
-// container with a restartPolicy) does not count.
+// Returns the status of the init container whose failure kept the trainer from running. Ignores sidecars
+// (init containers with a restartPolicy).
 const json& find_failed_init(const json& pod) {
   const json& status = child(pod, "status");
   if (text_in(status, "phase") != "Failed") return nothing();
@@ -146,8 +146,8 @@ std::vector<std::string> end_reasons(const json& status, const json& terminated)
   return reasons;
 }
 
-// Returns kubelet's reason for the first container that it cannot start. A container that only waits for
-// earlier containers or for its image does not count.
+// Returns kubelet's reason for the first container that it cannot start. Ignores containers that only wait
+// for earlier containers or for their image.
 std::string find_unstarted(const json& status) {
   for (const char* list : {"initContainerStatuses", "containerStatuses"}) {
     for (const auto& container : items_of(status, list)) {

@@ -24,8 +24,8 @@ constexpr const char* kName = "control";
 constexpr std::size_t kAskersMax = 16;
 constexpr mode_t kSocketMode = 0600;
 
-// A Unix socket's path is limited to 107 bytes, and a run's folder may have a longer path. Use a path through
-// the folder's descriptor (/proc/self/fd) as the socket's address instead.
+// A Unix socket's path is limited to 107 bytes, and a run's folder may have a longer path. So the socket's
+// address is a short path, through the folder's descriptor (/proc/self/fd).
 sockaddr_un address_in(int folder) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;

@@ -1,7 +1,7 @@
 // operator/local/control/: changes of a local run on request. RunControls carries out requests: kill a
 // member, remove a node, suspend, resume. A command and a trace remove a node in the same way: the node may
-// get a preemption notice, and at its end its processes are killed. The operator's core then decides as it
-// does for any loss.
+// get a preemption notice, and at its end its processes are killed. The operator's core decides about these
+// losses as about any other loss.
 #pragma once
 
 #include <filesystem>

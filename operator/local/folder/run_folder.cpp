@@ -161,8 +161,8 @@ Result<void> RunFolder::write_token(const std::string& token) const {
 Result<std::string> RunFolder::job_uid() const {
   const fs::path path = folder_ / kUid;
   const auto text = read_file(path);
-  // A new identity is drawn only if the file is missing or damaged. If the file cannot be read at the moment,
-  // it must stay: with another identity this run could not use its own checkpoints.
+  // A new identity is drawn only if the file is missing or damaged. If the file with the identity cannot be
+  // read now, keep it: with a new identity this run could not use its own checkpoints.
   const bool is_known =
       text || text.error().kind() == ErrorKind::kNotFound || text.error().kind() == ErrorKind::kInvalid;
   if (!is_known)

@@ -84,7 +84,7 @@ Result<void> StatusFile::put(json document, Timestamp now) {
   if (now - written_at_ < kPause && has_only_grown(written_, document)) return {};
   const bool is_first = written_.is_null();
   begin(std::move(document), now);
-  auto outcome = end_within(is_first ? patience_.of_first_and_last : patience_.of_decision);
+  auto outcome = end_within(is_first ? timeouts_.of_first_and_last : timeouts_.of_decision);
   if (is_first) return outcome ? *std::move(outcome) : hung();
   if (outcome) tell_trouble(*outcome);
   return {};
@@ -93,10 +93,10 @@ Result<void> StatusFile::put(json document, Timestamp now) {
 Result<void> StatusFile::put_last(json document) {
   Result<void> last;
   const bool was_pending = pending_.has_value();
-  if (was_pending && !end_within(patience_.of_first_and_last)) last = hung();
+  if (was_pending && !end_within(timeouts_.of_first_and_last)) last = hung();
   if (last && document != written_) {
     begin(std::move(document), written_at_);
-    last = end_within(patience_.of_first_and_last).value_or(hung());
+    last = end_within(timeouts_.of_first_and_last).value_or(hung());
   }
   if (!last) say_("the run's last status is not stored: " + last.error().message());
   return last;

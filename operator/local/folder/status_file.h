@@ -25,11 +25,11 @@ class StatusFile {
  public:
   static constexpr Duration kPause = std::chrono::milliseconds(500);
   // A decision waits this long for the disk, and no longer while an earlier write hangs.
-  static constexpr Duration kPatience = std::chrono::seconds(2);
+  static constexpr Duration kDecisionTimeout = std::chrono::seconds(2);
   // After this time a write that hangs is reported. The first and the last write of a run wait as long.
   static constexpr Duration kHungAfter = std::chrono::seconds(10);
-  struct Patience {
-    Duration of_decision = kPatience;
+  struct Timeouts {
+    Duration of_decision = kDecisionTimeout;
     Duration of_first_and_last = kHungAfter;
   };
   // Begins to write the document on another thread.
@@ -37,10 +37,10 @@ class StatusFile {
   using Say = std::function<void(const std::string& sentence)>;
 
   // `path` is for messages.
-  StatusFile(std::string path, Write write, Say say, Patience patience)
-      : path_(std::move(path)), write_(std::move(write)), say_(std::move(say)), patience_(patience) {}
+  StatusFile(std::string path, Write write, Say say, Timeouts timeouts)
+      : path_(std::move(path)), write_(std::move(write)), say_(std::move(say)), timeouts_(timeouts) {}
   StatusFile(std::string path, Write write, Say say)
-      : StatusFile(std::move(path), std::move(write), std::move(say), Patience()) {}
+      : StatusFile(std::move(path), std::move(write), std::move(say), Timeouts()) {}
 
   // Returns an error only if the run's very first write fails. Later errors are reported once, and the next
   // call tries again. If only numbers have grown, waits with the write until kPause has passed since the last
@@ -66,7 +66,7 @@ class StatusFile {
   const std::string path_;
   const Write write_;
   const Say say_;
-  const Patience patience_;
+  const Timeouts timeouts_;
   std::optional<PendingWrite> pending_;
   nlohmann::json written_;
   Timestamp written_at_{};

@@ -27,7 +27,7 @@ class MemberLaunchContext {
   [[nodiscard]] static Result<MemberLaunchContext> draw(WallTime began);
 
   // Writes the token's file and, if the job stages checkpoints, creates the staging folder in memory. Returns
-  // a sentence for the user if that folder cannot be created.
+  // a sentence for the user if the staging folder cannot be created.
   [[nodiscard]] Result<std::optional<std::string>> prepare(const RunFolder& folder,
                                                            const api::CheckpointPolicy& policy);
 

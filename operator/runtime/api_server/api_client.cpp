@@ -1,9 +1,6 @@
 #include "operator/runtime/api_server/api_client.h"
 
-#include <algorithm>
-
 #include "base/contract/parse_json.h"
-#include "base/core/pause.h"
 #include "operator/kube/watch_decoder.h"
 #include "operator/runtime/api_server/ca_reloading_transport.h"
 
@@ -16,7 +13,6 @@ using nlohmann::json;
 // 16 MiB still fits into the memory limit that the chart sets for the operator.
 constexpr std::size_t kReplyBytesMax = 16 * 1024 * 1024;
 constexpr int kDepthMax = 128;
-constexpr std::uint32_t kPauseSecondsMax = 5;
 constexpr std::string_view kBearer = "Bearer ";
 
 std::unique_ptr<http::HttpTransport> make_transport(const kube::ApiServerAccess& access, const Clock& clock) {
@@ -81,26 +77,14 @@ bool ApiClient::may_send(const kube::ApiRequest& request, Timestamp now) const {
   return fence_ == nullptr || request.method == "GET" || fence_->is_open(now);
 }
 
-Result<json> ApiClient::call(const kube::ApiRequest& request, std::stop_token stop, Duration timeout) const {
+Result<json> ApiClient::call(const kube::ApiRequest& request, const std::stop_token& stop,
+                             Duration timeout) const {
   std::optional<kube::ApiFailure> ignored;
-  return call(request, std::move(stop), timeout, ignored);
+  return call(request, stop, timeout, ignored);
 }
 
-Result<json> ApiClient::call(const kube::ApiRequest& request, std::stop_token stop, Duration timeout,
+Result<json> ApiClient::call(const kube::ApiRequest& request, const std::stop_token& stop, Duration timeout,
                              std::optional<kube::ApiFailure>& refusal) const {
-  auto reply = attempt(request, stop, timeout, refusal);
-  const bool may_again =
-      refusal && refusal->retry_after_seconds && (refusal->status == 429 || refusal->status == 503);
-  if (!may_again ||
-      !pause_for(std::chrono::seconds(std::min(*refusal->retry_after_seconds, kPauseSecondsMax)), stop))
-    return reply;
-  return attempt(request, stop, timeout, refusal);
-}
-
-// Makes the call, and repeats it at once if the server refuses the token and a newer token may be
-// available.
-Result<json> ApiClient::attempt(const kube::ApiRequest& request, const std::stop_token& stop,
-                                Duration timeout, std::optional<kube::ApiFailure>& refusal) const {
   for (bool is_last = false;; is_last = true) {
     refusal.reset();
     const Timestamp began = clock_.now();
@@ -122,17 +106,10 @@ Result<json> ApiClient::attempt(const kube::ApiRequest& request, const std::stop
   }
 }
 
-Result<json> ApiClient::call_once(const Result<kube::ApiRequest>& request, const std::stop_token& stop,
-                                  Duration timeout) const {
-  if (!request) return request.error();
-  std::optional<kube::ApiFailure> ignored;
-  return attempt(*request, stop, timeout, ignored);
-}
-
-Result<json> ApiClient::call(const Result<kube::ApiRequest>& request, std::stop_token stop,
+Result<json> ApiClient::call(const Result<kube::ApiRequest>& request, const std::stop_token& stop,
                              Duration timeout) const {
   if (!request) return request.error();
-  return call(*request, std::move(stop), timeout);
+  return call(*request, stop, timeout);
 }
 
 Result<http::ResponseHead> ApiClient::stream(const kube::ApiRequest& request, const http::Limits& limits,

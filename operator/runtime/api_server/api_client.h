@@ -46,21 +46,17 @@ class ApiClient {
             const Fence* fence = nullptr, std::unique_ptr<http::HttpTransport> transport = nullptr);
 
   // Returns the object in the reply. Any HTTP status but success is an error (operator/kube/api_failure.h).
-  // If the server is overloaded and its reply names a pause, repeats the call once after that pause: a call
-  // that was refused in this way had no effect.
-  [[nodiscard]] Result<nlohmann::json> call(const kube::ApiRequest& request, std::stop_token stop,
+  // Never sleeps: if an overloaded server asks for a pause, the caller makes the call again later.
+  [[nodiscard]] Result<nlohmann::json> call(const kube::ApiRequest& request, const std::stop_token& stop,
                                             Duration timeout = std::chrono::seconds(30)) const;
-  [[nodiscard]] Result<nlohmann::json> call(const Result<kube::ApiRequest>& request, std::stop_token stop,
+  [[nodiscard]] Result<nlohmann::json> call(const Result<kube::ApiRequest>& request,
+                                            const std::stop_token& stop,
                                             Duration timeout = std::chrono::seconds(30)) const;
 
-  // Makes the call in the same way as the overload without `refusal`, and sets `refusal` if the server
-  // refused the call.
-  [[nodiscard]] Result<nlohmann::json> call(const kube::ApiRequest& request, std::stop_token stop,
+  // Makes the call and returns the object in the reply. Sets `refusal` if the server refused the call. The
+  // call is repeated at once if the server refuses the token and a newer token may be available.
+  [[nodiscard]] Result<nlohmann::json> call(const kube::ApiRequest& request, const std::stop_token& stop,
                                             Duration timeout, std::optional<kube::ApiFailure>& refusal) const;
-
-  // Makes the call without a repetition if the server is overloaded, for callers that cannot wait.
-  [[nodiscard]] Result<nlohmann::json> call_once(const Result<kube::ApiRequest>& request,
-                                                 const std::stop_token& stop, Duration timeout) const;
 
   // Passes the reply's body to the sink as it arrives. The sink gets the head first, with any HTTP status.
   [[nodiscard]] Result<http::ResponseHead> stream(const kube::ApiRequest& request, const http::Limits& limits,
@@ -71,9 +67,6 @@ class ApiClient {
   [[nodiscard]] const std::string& name_space() const { return access_.name_space; }
 
  private:
-  [[nodiscard]] Result<nlohmann::json> attempt(const kube::ApiRequest& request, const std::stop_token& stop,
-                                               Duration timeout,
-                                               std::optional<kube::ApiFailure>& refusal) const;
   [[nodiscard]] Result<http::Request> prepare(const kube::ApiRequest& request) const;
   // Makes the client read its token again. Returns whether a newer token may be available.
   [[nodiscard]] bool mark_token_refused(const http::Request& refused) const;

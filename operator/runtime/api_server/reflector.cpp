@@ -149,6 +149,7 @@ Result<json> Reflector::list_page(const std::string& continue_token, std::uint32
     if (!request) return request.error();
     std::optional<kube::ApiFailure> refusal;
     auto page = client_.call(*request, stop, kListTimeout, refusal);
+    if (refusal) asked_pause_ = refusal->asked_pause().value_or(Duration::zero());
     const bool is_too_long = !page && !refusal && page.error().kind() == ErrorKind::kInvalid;
     if (!is_too_long || items_max == 1) return page;
     items_max = std::max(1U, items_max / 4);
@@ -203,7 +204,7 @@ Result<void> Reflector::watch_once(const std::stop_token& stop) {
   }
   const auto failure = sink.failure();
   if (failure.is_expired()) resource_version_.clear();
-  asked_pause_ = std::chrono::seconds(failure.retry_after_seconds.value_or(0));
+  asked_pause_ = failure.asked_pause().value_or(Duration::zero());
   return failure.error;
 }
 

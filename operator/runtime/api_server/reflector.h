@@ -49,7 +49,7 @@ struct ReflectorOptions {
   Duration silence_margin{std::chrono::seconds(5)};  // after this much longer, an endless watch is given up
   Duration pause_min{std::chrono::milliseconds(500)};
   // The longest pause between failed calls is short, because a server that answers again may report lost
-  // members. A cluster has one or two operators, and each repeats only three calls, so the load is small.
+  // members. Short pauses cost the server little: one or two operators repeat three calls each.
   Duration pause_max{std::chrono::seconds(5)};
   std::function<double()> draw;  // from 0 to below 1, to spread the calls of many operators
 };

@@ -16,6 +16,7 @@
 #include "operator/runtime/jobs/event_writer.h"
 #include "operator/runtime/jobs/job_cache_sinks.h"
 #include "operator/runtime/jobs/pruned_fields.h"
+#include "operator/runtime/scheduling/asked_pauses.h"
 
 namespace ratoon::runtime {
 namespace {
@@ -25,6 +26,7 @@ using nlohmann::json;
 constexpr std::uint32_t kGraceSeconds = 1;
 constexpr Duration kHangsAfter = std::chrono::seconds(10);
 constexpr Duration kBehindMax = std::chrono::seconds(15);
+constexpr Duration kCallTimeout = std::chrono::seconds(30);
 
 kube::ObjectReference pod_of(const api::TrainingJob& job, const std::string& name) {
   return {.resource = kube::kPods, .name_space = job.meta.name_space, .name = name};
@@ -83,6 +85,23 @@ struct Cluster::Parts {
     return {&reflect_nodes, &reflect_pods, &reflect_jobs};
   }
 
+  // Makes a call for the job, unless the API server asked not to be called for this job yet.
+  [[nodiscard]] Result<json> call(const JobKey& job, const Result<kube::ApiRequest>& request) {
+    if (!request) return request.error();
+    const Timestamp now = clock.now();
+    if (const auto end = pauses.end_of(job, now)) {
+      return Error(ErrorKind::kUnavailable, "the API server is overloaded and asked for a pause: the " +
+                                                std::string(request->verb) + " of " +
+                                                std::string(request->resource) + " is made in " +
+                                                std::to_string(seconds(*end - now)) + " s");
+    }
+    std::optional<kube::ApiFailure> refusal;
+    auto reply = client.call(*request, stopping.get_token(), kCallTimeout, refusal);
+    const auto asked = refusal ? refusal->asked_pause() : std::nullopt;
+    if (asked) pauses.note(job, *asked, clock.now());
+    return reply;
+  }
+
   [[nodiscard]] PodSettings pod_settings() {
     const std::lock_guard lock(mutex);
     return settings;
@@ -94,6 +113,7 @@ struct Cluster::Parts {
   PodSettings settings;       // guarded by mutex
   std::stop_source stopping;  // of calls
   ApiClient client;
+  AskedPauses pauses;
   PrunedFields pruned{clock, log};
   JobCache cache;
   JobSink jobs{cache};
@@ -184,6 +204,10 @@ std::map<std::string_view, double> Cluster::seconds_behind() const {
   return behind;
 }
 
+std::optional<Timestamp> Cluster::asked_pause_end(const JobKey& job) const {
+  return parts_->pauses.end_of(job, parts_->clock.now());
+}
+
 api::TrainingJobStatus Cluster::as_stored(const api::TrainingJob& job) const {
   if (!parts_->pruned.has_any()) return job.status;
   json document = api::encode_training_job(job);
@@ -200,8 +224,7 @@ Result<void> Cluster::write_status(const api::TrainingJob& job) {
   if (patch.empty()) return {};
   const kube::ObjectReference target{
       .resource = kube::kTrainingJobs, .name_space = job.meta.name_space, .name = job.meta.name};
-  const auto reply = parts_->client.call(kube::patch_status(target, job.meta.resource_version, patch),
-                                         parts_->stopping.get_token());
+  const auto reply = parts_->call(key_of(job), kube::patch_status(target, job.meta.resource_version, patch));
   if (!reply) return reply.error().with_context("writing the status of " + job.meta.name);
   parts_->pruned.learn(wanted, kube::child(*reply, "status"));
   parts_->cache.put_own_job(*reply);
@@ -212,7 +235,7 @@ Result<std::optional<core::VolumeClaim>> Cluster::read_claim(const api::Training
   const std::string& name = job.spec.checkpoint_policy.volume_claim_name;
   const kube::ObjectReference target{
       .resource = kube::kClaims, .name_space = job.meta.name_space, .name = name};
-  const auto found = parts_->client.call(kube::get(target), parts_->stopping.get_token());
+  const auto found = parts_->call(key_of(job), kube::get(target));
   if (!found && found.error().kind() == ErrorKind::kNotFound) return std::optional<core::VolumeClaim>();
   if (!found) return found.error().with_context("reading the claim " + name);
   core::VolumeClaim claim;
@@ -229,9 +252,9 @@ Result<void> Cluster::write_complaint(const UnreadableJob& job) {
   if (!conditions) return {};
   const kube::ObjectReference target{
       .resource = kube::kTrainingJobs, .name_space = job.meta.name_space, .name = job.meta.name};
-  const auto reply = parts_->client.call(
-      kube::patch_status(target, job.meta.resource_version, {{"conditions", *conditions}}),
-      parts_->stopping.get_token());
+  const auto reply =
+      parts_->call({.name_space = job.meta.name_space, .name = job.meta.name},
+                   kube::patch_status(target, job.meta.resource_version, {{"conditions", *conditions}}));
   if (!reply)
     return reply.error().with_context("writing to the status why " + job.meta.name + " is not served");
   parts_->cache.put_own_job(*reply);
@@ -247,8 +270,7 @@ Result<CreateOutcome> Cluster::create_pod(const api::TrainingJob& job, const cor
   // without strict validation, so that the validation never delays a running job.
   const auto unknown =
       action.pod.incarnation == 0 ? kube::UnknownFields::kRefused : kube::UnknownFields::kLeftOut;
-  const auto made =
-      parts_->client.call(kube::create(pod_of(job, ""), *pod, unknown), parts_->stopping.get_token());
+  const auto made = parts_->call(key_of(job), kube::create(pod_of(job, ""), *pod, unknown));
   if (!made && made.error().kind() == ErrorKind::kAlreadyExists) return adopt_pod(job, action.pod.name);
   if (!made) return made.error().with_context("creating pod " + action.pod.name);
   parts_->cache.put_own_pod(*made);
@@ -256,7 +278,7 @@ Result<CreateOutcome> Cluster::create_pod(const api::TrainingJob& job, const cor
 }
 
 Result<CreateOutcome> Cluster::adopt_pod(const api::TrainingJob& job, const std::string& name) {
-  const auto found = parts_->client.call(kube::get(pod_of(job, name)), parts_->stopping.get_token());
+  const auto found = parts_->call(key_of(job), kube::get(pod_of(job, name)));
   if (!found) return found.error().with_context("reading pod " + name + ", which exists");
   if (kube::owning_job_uid(*found) != job.meta.uid) {
     // If another job owns the pod, the pod may exist as long as that job. If the owner is an earlier job with
@@ -276,8 +298,8 @@ Result<void> Cluster::delete_pod(const JobView& seen, const core::DeletePod& act
   const auto grace = action.has_grace ? std::nullopt : std::optional(kGraceSeconds);
   const auto known = seen.pod_versions.find(action.uid);
   const std::string version = known == seen.pod_versions.end() ? "" : known->second;
-  const auto reply = parts_->client.call(
-      kube::remove(pod_of(seen.job, action.name), action.uid, grace, version), parts_->stopping.get_token());
+  const auto reply =
+      parts_->call(key_of(seen.job), kube::remove(pod_of(seen.job, action.name), action.uid, grace, version));
   if (reply) {
     parts_->cache.put_own_pod(*reply);  // a Pod that is being deleted, or a Status, which is not a pod
     return {};
@@ -291,7 +313,7 @@ Result<void> Cluster::delete_pod(const JobView& seen, const core::DeletePod& act
 // Reads the pod's current state from the server itself: a delayed watch would show the old pod to the next
 // decisions too, and the server would refuse each deletion.
 Result<void> Cluster::look_again(const api::TrainingJob& job, const core::DeletePod& action) {
-  const auto found = parts_->client.call(kube::get(pod_of(job, action.name)), parts_->stopping.get_token());
+  const auto found = parts_->call(key_of(job), kube::get(pod_of(job, action.name)));
   if (!found && found.error().kind() == ErrorKind::kNotFound) return {};
   if (!found) return found.error().with_context("reading pod " + action.name + ", which has changed");
   if (kube::text_in(kube::child(*found, "metadata"), "uid") != action.uid) return {};
@@ -305,7 +327,7 @@ Result<void> Cluster::delete_job(const api::TrainingJob& job, const core::Delete
   // Send the job's version, so that the server refuses the deletion after any change that this operator has
   // not seen: the user may just have extended the job's time to live.
   const auto request = kube::remove(target, action.uid, kGraceSeconds, job.meta.resource_version);
-  const auto reply = parts_->client.call(request, parts_->stopping.get_token());
+  const auto reply = parts_->call(key_of(job), request);
   if (reply) return {};
   if (reply.error().kind() == ErrorKind::kNotFound) return {};
   return reply.error().with_context("deleting job " + job.meta.name + ", whose time to live is over");

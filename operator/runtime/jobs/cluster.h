@@ -77,6 +77,10 @@ class Cluster {
   // Returns, for each kind of objects, for how long the copy may have lacked changes; 0 if it is up to date.
   [[nodiscard]] std::map<std::string_view, double> seconds_behind() const;
 
+  // Returns until when the API server asked not to be called for the job, or nothing. Until the returned
+  // time, each call below for this job fails at once with kUnavailable.
+  [[nodiscard]] std::optional<Timestamp> asked_pause_end(const JobKey& job) const;
+
   // Reads the job's volume claim from the API server itself; returns nothing if it does not exist.
   [[nodiscard]] Result<std::optional<core::VolumeClaim>> read_claim(const api::TrainingJob& job);
   // Writes the complaint into a condition of the job, and changes nothing else. Sends nothing if the job

@@ -39,7 +39,7 @@ class EventFilter {
   static constexpr Duration kRemembered = std::chrono::minutes(10);
 
   // Returns the event to write for this message, or nothing: then the message is only counted, and a later
-  // event of its reason reports it. `name` is for a new event.
+  // event of its reason reports it. A new event gets the name `name`.
   [[nodiscard]] std::optional<EventWrite> take(const std::string& job_uid, const kube::EventText& text,
                                                const std::string& name, Timestamp now);
   [[nodiscard]] std::size_t jobs() const { return jobs_.size(); }

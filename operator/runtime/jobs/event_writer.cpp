@@ -1,11 +1,19 @@
 #include "operator/runtime/jobs/event_writer.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "base/core/hex.h"
 
 namespace ratoon::runtime {
 namespace {
 
-constexpr std::size_t kQueueMax = 1024;
+constexpr Duration kEventTimeout = std::chrono::seconds(10);
+// After an event that took long, the next event of its namespace waits this many times as long.
+constexpr int kRestTimes = 9;
+constexpr Duration kLongWrite = std::chrono::seconds(1);
+// How often the thread looks for namespaces whose wait is over, if no event is emitted meanwhile.
+constexpr Duration kLookAtRests = std::chrono::milliseconds(500);
 
 }  // namespace
 
@@ -20,60 +28,86 @@ void EventWriter::start() {
 
 void EventWriter::step(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
-  while (!queue_.empty()) write_first(lock, stop);
+  while (write_next(lock, stop)) {
+  }
 }
 
 void EventWriter::emit(const api::ObjectMeta& job, kube::EventText text) {
   {
     const std::lock_guard lock(mutex_);
-    if (queue_.size() >= kQueueMax) queue_.pop_front();  // a storm: the newest are the most useful
-    queue_.push_back({.job = job, .text = std::move(text), .time = clock_.wall_now()});
+    waiting_.push(job.name_space, {.job = job, .text = std::move(text), .time = clock_.wall_now()});
+    ++emitted_;
   }
   has_news_.notify_one();
 }
 
 void EventWriter::run(const std::stop_token& stop) {
-  while (true) {
-    std::unique_lock lock(mutex_);
-    if (!has_news_.wait(lock, stop, [this] { return !queue_.empty(); })) return;
-    write_first(lock, stop);
+  std::unique_lock lock(mutex_);
+  while (!stop.stop_requested()) {
+    if (write_next(lock, stop)) continue;
+    const auto is_news = [this, seen = emitted_] { return emitted_ != seen; };
+    if (waiting_.is_empty())
+      has_news_.wait(lock, stop, is_news);
+    else
+      has_news_.wait_for(lock, stop, kLookAtRests, is_news);
   }
 }
 
-void EventWriter::write_first(std::unique_lock<std::mutex>& lock, const std::stop_token& stop) {
-  const News news = std::move(queue_.front());
-  queue_.pop_front();
+bool EventWriter::write_next(std::unique_lock<std::mutex>& lock, const std::stop_token& stop) {
+  const Timestamp began = clock_.now();
+  std::erase_if(rests_, [began](const auto& item) { return item.second <= began; });
+  auto next = waiting_.take([this](const std::string& name_space) { return !rests_.contains(name_space); });
+  if (!next) return false;
   lock.unlock();
-  if (const auto done = write(news, stop); !done && !stop.stop_requested())
+  std::optional<Duration> asked;
+  const auto done = write(*next, stop, asked);
+  const bool is_again = asked && !std::exchange(next->is_repeated, true);
+  if (!done && !is_again && !stop.stop_requested())
     log_.warning("an event was not written",
-                 {{"job", news.job.name}, {"event", news.text.reason}, {"reason", done.error().message()}});
+                 {{"job", next->job.name}, {"event", next->text.reason}, {"reason", done.error().message()}});
+  const Duration took = clock_.now() - began;
+  Duration rest = took >= kLongWrite ? took * kRestTimes : Duration::zero();
+  if (asked) rest = std::max(rest, *asked);
   lock.lock();
+  const std::string name_space = next->job.name_space;
+  if (rest > Duration::zero()) rests_[name_space] = clock_.now() + rest;
+  if (is_again) waiting_.push_front(name_space, std::move(*next));
+  return true;
 }
 
-Result<void> EventWriter::write(const News& news, const std::stop_token& stop) {
-  // The names of events contain the time and a number, so that they also differ from names by an earlier
-  // start of this program.
-  const auto time = static_cast<std::uint64_t>(news.time.since_epoch.count());
-  const std::string unused = news.job.name + "." + to_hex(time + number_++);
-  const auto order = filter_.take(news.job.uid, news.text, unused, clock_.now());
-  if (!order) return {};
-  if (!order->is_new) {
+Result<void> EventWriter::call(const Result<kube::ApiRequest>& request, const std::stop_token& stop,
+                               std::optional<Duration>& asked) const {
+  if (!request) return request.error();
+  std::optional<kube::ApiFailure> refusal;
+  const auto reply = client_.call(*request, stop, kEventTimeout, refusal);
+  asked = refusal ? refusal->asked_pause() : std::nullopt;
+  return reply ? Result<void>() : reply.error();
+}
+
+Result<void> EventWriter::write(News& news, const std::stop_token& stop, std::optional<Duration>& asked) {
+  if (!news.order) {
+    // The names of events contain the time and a number, so that they also differ from names by an earlier
+    // start of this program.
+    const auto time = static_cast<std::uint64_t>(news.time.since_epoch.count());
+    const std::string unused = news.job.name + "." + to_hex(time + number_++);
+    news.order = filter_.take(news.job.uid, news.text, unused, clock_.now());
+  }
+  if (!news.order) return {};
+  const EventWrite& order = *news.order;
+  if (!order.is_new) {
     const kube::ObjectReference known{
-        .resource = kube::kCoreEvents, .name_space = news.job.name_space, .name = order->name};
-    const auto patched = client_.call(
-        kube::merge_patch(known, kube::repeat_event(order->note, order->count, news.time)), stop);
-    if (patched) return {};
-    if (patched.error().kind() != ErrorKind::kNotFound) return patched.error();
+        .resource = kube::kCoreEvents, .name_space = news.job.name_space, .name = order.name};
+    auto patched =
+        call(kube::merge_patch(known, kube::repeat_event(order.note, order.count, news.time)), stop, asked);
+    if (patched || patched.error().kind() != ErrorKind::kNotFound) return patched;
     // The event has expired or was never written, so create it again under its name.
   }
   kube::EventText text = news.text;
-  text.message = order->note;
+  text.message = order.note;
   const kube::ObjectReference place{.resource = kube::kEvents, .name_space = news.job.name_space};
-  const auto made = client_.call(
-      kube::create(place, kube::make_event(news.job, text, order->name, reporter_, news.time, order->count)),
-      stop);
-  if (!made) return made.error();
-  return {};
+  return call(
+      kube::create(place, kube::make_event(news.job, text, order.name, reporter_, news.time, order.count)),
+      stop, asked);
 }
 
 }  // namespace ratoon::runtime

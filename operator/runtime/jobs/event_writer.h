@@ -1,11 +1,16 @@
 // EventWriter: writes Kubernetes events about jobs for people, in a separate thread, so that no caller waits.
 // EventFilter decides which messages get an event of their own. Failures are only logged. Without start(),
 // the caller must call step() to write the events.
+//
+// Namespaces take turns. If an event of a namespace takes long, for example because a webhook hangs, the
+// namespace's next event waits for nine times as long, so it uses a tenth of the thread's time at most. If
+// the API server asks for a pause, the event is written after it, once, and other namespaces do not wait.
 #pragma once
 
 #include <condition_variable>
-#include <deque>
+#include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -15,11 +20,14 @@
 #include "operator/kube/objects/event.h"
 #include "operator/runtime/api_server/api_client.h"
 #include "operator/runtime/jobs/event_filter.h"
+#include "operator/runtime/scheduling/turn_lines.h"
 
 namespace ratoon::runtime {
 
 class EventWriter {
  public:
+  static constexpr std::size_t kWaitingMax = 1024;  // beyond that, the longest line loses its oldest event
+
   // All arguments must outlive this object.
   EventWriter(const ApiClient& client, const Clock& clock, std::string reporter, Logger log);
   ~EventWriter();  // unwritten events are lost
@@ -36,21 +44,29 @@ class EventWriter {
     api::ObjectMeta job;
     kube::EventText text;
     WallTime time;
+    std::optional<EventWrite> order{};  // absent: the filter has not decided yet
+    bool is_repeated = false;
   };
   void run(const std::stop_token& stop);
-  void write_first(std::unique_lock<std::mutex>& lock, const std::stop_token& stop);
-  [[nodiscard]] Result<void> write(const News& news, const std::stop_token& stop);
+  // Returns whether an event was taken; the lock is not held while it is written.
+  bool write_next(std::unique_lock<std::mutex>& lock, const std::stop_token& stop);
+  // Sets `asked` if the API server asks for a pause.
+  [[nodiscard]] Result<void> write(News& news, const std::stop_token& stop, std::optional<Duration>& asked);
+  [[nodiscard]] Result<void> call(const Result<kube::ApiRequest>& request, const std::stop_token& stop,
+                                  std::optional<Duration>& asked) const;
 
   const ApiClient& client_;
   const Clock& clock_;
   const std::string reporter_;
   const Logger log_;
-  EventFilter filter_;        // of who writes alone
-  std::uint64_t number_ = 0;  // of who writes alone
+  EventFilter filter_;        // used only by the thread that writes
+  std::uint64_t number_ = 0;  // used only by the thread that writes
 
   std::mutex mutex_;
   std::condition_variable_any has_news_;
-  std::deque<News> queue_;  // guarded by mutex_
+  TurnLines<News> waiting_{kWaitingMax};    // guarded by mutex_; by namespace
+  std::map<std::string, Timestamp> rests_;  // guarded by mutex_; until when a namespace's events wait
+  std::uint64_t emitted_ = 0;               // guarded by mutex_
   std::jthread thread_;
 };
 

@@ -2,7 +2,7 @@
 // indexed copy of jobs, their pods and the nodes. JobCache reports for each change that matters which jobs
 // the change concerns.
 //
-// The operator's own writes are stored here at once. Resource versions order the operator's own writes and
+// The cache stores the operator's own writes at once. Resource versions order the operator's own writes and
 // changes that arrive late from a watch: an older version never replaces a newer one.
 //
 // Thread contract: every method may be called from any number of threads at once.
@@ -23,7 +23,7 @@
 #include "operator/api/node.h"
 #include "operator/api/training_job.h"
 #include "operator/kube/pods/pod_codec.h"
-#include "operator/runtime/jobs/urgency.h"
+#include "operator/runtime/scheduling/urgency.h"
 
 namespace ratoon::runtime {
 
@@ -105,8 +105,8 @@ class JobCache {
   mutable std::mutex mutex_;
   std::map<JobKey, JobEntry> jobs_;
   std::map<PodKey, kube::MemberPod> pods_;
-  // The keys are the job's namespace and UID: an owner reference to a job in another namespace does not
-  // count.
+  // The keys are the job's namespace and UID: an owner reference to a job in another namespace is
+  // ignored.
   std::map<std::pair<std::string, std::string>, std::set<PodKey>> pods_of_job_;
   std::map<std::string, std::set<PodKey>> pods_on_node_;   // by the node's name
   std::map<std::string, std::set<PodKey>> pods_off_node_;  // pods that avoid the node

@@ -16,6 +16,7 @@ constexpr Duration kCommitPause = std::chrono::seconds(1);
 // Store the pods of a starting group (members without the agent) at most this often: until all pods run, only
 // people read these fields.
 constexpr Duration kRosterPause = std::chrono::seconds(5);
+constexpr Duration kPodsPause = std::chrono::seconds(1);
 
 // Returns whether the two statuses differ only in the training's progress.
 bool differ_in_step_alone(api::TrainingJobStatus a, const api::TrainingJobStatus& b) {
@@ -57,13 +58,15 @@ bool differ_in_roster_alone(api::TrainingJobStatus a, const api::TrainingJobStat
 }  // namespace
 
 StatusDebounce status_debounce_for(const api::TrainingJobSpec& spec, const api::TrainingJobStatus& before,
-                                   const api::TrainingJobStatus& after) {
+                                   const api::TrainingJobStatus& after, bool is_making_pods) {
   if (before == after) return {.has_news = false};
   if (differ_in_step_alone(before, after)) return {.after_the_last_write = kProgressPause};
   if (differ_in_commit_alone(before, after)) return {.after_the_last_write = kCommitPause};
   // For members with the agent the write must not wait, because a member may join only after the status names
   // its pod.
   if (api::is_group(spec) && differ_in_roster_alone(before, after)) return {.from_now = kRosterPause};
+  // A status with thousands of pods is large: write it at most once per kPodsPause while pods are created.
+  if (is_making_pods && differ_in_roster_alone(before, after)) return {.after_the_last_write = kPodsPause};
   return {};
 }
 

@@ -18,9 +18,11 @@ struct StatusDebounce {
 [[nodiscard]] Timestamp due(const StatusDebounce& debounce, Timestamp last_write, Timestamp news_since);
 
 // `before`: the stored status. Changes for which users or programs wait are written at once.
+// `is_making_pods`: the job's last turn left actions for this turn, so that more changes follow at once.
 [[nodiscard]] StatusDebounce status_debounce_for(const api::TrainingJobSpec& spec,
                                                  const api::TrainingJobStatus& before,
-                                                 const api::TrainingJobStatus& after);
+                                                 const api::TrainingJobStatus& after,
+                                                 bool is_making_pods = false);
 
 // Copies the UIDs and nodes of pods that the last decision saw into the stored members, for members that are
 // still the same, because the stored status may lack them. Without the copied UIDs and nodes, a pod that

@@ -140,7 +140,7 @@ Elector::~Elector() {
   fence_.close();
   const auto request = election_.give_back();
   if (!request) return;
-  if (const auto done = client_.call_once(*request, {}, kClaimTimeout); !done)
+  if (const auto done = client_.call(*request, {}, kClaimTimeout); !done)
     log_.warning("the lease is not given back; it expires by itself", {{"error", done.error().message()}});
 }
 
@@ -149,7 +149,7 @@ void Elector::run(const std::stop_token& stop) {
     const Election::Step step = election_.next();
     if (step.is_over) return;
     if (step.call)
-      election_.note(client_.call_once(*step.call, stop, step.time));
+      election_.note(client_.call(*step.call, stop, step.time));
     else
       static_cast<void>(pause_for(step.time, stop));
   }

@@ -1,5 +1,6 @@
 #include "operator/runtime/members/admission_queue.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace ratoon::runtime {
@@ -47,12 +48,15 @@ void AdmissionQueue::receive(http::ServerRequest request, http::Responder respon
     const std::lock_guard lock(mutex_);
     if (has_room(address, bytes)) {
       const Timestamp now = clock_.now();
-      const auto [line, is_new] = lines_.try_emplace(address, AddressLine{.messages = {}, .turn_since = now});
-      if (is_new) turns_.push_back(address);
+      AddressLine& line = lines_[address];
+      if (line.messages.empty()) {
+        line.turn_since = now;
+        turns_.push_back(address);
+      }
       bytes_ += bytes;
-      line->second.bytes += bytes;
-      line->second.messages.push_back(
-          {std::move(request), std::move(responder), bytes, now + options_.wait_max});
+      line.bytes += bytes;
+      line.messages.push_back(
+          {address, std::move(request), std::move(responder), bytes, now + options_.wait_max});
       wake_.notify_one();
       return;
     }
@@ -67,35 +71,49 @@ bool AdmissionQueue::has_room(const std::string& address, std::size_t bytes) con
   return !crowds || bytes_ + bytes <= options_.bytes_max / 2;
 }
 
+std::deque<std::string>::const_iterator AdmissionQueue::next_turn() const {
+  const std::size_t each_max = std::max<std::size_t>(1, static_cast<std::size_t>(options_.threads) / 2);
+  return std::ranges::find_if(
+      turns_, [&](const std::string& address) { return lines_.at(address).in_review < each_max; });
+}
+
 AdmissionQueue::WaitingMessage AdmissionQueue::take_first() {
-  const std::string address = std::move(turns_.front());
-  turns_.pop_front();
-  const auto at = lines_.find(address);
-  AddressLine& line = at->second;
+  const auto turn = next_turn();
+  const std::string address = *turn;
+  turns_.erase(turn);
+  AddressLine& line = lines_.at(address);
   WaitingMessage first = std::move(line.messages.front());
   line.messages.pop_front();
   line.bytes -= first.bytes;
   bytes_ -= first.bytes;
+  ++line.in_review;
   if (clock_.now() - line.turn_since >= kLate) options_.on_late();
   line.turn_since = clock_.now();
-  if (line.messages.empty())
-    lines_.erase(at);
-  else
-    turns_.push_back(address);
+  if (!line.messages.empty()) turns_.push_back(address);
   return first;
+}
+
+void AdmissionQueue::note_reviewed(const std::string& address) {
+  const std::lock_guard lock(mutex_);
+  const auto line = lines_.find(address);
+  if (--line->second.in_review == 0 && line->second.messages.empty()) lines_.erase(line);
+  wake_.notify_one();  // the address may have a message that waited for this thread
 }
 
 void AdmissionQueue::serve(const std::stop_token& stop) {
   for (;;) {
     std::unique_lock lock(mutex_);
-    if (!wake_.wait(lock, stop, [&] { return !turns_.empty(); }) || stop.stop_requested()) return;
+    if (!wake_.wait(lock, stop, [&] { return next_turn() != turns_.end(); }) || stop.stop_requested()) return;
     WaitingMessage first = take_first();
     lock.unlock();
-    if (first.responder.is_abandoned()) continue;
-    if (clock_.now() >= first.until)
-      ask_to_call_again(first.responder);
-    else
-      options_.answer(std::move(first.request), std::move(first.responder));
+    const std::string address = std::move(first.address);
+    if (!first.responder.is_abandoned()) {
+      if (clock_.now() >= first.until)
+        ask_to_call_again(first.responder);
+      else
+        options_.answer(std::move(first.request), std::move(first.responder));
+    }
+    note_reviewed(address);
   }
 }
 

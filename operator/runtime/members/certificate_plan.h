@@ -48,7 +48,7 @@ struct CertificatePlan {
                                                const std::optional<kube::CertificateParts>& held,
                                                const std::string& name, WallTime now);
 
-// The new content of the Secret; draws keys.
+// Returns the new content of the Secret, and draws the keys that it needs.
 [[nodiscard]] Result<kube::CertificateParts> carry_out(const CertificatePlan& plan,
                                                        const kube::CertificateParts& found,
                                                        const std::optional<kube::CertificateParts>& held,

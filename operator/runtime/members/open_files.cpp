@@ -21,8 +21,9 @@ std::size_t raise_open_files() {
   return ::setrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : before;
 }
 
-std::size_t connections_of_members(std::size_t open_files) {
-  return std::min(open_files / 2, kConnectionsMax);
+MemberConnections connections_of_members(std::size_t open_files) {
+  const std::size_t each_namespace = std::min(open_files / 2, kConnectionsMax);
+  return {.each_namespace = each_namespace, .all = each_namespace + each_namespace / 4};
 }
 
 }  // namespace ratoon::runtime

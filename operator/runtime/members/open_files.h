@@ -8,8 +8,13 @@ namespace ratoon::runtime {
 // Raises the soft limit to the hard limit, as any user may; returns the new limit.
 std::size_t raise_open_files();
 
-// Returns how many of the open files are for members' connections. Each trainer process has two connections:
-// one for heartbeats, and one for the long poll for orders.
-[[nodiscard]] std::size_t connections_of_members(std::size_t open_files);
+// How many of the open files are for members' connections. Each process has two connections: one for
+// heartbeats, and one for the long poll for orders.
+struct MemberConnections {
+  std::size_t each_namespace = 0;
+  std::size_t all = 0;  // more, so that no namespace uses up the places of the others
+};
+
+[[nodiscard]] MemberConnections connections_of_members(std::size_t open_files);
 
 }  // namespace ratoon::runtime

@@ -15,7 +15,7 @@ using nlohmann::json;
 constexpr Duration kSecretLookEvery = std::chrono::seconds(10);
 constexpr Duration kSecretTimeout = std::chrono::seconds(5);
 
-// The reason of the event and its sentence.
+// The reason and the message of a Kubernetes event.
 struct EventWords {
   const char* reason;
   const char* text;

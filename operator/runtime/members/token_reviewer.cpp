@@ -6,18 +6,9 @@ namespace ratoon::runtime {
 namespace {
 
 constexpr Duration kFresh = std::chrono::minutes(1);
-// How long a member stays known while the API server is unreachable or slow.
-constexpr Duration kKnown = std::chrono::hours(1);
 // After a failed review, known tokens are not reviewed again for this long.
 constexpr Duration kQuiet = std::chrono::seconds(10);
-// The greatest number of tokens that wait in memory for a new review. If the queue is full, a token is added
-// with the next message that carries it.
-constexpr std::size_t kLineMax = 4096;
 constexpr Duration kReviewTimeout = std::chrono::seconds(2);
-// Search for expired answers at most this often: each search visits all answers, and heartbeats wait until it
-// ends.
-constexpr Duration kPurgeEvery = std::chrono::minutes(1);
-constexpr std::size_t kAnswersMax = std::size_t{1} << 17;
 constexpr std::size_t kTokenBytesMax = 16 * 1024;
 
 bool may_be_token(std::string_view text) {
@@ -46,24 +37,23 @@ Result<kube::TokenIdentity> TokenReviewer::review(std::string_view token, const 
 
 void TokenReviewer::enqueue(const std::string& key, std::string_view token, Timestamp now) {
   const std::lock_guard lock(mutex_);
-  const auto known = answers_.find(key);
-  if (known == answers_.end() || now - known->second.time < kFresh) return;  // it was reviewed just now
-  if (line_.size() >= kLineMax || !queued_.insert(key).second) return;
-  line_.push_back({.key = key, .token = std::string(token)});
+  const auto known = answers_.find(key, now);
+  if (!known || now - known->time < kFresh) return;  // it was reviewed just now
+  if (!queued_.insert(key).second) return;
+  const auto lost = lines_.push(known->identity.name_space, {.key = key, .token = std::string(token)});
+  if (lost) queued_.erase(lost->key);
   wake_.notify_one();
 }
 
 bool TokenReviewer::refresh_next(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
-  if (line_.empty()) return false;
-  const Stale next = std::move(line_.front());
-  line_.pop_front();
+  const auto next = lines_.take();
+  if (!next) return false;
   lock.unlock();
-  // Ignore failures: a failed review says nothing about the member, and its earlier review stays valid for a
-  // while.
-  if (clock_.now() >= quiet_until_.load()) static_cast<void>(ask(next.key, next.token, stop));
+  // Ignore failures: a failed call says nothing about the member, which stays known for a while.
+  if (clock_.now() >= quiet_until_.load()) static_cast<void>(ask(next->key, next->token, stop));
   lock.lock();
-  queued_.erase(next.key);
+  queued_.erase(next->key);
   return true;
 }
 
@@ -71,7 +61,7 @@ void TokenReviewer::keep_fresh(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     if (refresh_next(stop)) continue;
     std::unique_lock lock(mutex_);
-    wake_.wait(lock, stop, [this] { return !line_.empty(); });
+    wake_.wait(lock, stop, [this] { return !lines_.is_empty(); });
   }
 }
 
@@ -80,12 +70,15 @@ void TokenReviewer::keep_fresh(const std::stop_token& stop) {
 Result<kube::TokenIdentity> TokenReviewer::ask(const std::string& key, std::string_view token,
                                                const std::stop_token& stop) {
   const Timestamp asked = clock_.now();
-  const auto reply = client_.call_once(
+  const auto reply = client_.call(
       kube::create({.resource = kube::kTokenReviews}, kube::make_token_review(token)), stop, kReviewTimeout);
   if (!reply) quiet_until_ = clock_.now() + kQuiet;
   if (!reply) return Error(ErrorKind::kUnavailable, "reviewing a token: " + reply.error().message());
   auto identity = kube::read_token_review(*reply);
-  if (identity) remember(key, {.identity = *identity, .time = asked});
+  if (identity) {
+    const std::lock_guard lock(mutex_);
+    answers_.keep(key, {.identity = *identity, .time = asked});
+  }
   if (!identity && identity.error().kind() == ErrorKind::kPermissionDenied) forget_answer(key);
   return identity;
 }
@@ -99,22 +92,9 @@ std::size_t TokenReviewer::known() const {
   return answers_.size();
 }
 
-std::optional<TokenReviewer::Answer> TokenReviewer::recall(const std::string& key, Timestamp now) {
+std::optional<ReviewedTokens::Answer> TokenReviewer::recall(const std::string& key, Timestamp now) {
   const std::lock_guard lock(mutex_);
-  const auto is_old = [&](const auto& item) { return now - item.second.time > kKnown; };
-  if (now - purged_ >= kPurgeEvery) {
-    purged_ = now;
-    std::erase_if(answers_, is_old);
-  }
-  const auto found = answers_.find(key);
-  return found == answers_.end() || is_old(*found) ? std::nullopt : std::optional(found->second);
-}
-
-void TokenReviewer::remember(const std::string& key, Answer answer) {
-  const std::lock_guard lock(mutex_);
-  // A member can request any number of tokens for its pod; beyond this limit no further answers are kept.
-  if (answers_.size() >= kAnswersMax && !answers_.contains(key)) return;
-  answers_[key] = std::move(answer);
+  return answers_.find(key, now);
 }
 
 void TokenReviewer::forget(std::string_view token) {
@@ -123,7 +103,7 @@ void TokenReviewer::forget(std::string_view token) {
 
 void TokenReviewer::forget_answer(const std::string& key) {
   const std::lock_guard lock(mutex_);
-  answers_.erase(key);
+  answers_.forget(key);
 }
 
 }  // namespace ratoon::runtime

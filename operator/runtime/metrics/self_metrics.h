@@ -12,7 +12,7 @@
 
 #include "operator/coordinator/coordinator.h"
 #include "operator/runtime/api_server/api_client.h"
-#include "operator/runtime/jobs/work_queue.h"
+#include "operator/runtime/scheduling/work_queue.h"
 
 namespace ratoon::runtime {
 

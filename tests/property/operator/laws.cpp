@@ -127,7 +127,7 @@ Decision Laws::decide() {
   check_suspended(seen, decision);
   check_placement(seen, decision);
   check_starting(seen);
-  check_slow_starts(seen, decision);
+  if (world_.scenario().starts_in_overload) check_slow_starts(seen, decision);
   check_silent(seen, decision);
   check_unreachable(seen, decision);
   check_finishing(seen, decision);

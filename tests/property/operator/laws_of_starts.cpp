@@ -27,8 +27,10 @@ void Laws::check_slow_starts(const core::Observation& seen, const core::Decision
     const std::string name = event->message.substr(0, event->message.find(": "));
     for (const auto& pod : seen.pods) {
       if (pod.name != name || pod.node.empty() || is_in_trouble(pod.node)) continue;
-      const bool has_seat = std::ranges::any_of(
-          seen.world, [&](const api::Seat& seat) { return seat.process.member_uid == pod.uid; });
+      // A seat was announced to it, in a world that may be over: from then on it is one that trains.
+      const bool has_seat = std::ranges::any_of(seen.processes, [&](const api::ProcessFacts& process) {
+        return process.identity.member_uid == pod.uid && process.has_met;
+      });
       EXPECT_FALSE(is_silent && !has_seat && world_.starts_in_time(pod.uid))
           << event->message << ", and is still starting\n"
           << world_.describe();

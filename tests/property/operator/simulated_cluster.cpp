@@ -255,8 +255,8 @@ http::Response SimulatedCluster::refuse_for_now() {
   http::Response reply = moves_.percent("refused-as-too-many", 50) ? refusal_of(429, "TooManyRequests")
                          : moves_.percent("refused-as-busy", 50)   ? refusal_of(503, "ServiceUnavailable")
                                                                    : refusal_of(500, "InternalError");
-  // The call is repeated at once: waiting would be the only real time in this test.
-  if (reply.status != 500) reply.headers.set("Retry-After", "0");
+  // The pause is one of the simulated clock: no thread sleeps for it.
+  if (reply.status != 500) reply.headers.set("Retry-After", std::to_string(tally_.refusals % 3));
   return reply;
 }
 

@@ -120,7 +120,9 @@ void World::start_in_overload(Agent& agent) {
       static_cast<std::uint64_t>(std::min<Duration>(start_deadline(), std::chrono::minutes(1)) / kTick);
   const Duration length = moves_.ticks("stands-for", agent.pod_uid, limit + 1, longest);
   ++slow_starts_;
-  if (moves_.percent("after-its-call", agent.pod_uid, 70))
+  // A world may be formed with a member that has just called. From its seat on it may be silent for no longer
+  // than others, which is a loss.
+  if (scenario_.has_losses && moves_.percent("after-its-call", agent.pod_uid, 70))
     agent.stalls_after_call = length;
   else
     agent.frozen_until = now_ + length;

@@ -143,10 +143,10 @@ void World::trouble_for(Agent& agent) {
 void World::give_notice() {
   if (nodes_.empty()) return;
   SimNode& node = draw_node("notice-to");
-  if (node.is_dead || node.notice || !node.takes_pods()) return;
+  if (node.is_dead || !node.takes_pods()) return;
   node.notice.emplace();
   node.retracted_at.reset();  // of an earlier notice
-  switch (moves_.below("notice-how", 6)) {
+  switch (moves_.below("notice-how", 4)) {
     case 0:
       node.node.taints.push_back({.key = "karpenter.sh/disrupted", .effect = "NoSchedule"});
       break;
@@ -159,18 +159,8 @@ void World::give_notice() {
       if (moves_.percent("says-when", 50))
         node.notice->said_at = node.node.taints.back().added_at = wall_now();
       break;
-    case 3:
-      node.node.is_deleting = true;
-      break;
-    case 4:
-      node.node.labels = {{"cloud.google.com/active-node-maintenance", "ONGOING"}};
-      break;
     default:
-      node.node.labels = {{"cloud.google.com/gke-spot", "true"}};
-      node.node.is_ready = false;
-      node.node.is_shutting_down = true;
-      node.node.shutting_down_since = node.notice->said_at = wall_now();
-      node.notice->leaves = std::chrono::seconds(15);
+      node.node.is_deleting = true;
   }
   if (!node.node.is_deleting && moves_.percent("taken-back", 30))
     node.retracted_at = now_ + moves_.ticks("taken-back-after", 1, 60);

@@ -49,7 +49,8 @@ ratoon_test(unit/agent/session_test
           session/shutdown/signals_test.cpp session/engine/engine_test.cpp session/telemetry/history_writer_test.cpp
           session/api/in_place_test.cpp session/api/embedded_session_test.cpp session/rendezvous/join_world_test.cpp
           session/rendezvous/own_address_test.cpp
-          session/locations/ownership_guard_test.cpp session/locations/ownership_terms_test.cpp checkpoint/saver/save_promise_test.cpp
+          session/locations/ownership_guard_test.cpp
+          session/locations/ownership_terms_test.cpp checkpoint/saver/save_promise_test.cpp
           session/shutdown/process_exit_test.cpp session/rendezvous/rendezvous_socket_test.cpp
           session/options/options_test.cpp session/options/launcher_variables_test.cpp
           session/locations/checkpoint_locations_test.cpp session/state/tracked_objects_test.cpp

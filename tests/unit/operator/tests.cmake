@@ -28,19 +28,22 @@ if(TARGET ratoon_operator_core)
   ratoon_test(unit/operator/operator_runtime_test
     SOURCES runtime/broken_job_test.cpp runtime/controller_test.cpp runtime/serving_certificate_test.cpp
             runtime/admission_separation_test.cpp runtime/elector_test.cpp runtime/event_filter_test.cpp
-            runtime/fence_test.cpp runtime/health_port_test.cpp runtime/installation_check_test.cpp
-            runtime/member_check_test.cpp
+            runtime/fence_test.cpp runtime/installation_check_test.cpp runtime/member_check_test.cpp
             runtime/metrics_page_test.cpp runtime/notice_config_test.cpp runtime/open_files_test.cpp
-            runtime/operator_config_test.cpp
+            runtime/operator_config_test.cpp runtime/status_ports_test.cpp
             runtime/operator_metrics_test.cpp runtime/status_debounce_test.cpp runtime/plugin_credentials_test.cpp
             runtime/admission_queue_test.cpp runtime/pruned_fields_test.cpp runtime/self_metrics_test.cpp
             runtime/job_cache_test.cpp runtime/token_reviewer_test.cpp runtime/ca_reloading_transport_test.cpp
-            runtime/discovery_test.cpp runtime/work_queue_test.cpp runtime/certificate_plan_test.cpp
-            runtime/secret_certificate_test.cpp
+            runtime/discovery_test.cpp runtime/certificate_plan_test.cpp runtime/reviewed_tokens_test.cpp
+            runtime/secret_certificate_test.cpp runtime/event_writer_test.cpp scheduling/asked_pauses_test.cpp
+            scheduling/fair_queue_test.cpp scheduling/turn_lines_test.cpp scheduling/work_queue_test.cpp
     LIBS certificate_support http_test_support ratoon::operator_runtime LABELS threads PARTS 3)
   ratoon_test(unit/operator/operator_threads_test
-    SOURCES runtime/api_server_in_memory.cpp runtime/operator_threads_test.cpp
+    SOURCES threads/api_server_in_memory.cpp threads/operator_threads_test.cpp
     LIBS ratoon::operator_runtime ratoon::agent LABELS threads)
+  ratoon_test(unit/operator/separation_law_test
+    SOURCES threads/api_server_in_memory.cpp threads/separation_law_test.cpp
+    LIBS http_test_support ratoon::operator_runtime ratoon::agent)
   ratoon_test(unit/operator/operator_local_test
     SOURCES local/run_start_test.cpp local/cgroups_test.cpp local/cluster_only_fields_test.cpp
             local/control_socket_test.cpp local/find_program_test.cpp local/kernel_cgroups_test.cpp

@@ -32,8 +32,8 @@ class AppendFile final : public Stateful {
   AppendFile(const AppendFile&) = delete;
   AppendFile& operator=(const AppendFile&) = delete;
 
-  // Appends `text` to the file. Before the write, write() throws like Session::check(), so that a replaced
-  // process writes no row. Throws a Failure if the disk refuses the write, or does not answer within
+  // Appends `text` to the file. Before the write, write() calls Session::check(), so that a replaced process
+  // throws and writes no row. Throws a Failure if the disk refuses the write, or does not answer within
   // --disk-timeout.
   void write(std::string_view text);
 

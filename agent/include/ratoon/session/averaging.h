@@ -12,15 +12,15 @@ namespace ratoon {
 
 // Options of Session::average_gradients(), which computes the mean.
 struct Averaging {
-  // The number of samples of this rank in this step, as the weight of its gradients. `samples` is needed if
-  // ranks have unequal numbers. Set `samples` on all ranks or on no rank. A rank without samples in this step
-  // also calls average_gradients(), with `samples` = 0.
+  // The number of samples of this rank in this step, as the weight of its gradients. Set `samples` if the
+  // ranks have unequal numbers of samples. Set `samples` on all ranks or on no rank. A rank without samples
+  // in this step also calls average_gradients(), with `samples` = 0.
   std::optional<std::uint64_t> samples{};
   // A function that calls the last backward() of the step, which computes each gradient once.
   // average_gradients() calls the function and averages gradients while it runs.
   std::function<void()> backward{};
-  // How many bytes of gradients are summed in one collective; the same value on all ranks. By default 25 MiB
-  // on an accelerator and 8 MiB on the CPU.
+  // How many bytes of gradients are summed in one collective; the same value on all ranks. The default is 25
+  // MiB on an accelerator and 8 MiB on the CPU.
   std::optional<std::size_t> bucket_bytes{};
   // On an accelerator: whether gradients of a half-precision type are also summed in that type. Sums in half
   // precision need half as many transferred bytes as sums in single precision, but are less exact. By default

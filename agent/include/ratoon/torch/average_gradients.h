@@ -5,15 +5,15 @@
 //   optimizer.step();
 //
 // All ranks call average_gradients() once in every step, after the last backward() and before gradients are
-// clipped. If only some ranks have a gradient for a parameter, it counts as zero on the others. If no rank
-// has a gradient for a parameter, the gradient stays undefined. The order of the sum depends only on the
+// clipped. If only some ranks have a gradient for a parameter, it counts as zero on the other ranks. If no
+// rank has a gradient for a parameter, the gradient stays undefined. The order of the sum depends only on the
 // model and the number of ranks, so a resumed run gets the same bits as an uninterrupted run.
 //
 // If the option `backward` is set, average_gradients() averages a bucket (group) of gradients while
 // backward() computes the next gradients. The order of the buckets is fixed: from the last parameter of the
 // model to the first. If backward() computes no gradient for a parameter, its bucket and all later buckets
-// wait until backward() has returned. In a step that accumulates gradients of several backward(), pass the
-// last of them:
+// wait until backward() has returned. If a step accumulates the gradients of several backward() calls, pass
+// the last of these calls:
 //
 //   for (const auto& part : parts_but_the_last) loss_of(part).backward();
 //   const auto loss = loss_of(last_part);

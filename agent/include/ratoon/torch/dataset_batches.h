@@ -8,8 +8,8 @@
 //     batches.advance(batch);  // only now it counts: a batch that was not trained is returned again
 //   }
 //
-// If the dataset throws while a batch is read, the call that returns this batch throws. After such an error,
-// the next call reads the batch again. A change of the stream takes effect at the next batch.
+// If the dataset throws while a batch is read, the call that returns this batch throws. After an exception of
+// the dataset, the next call reads the batch again. A change of the stream takes effect at the next batch.
 //
 // Thread contract: one thread at a time. Each worker thread has its own copy of the dataset.
 #pragma once
@@ -77,14 +77,14 @@ class AheadSampler : public ::torch::data::samplers::Sampler<> {
   std::uint32_t world_size_;
 };
 
-// Selects the batch to read next: the batch after the last one, or the batch at the stream's position if that
-// was changed.
+// Selects the batch to read next: the batch after the one read last, or the batch at the stream's position if
+// the position was changed.
 class BatchCursor {
  public:
   BatchCursor(Stream& stream, std::uint32_t rank, std::uint32_t world_size);
 
   // Whether the position of the stream was changed by other calls than train(), such as load_state(). After
-  // such a change, the cursor continues at the stream's position.
+  // such a change of the stream's position, the cursor continues at the new position.
   [[nodiscard]] bool was_moved();
   void go_to_first_untrained() { next_ = stream_->batches(); }
   void step() { ++next_; }

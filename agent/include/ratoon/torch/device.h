@@ -17,8 +17,8 @@ namespace ratoon::torch {
 // selects the device with the number of the local rank. If the process sees a single device, because the
 // launcher gave each process one, that device is selected. Throws Failure if the machine has no such device
 // for this process. The exit code is 85 if the process sees fewer NVIDIA devices than were assigned to this
-// machine: the operator then uses another machine. If there is no device for any other reason, the exit code
-// is 82.
+// machine: the operator then uses another machine. If this process sees all assigned devices, but not the
+// requested device, the exit code is 82.
 [[nodiscard]] at::Device device_for(const Session& session, const std::string& name);
 
 }  // namespace ratoon::torch

@@ -1,6 +1,6 @@
-// DeviceDataset: loads all samples once and keeps them on a device. A batch is an index of rows. Use a
-// DeviceDataset if the data set, or the rank's subset of it, fits into the device's memory. Before it loads a
-// sample, the constructor compares the needed memory with the free memory.
+// DeviceDataset: loads all samples once and keeps them on a device. The rows of a batch are selected with an
+// index tensor. Use a DeviceDataset if the data set, or the rank's subset of it, fits into the device's
+// memory. Before it loads a sample, the constructor compares the needed memory with the free memory.
 //
 //   const ratoon::ReplicaSubset mine({.samples = all->size(), .rank = r, .world_size = w, .fraction = 0.25});
 //   const auto subset = ratoon::SubsetDataset::of_ids(all, mine.ids());

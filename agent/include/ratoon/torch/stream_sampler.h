@@ -47,7 +47,7 @@ class StreamSampler : public ::torch::data::samplers::Sampler<>, public Stateful
   // than the number of optimizer steps. If the sampler uses a Stream, `batches` must not be below the
   // stream's number of trained batches.
   void set_iteration(std::uint64_t batches);
-  // Adds trained batches. Throws std::invalid_argument if the loader has fetched fewer batches.
+  // Adds trained batches. Throws std::invalid_argument if the loader has not fetched that many batches.
   void advance(std::uint64_t batches = 1);
 
   // Returns the number of trained batches of the run, which is also the index of the next batch.

@@ -150,7 +150,7 @@ Result<std::optional<InventoryEntry>> commit_all(Disk& disk, const CheckpointId&
   // that does not exist.
   if (auto pinned = pin_as_requested(disk, manifest, mark); !pinned) return pinned.error();
   // save_durably() never overwrites a file. If the manifest exists already, another process committed this
-  // checkpoint, perhaps a process of another job: find_committed() checks that.
+  // checkpoint, perhaps one of another job: find_committed() returns kConflict then.
   const std::string text = encode_manifest(manifest);
   const auto saved = save_durably(disk, manifest_path(id), text, mark);
   if (saved) {

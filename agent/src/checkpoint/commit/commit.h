@@ -56,10 +56,10 @@ enum class Tried { kNever, kBefore };
 [[nodiscard]] Result<bool> read_receipts(const Disk& disk, const CheckpointId& id, std::uint32_t world_size,
                                          std::vector<PackRecord>& receipts);
 
-// Step 3 of a commit. Returns nothing if receipts are missing. Otherwise returns the committed checkpoint,
-// even if another process committed it. Returns kInvalid if the packs do not make up one whole checkpoint;
-// the message names the tensor. `receipts` holds the receipts that earlier calls of this process have read,
-// by rank, so that no call reads them again. If the call returns an error, it has emptied `receipts`.
+// Step 3 of a commit: writes the manifest. Returns nothing if receipts are missing. Otherwise returns the
+// committed checkpoint, even if another process committed it. Returns kInvalid if the packs do not make up
+// one whole checkpoint; the message names the tensor. `receipts` holds, by rank, the receipts that earlier
+// calls have read, so that no call reads them again. If the call returns an error, it has emptied `receipts`.
 [[nodiscard]] Result<std::optional<InventoryEntry>> try_commit(Disk& disk, const CheckpointId& id,
                                                                std::uint32_t world_size,
                                                                std::string_view mark, std::string_view owner,

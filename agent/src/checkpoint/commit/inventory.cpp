@@ -104,7 +104,7 @@ namespace {
 
 // Adds the listed checkpoints to `found`. Returns false if a manifest was removed after the listing: another
 // process has committed a newer checkpoint and removed the old one. The caller then lists the manifests
-// again: without the newer checkpoint the run could look like a run that has not saved yet.
+// again, to find the newer checkpoint: without it, the run could seem to have no checkpoint.
 Result<bool> look_at(const Disk& disk, std::span<const CheckpointId> listed, Inventory& found) {
   for (const CheckpointId& id : listed) {
     found.newest_attempt = std::max(found.newest_attempt, id.attempt);

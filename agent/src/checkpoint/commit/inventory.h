@@ -28,10 +28,10 @@ struct Inventory {
 };
 [[nodiscard]] Result<Inventory> take_inventory(const Disk& disk);
 
-// The digest of a damaged entry whose manifest the disk cannot read, although the manifest may be intact.
+// An entry has this text and no digest if the disk cannot read the manifest, which may be intact.
 inline constexpr const char* kUnreadable = "unreadable";
 
-// The digest of a damaged entry whose manifest names a pack that does not exist.
+// An entry has this text and no digest if the manifest names a pack that does not exist.
 inline constexpr const char* kWithoutPack = "without a pack";
 
 // Returns the XXH3-128 digest of a manifest's text. A resume point names its checkpoint by this digest.

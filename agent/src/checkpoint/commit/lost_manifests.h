@@ -16,8 +16,8 @@ namespace ratoon::checkpoint {
 
 // Returns the name of a link, such as `latest`, that leads to a pack whose attempt is newer than all
 // manifests, including manifests in quarantine/ and aside/. Links are made only after commits, so a manifest
-// of the linked attempt must be lost. Returns nothing if no link leads to such a pack, or if manifests/
-// contains a manifest.
+// of the linked attempt must be lost. Returns nothing if no link leads to a newer attempt than that of all
+// manifests, or if manifests/ contains a manifest.
 [[nodiscard]] Result<std::optional<std::string>> link_without_manifests(
     const Disk& disk, const std::filesystem::path& run_folder);
 

@@ -21,8 +21,8 @@
 
 namespace ratoon::checkpoint {
 
-// How much of the newest checkpoint is read before older checkpoints are removed. In an object store the
-// headers are enough: an object is whole or does not exist, and the store verified its checksum when it was
+// How much of the newest checkpoint is read before older checkpoints are removed. In an object store,
+// reading the headers is enough: an object is always whole, and the store verified its checksum when it was
 // written.
 enum class ReadBack { kAllBytes, kHeaders };
 

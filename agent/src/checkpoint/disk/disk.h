@@ -44,7 +44,7 @@ class WriteFile {
   // Some file systems report lost bytes only when the file is closed.
   [[nodiscard]] virtual Result<void> close() = 0;
 
-  // Does the same as write(). The caller promises that the bytes do not change until the file is renamed or
+  // Writes bytes like write(), but the caller promises that they do not change until the file is renamed or
   // removed, so that a file that is kept in memory need not copy them.
   [[nodiscard]] virtual Result<void> lend(std::uint64_t at, std::span<const std::byte> bytes) {
     return write(at, bytes);

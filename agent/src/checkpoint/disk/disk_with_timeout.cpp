@@ -13,7 +13,7 @@ class WriteFileWithTimeout : public WriteFile {
   WriteFileWithTimeout(std::shared_ptr<WriteFile> file, std::shared_ptr<CallsWithTimeout> calls,
                        std::string shown)
       : file_(std::move(file)), calls_(std::move(calls)), shown_(std::move(shown)) {}
-  // Closing the file may hang as well, so this call has a timeout, too.
+  // Closing the file may hang, so the destructor closes it with a timeout.
   ~WriteFileWithTimeout() override {
     if (has_hung_) return;
     static_cast<void>((*calls_)("closing " + shown_, [file = std::move(file_)]() mutable -> Result<void> {

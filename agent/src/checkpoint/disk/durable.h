@@ -33,8 +33,8 @@ enum class Durability { kForNow, kPowerCuts };
 [[nodiscard]] Result<void> save_durably(Disk& disk, const std::string& path, std::string_view bytes,
                                         std::string_view mark);
 
-// Writes the file without any sync. Use it for files that other processes wait for and that are not needed
-// after a power cut.
+// Writes the file without any sync. Use save_for_now() for files that other processes wait for and that are
+// not needed after a power cut.
 [[nodiscard]] Result<void> save_for_now(Disk& disk, const std::string& path, std::string_view bytes,
                                         std::string_view mark);
 

@@ -50,8 +50,8 @@ json to_json(const BestOf& best) {
   return {{"name", best.name}, {"keep", best.keep}, {"kept", std::move(kept)}};
 }
 
-// The counts of a run (of samples, for example) may exceed the greatest number that a reader accepts. Such a
-// count is written as the greatest accepted number, so that the save succeeds.
+// The counts of a run (of samples, for example) may exceed the greatest number that a reader accepts. A
+// greater count is written as the greatest accepted number, so that the save succeeds.
 json to_json(const RunRecord& run) {
   json body = {{"batches", std::min(run.batches, kManifestCountMax)},
                {"samples", std::min(run.samples, kManifestCountMax)},

@@ -26,7 +26,7 @@ inline constexpr std::size_t kUntilBytesMax = 64;
 inline constexpr std::uint64_t kTrainedNanosecondsMax = 1ULL << 62;
 
 // Records that the program ended the run early, before `until`, the planned end of the run. The next start
-// continues the run only if its planned end differs from `until`.
+// continues the run only if that start plans another end than `until`.
 struct EarlyEnd {
   std::string reason{};
   std::string until{};
@@ -43,8 +43,8 @@ struct PendingRequests {
   std::string finish{};  // why the next step is the run's last one; empty: it is not the last
 
   [[nodiscard]] bool is_empty() const { return !save && keep.empty() && finish.empty(); }
-  // Adds the requests of another rank to these requests. If both ranks give a reason, the reason in this
-  // object stays.
+  // Adds the requests of another rank to these requests. If both ranks give a reason, join() keeps the reason
+  // that is already in this object.
   void join(const PendingRequests& other);
 
   friend bool operator==(const PendingRequests&, const PendingRequests&) = default;
@@ -83,10 +83,10 @@ struct BestOf {
 
 // The reason that rank 0 records for a request of another rank: rank 0 receives the request without the
 // reason.
-inline constexpr std::string_view kAnotherRank = "another rank requested it";
+inline constexpr std::string_view kAnotherRank = "another rank says so";
 
 // The record of a run in one checkpoint. If the program wants this checkpoint kept, `keep` holds its reason.
-// The process that commits the checkpoint, or copies it into a store, then writes the pin file there.
+// A commit of this checkpoint, and each copy of it into a store, then also creates its pin file.
 struct RunRecord {
   std::uint64_t batches = 0;
   std::uint64_t samples = 0;              // slots before the stream's cursor

@@ -1,4 +1,4 @@
-// checkpoint/interop/: Reads and writes tensor files of other programs: PyTorch's .pt files and safetensors.
+// checkpoint/interop/: Reads and writes files of other programs: PyTorch's .pt files and safetensors.
 // Pure.
 //
 // TensorSource: a tensor to be written into a file of another format. A TensorSource provides its bytes only
@@ -21,8 +21,8 @@ struct TensorSource {
   std::string name;
   ElementType type = ElementType::kUint8;
   TensorShape shape{};
-  // Appends the tensor's bytes to a sink in row-major order and little-endian, in pieces of any size. Called
-  // at most once.
+  // Appends the tensor's bytes to a sink in row-major order and little-endian, in pieces of any size. write()
+  // is called at most once.
   std::function<Result<void>(ByteSink&)> write{};
 };
 

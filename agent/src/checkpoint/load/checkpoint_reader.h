@@ -10,8 +10,8 @@
 //
 // A tensor that was saved with a box (the position of a part in the whole tensor) is shared by all ranks, and
 // the reader searches all packs for its parts. A tensor that was saved without a box belongs to the rank that
-// saved it. Rank r reads such tensors from pack number r modulo the number of packs. The headers of the other
-// packs are read only when a shared tensor is requested.
+// saved it. Rank r reads tensors without boxes from pack number r modulo the number of packs. The headers of
+// the other packs are read only when a shared tensor is requested.
 //
 // Thread contract: only one thread may use a CheckpointReader; load() starts threads of its own.
 #pragma once
@@ -53,11 +53,11 @@ class CheckpointReader {
   [[nodiscard]] const std::optional<RunRecord>& run() const { return run_; }
   void set_run(const std::optional<RunRecord>& run) { run_ = run; }
 
-  // Returns true if the saved world had this rank, so that one of the packs is its own. If not, the rank
-  // reads the pack of another rank.
+  // Returns true if the saved world had this rank, so that one of the packs is its own. A rank that did not
+  // exist at the save reads the pack of another rank.
   [[nodiscard]] bool has_saved() const { return rank_.value() < packs_.size(); }
-  // If the saved world had more ranks than the new one: the additional saved ranks whose packs this rank
-  // reads besides its own. as_read_by() returns a reader of the pack of another rank.
+  // Returns the ranks whose packs this rank reads besides its own if the saved world had more ranks than the
+  // new one. as_read_by() returns a reader of the pack of another rank.
   [[nodiscard]] std::vector<Rank> ranks_taken_over(std::uint32_t world_size) const;
   [[nodiscard]] Result<CheckpointReader> as_read_by(Rank rank) const {
     return open(disk_, packs_, rank, options_);

@@ -18,10 +18,10 @@ constexpr std::size_t kThreadsThatWait = 2;
 // The number of bytes after the current read that the system is asked to read ahead, if it supports such
 // requests.
 constexpr std::uint64_t kExpectedBytes = 2 * kExtentBytesMax;
-// Direct reads cover whole pages. For reads of less than 128 KiB, reading the additional bytes would take too
-// much time.
+// Direct reads cover whole pages. For reads of less than 128 KiB, reading the rest of the first and last page
+// would take too much time.
 constexpr std::uint64_t kDirectBytesMin = 128 * 1024;
-// The comparison of bytes allows 10 % more, because ranks do not read exactly equal shares.
+// Readers may want 10 % more bytes than all packs hold, because their shares are not exactly equal.
 constexpr double kSharesMax = 1.1;
 
 // The maximum number of pack files that all threads together keep open: a checkpoint may have more packs than

@@ -44,8 +44,8 @@ struct PlannedPack {
 
 // The plan names `packs` by number; `destinations` are the bytes of the wanted tensors. Bytes are verified by
 // their checksum before they are copied to their destination. If the checksum is wrong, the bytes are read a
-// second time. After an error some destinations may be filled. Each thread opens the pack files that it reads
-// itself. All threads together have at most 60 files open, or one file each if there are more threads.
+// second time. After an error some destinations may be filled. Each thread itself opens the pack files that
+// it reads. All threads together have at most 60 files open, or one file each if there are more threads.
 [[nodiscard]] Result<void> execute_plan(const Disk& disk, std::span<const PlannedPack> packs,
                                         const ReadPlan& plan,
                                         std::span<const std::span<std::byte>> destinations, ReadMode way,

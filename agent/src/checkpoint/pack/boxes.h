@@ -13,9 +13,9 @@ namespace ratoon::checkpoint {
 
 inline constexpr std::size_t kDimensionsMax = 64;  // the limit of PyTorch and NumPy
 
-// Returns nothing if the product of all lengths other than 0 exceeds 2^63 - 1 bytes. A length of 0 does not
-// lift this limit, because other programs store strides in 63 bits, and a stride is the product of the
-// lengths after it.
+// Returns nothing if the product of all lengths other than 0 exceeds 2^63 - 1 bytes. The limit also applies
+// to shapes with a length of 0, because other programs store strides in 63 bits, and a stride is the product
+// of the lengths after it.
 [[nodiscard]] std::optional<std::uint64_t> count_bytes(ElementType type, const TensorShape& shape);
 
 // Returns true if a part of this shape, placed at box.begin, is inside a tensor of the shape box.whole_shape.

@@ -138,8 +138,8 @@ Range whole_blocks(const Range& range, std::uint64_t data_bytes) {
 }
 
 // Returns the tensors of the range that must be verified by their hash, by ascending position. Only small
-// tensors can be. A tensor that is inside the whole blocks of the range is verified by the checksums of these
-// blocks and needs no hash.
+// tensors are verified by their hash. A tensor that is inside the whole blocks of the range is verified by
+// the checksums of these blocks and needs no hash.
 std::vector<std::uint32_t> hashed_in(const Range& range, std::span<const std::uint32_t> hashable,
                                      const PackLayout& layout) {
   const Range blocks = whole_blocks(range, layout.data_bytes);

@@ -8,7 +8,7 @@
 //
 // An extent is a range of a pack that is read and verified by itself. Tensors that are read whole are
 // compared with their XXH3-128. Slices are verified by the checksums of all blocks that contain them. Whole
-// tensors are also verified in this way if few additional bytes must be read for it.
+// tensors are verified by checksums of blocks, too, if few additional bytes must be read for them.
 #pragma once
 
 #include <cstddef>

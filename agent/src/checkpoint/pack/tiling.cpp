@@ -19,10 +19,10 @@ bool is_empty(const BoxList& boxes, std::size_t box) {
 // The cover function gives, for each element, the number of boxes that cover the element. The function's
 // mixed difference over all dimensions is zero except at the corners of boxes, where it is +1 or -1. Two
 // cover functions are equal exactly if their mixed differences are equal. So the boxes tile the region
-// exactly if the values at the corners of all boxes add up to the values at the corners of the region. All
-// points before the first such point (in row-major order) have the sum 0, so they add nothing to the cover
-// function at this point. The sum at the first point where it is not 0 says how many boxes too many (or, if
-// negative, too few) cover the element at this point.
+// exactly if the values at the corners of all boxes add up to the values at the corners of the region.
+// At the first point (in row-major order) where the +1 and -1 values do not add up to 0, their sum says how
+// many boxes too many (or, if negative, too few) cover the element at this point, because all points before
+// it have the sum 0.
 class Corners {
  public:
   explicit Corners(std::vector<std::size_t> dimensions) : dimensions_(std::move(dimensions)) {}

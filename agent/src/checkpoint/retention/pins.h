@@ -26,9 +26,9 @@ struct Pin {
 };
 
 // Returns true if the call has created the pin, and false if it existed. If the checkpoint is already pinned,
-// the existing reason stays. A pin of save_best() is an exception: another pin replaces it, because
-// save_best() removes its own pins later. If the manifest still exists after pin() returns, the checkpoint is
-// kept, because retire_checkpoint() looks for a pin after it has removed the manifest and then restores the
+// the existing reason stays. But any other pin replaces a pin of save_best(), because save_best()
+// removes its own pins later. If the manifest still exists after pin() returns, the checkpoint is kept,
+// because retire_checkpoint() looks for a pin after it has removed the manifest and then restores the
 // manifest.
 [[nodiscard]] Result<bool> pin(Disk& disk, const CheckpointId& id, std::string_view why,
                                std::string_view mark);

@@ -47,7 +47,7 @@ Result<void> remove_rank_files(Disk& disk, const std::string& folder, const std:
     if (!removed && !says(removed, ErrorKind::kNotFound)) return removed;
   }
   // A slow process of an older attempt may have just created another file in the folder. The next cleanup
-  // finds and removes it.
+  // finds and removes this file.
   static_cast<void>(disk.remove_folder(folder));
   return {};
 }

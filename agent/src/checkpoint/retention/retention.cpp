@@ -133,7 +133,7 @@ Result<void> sweep_uncommitted(Disk& disk, const CheckpointId& before) {
   const auto named = checkpoints_named_in(disk, {kManifests, kQuarantine, kAside});
   if (!named) return named.error();
   // A process that removes an old checkpoint removes the manifest first, and restores it if the checkpoint
-  // was pinned meanwhile. So a missing manifest may come back.
+  // was pinned meanwhile. So a manifest that is missing now may exist again later.
   const auto pinned = pinned_in(disk);
   if (!pinned) return pinned.error();
   std::set<CheckpointId> kept = *named;

@@ -12,7 +12,7 @@ namespace ratoon::checkpoint {
 
 class CommitPause {
  public:
-  // Call reset() when something has changed, so that the pause is short again.
+  // Call reset() after the writer has made progress, so that the next pause is short.
   void reset() { waited_ = Duration(0); }
   [[nodiscard]] Duration next() {
     const Duration pause = std::clamp<Duration>(waited_ / kPart, kMin, kMax);

@@ -40,8 +40,8 @@ struct SaverOptions {
   std::uint64_t budget_bytes = ~0ULL;    // of all slots together
   std::filesystem::path slots_folder{};  // in a memory file system; empty: own memory
   std::string slots_name{};              // prefix of its file names there; unique to the process
-  // The folder_mark() of the run's folder, to which slots are written, in the term of the job's claim; without
-  // folder and claim 0. The address of a store is in slots_name.
+  // A number, made by folder_mark(), for the run's folder and the term of the job's claim on it; 0 if there
+  // is no folder and no claim. If the run has only a store, slots_name contains the store's address.
   std::uint64_t home_mark = 0;
   std::string owner{};                          // identity of the job, for packs and receipts
   Duration patience = std::chrono::minutes(5);  // limit of a disk call and of the wait for a slot
@@ -62,17 +62,17 @@ struct SavingWorld {
   Rank rank{0};
   std::uint32_t world_size = 1;
   KeepRules rules{};
-  // The writer thread calls all of the following functions. It calls before_commit before each attempt to
+  // The writer thread calls all of the following functions. The writer calls before_commit before it tries to
   // commit, so that files other than packs to which the manifest refers are written first.
   std::function<void()> before_commit{};
-  // confirm_place is called before a commit, and after each commit on every rank. If it returns an error, the
-  // run's folder or store belongs to another job. The checkpoint is then not committed or not reported,
-  // because the other job may have chosen the checkpoint from which it resumes before this commit.
+  // confirm_place is called before a commit, and after each commit on every rank. If confirm_place returns an
+  // error, another job owns the run's folder or store. The checkpoint is then not committed or not reported,
+  // because that job may have chosen its checkpoint to resume from before this commit.
   std::function<Result<void>()> confirm_place{};
   // on_commit is called for each commit, before older checkpoints are removed.
   std::function<void(const InventoryEntry&)> on_commit{};
-  // may_clean_up is called before older checkpoints are removed. If it returns false, this job no longer owns
-  // the run's folder or store, and nothing is removed. may_clean_up is null if no other job can use it.
+  // may_clean_up is called before older checkpoints are removed. If may_clean_up returns false, another job
+  // may own the run, and nothing is removed. may_clean_up is null if no other job can own the run.
   std::function<bool()> may_clean_up{};
   // on_retired is called after older checkpoints were removed, or could not be removed.
   std::function<void()> on_retired{};
@@ -90,7 +90,7 @@ struct SavingWorld {
 };
 
 struct SaveProgress {
-  // The newest checkpoint that this attempt committed. If it cannot be read back, the newest intact
+  // The newest checkpoint that this attempt committed, or, if that one cannot be read back, the newest intact
   // checkpoint before it, of any attempt.
   std::optional<InventoryEntry> committed{};
   std::vector<InventoryEntry> damaged{};  // of this attempt, did not read back; at most kDamagedMax
@@ -144,7 +144,7 @@ class SavePipeline {
   // The writer's side. Writes one pack, checks one commit or prepares one slot. Returns false if there is no
   // work that can be done now.
   bool work_once();
-  // Waits until there may be work for work_once(). Returns false after stop().
+  // Waits until there may be work for work_once(). Returns false if stop() was called.
   [[nodiscard]] bool wait_for_work(Duration at_most);
 
  private:
@@ -167,12 +167,12 @@ class SavePipeline {
     bool commits = false;  // this rank commits it: as rank 0, or for a process that died
     bool is_tried = false;
     std::uint32_t tries = 0;
-    // The receipts of all ranks for this checkpoint that were read so far. Only the writer thread uses them.
-    // They are in a shared_ptr, because the writer uses them without the lock.
+    // The receipts of all ranks for this checkpoint that were read so far. Only the writer thread uses these
+    // receipts. The receipts are in a shared_ptr, because the writer uses them without the lock.
     std::shared_ptr<std::vector<PackRecord>> receipts = std::make_shared<std::vector<PackRecord>>();
   };
-  // A save that is written directly from the memory of the tensors, without a slot. The object is shared,
-  // since the writer may still use it after the training thread has stopped waiting.
+  // A save that is written directly from the memory of the tensors, without a slot. The Direct object is
+  // shared, since the writer may use it after the training thread has stopped waiting.
   struct Direct {
     StagedPack pack;
     std::vector<TensorView> tensors;
@@ -226,7 +226,7 @@ class SavePipeline {
   // Waits until the writer thread no longer reads the slot. Allocates no memory, so that it works when there
   // is none.
   [[nodiscard]] Result<void> stop_reading(Slot& slot);
-  // Does the same as stop_reading(), and then marks the slot as one that may be filled again.
+  // Calls stop_reading(), and then marks the slot as one that may be filled again.
   [[nodiscard]] Result<void> take_back(Slot& slot);
   [[nodiscard]] Error disk_timeout_error() const;
   [[nodiscard]] Result<void> save_directly(Lock& lock, const StagedPack& pack,
@@ -257,7 +257,7 @@ class SavePipeline {
   void note_outcome(Lock& lock, std::size_t number, const StagedPack& pack,
                     const Result<WrittenPack>& written);
   // Frees disk space after a write of this pack failed with kNoSpace: removes files that no rank will commit.
-  // After the second write that failed in this way, rank 0 also gives up older saves that wait for packs of
+  // After the second write that failed with kNoSpace, rank 0 also gives up older saves that wait for packs of
   // other ranks. If this save is given up and this rank wrote no receipt, removes the files of all ranks for
   // this checkpoint.
   void make_room(Lock& lock, const StagedPack& pack, std::uint32_t refusals, bool is_missed);

@@ -81,8 +81,8 @@ Result<Slab> SavePipeline::open_left(std::size_t number) const {
                           });
 }
 
-// A pack of an earlier process is not written if its checkpoint is in quarantine, or if the run gave the
-// checkpoint up in a rollback or by starting over.
+// Does not write a pack file that an ended process left in memory if its checkpoint is in quarantine, or if
+// the run gave up the checkpoint in a rollback or by starting over.
 void SavePipeline::adopt(std::size_t number, Slab slab, const std::optional<CheckpointId>& newest,
                          const std::function<bool(const CheckpointId&)>& is_wanted) {
   SlotInfo info = slab.read_info().value_or(SlotInfo());

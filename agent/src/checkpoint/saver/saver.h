@@ -26,7 +26,7 @@ namespace ratoon::checkpoint {
 
 class Saver {
  public:
-  // Starts a saver. It first writes the packs that an earlier process left in slots_folder.
+  // Starts a saver. The saver first writes the packs that an earlier process left in slots_folder.
   [[nodiscard]] static Result<Saver> open(std::shared_ptr<Disk> disk, const std::string& mark,
                                           std::shared_ptr<const Clock> clock, const SaverOptions& options);
   Saver(Saver&&) = default;
@@ -52,8 +52,8 @@ class Saver {
   // after `at_most`, or if the disk hangs.
   bool settle(Duration at_most);
 
-  // The destructor sets this flag to true if its thread still runs. The process must then not destroy objects
-  // that the thread uses.
+  // The destructor sets this flag to true if its thread still runs. If the flag is true, the process must not
+  // destroy objects that the thread uses.
   [[nodiscard]] std::shared_ptr<const std::atomic<bool>> was_abandoned() const { return was_abandoned_; }
 
  private:

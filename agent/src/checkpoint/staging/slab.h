@@ -1,11 +1,11 @@
 // checkpoint/staging/: The memory to which tensors are copied before a thread writes them to the disk.
 //
-// Slab: the memory of one slot. It consists of one page for the slot's SlotInfo and the image of a pack file.
-// The memory of a slab is either a file in a memory file system (tmpfs), which outlives the process, or the
-// process's own memory.
+// Slab: the memory of one slot. A slab consists of one page for the slot's SlotInfo and the image of a pack
+// file. The memory of a slab is either a file in a memory file system (tmpfs), which outlives the process, or
+// the process's own memory.
 //
-// grow() allocates all pages of the memory. Thus a full file system causes an error here and not a signal
-// (SIGBUS) later, and copies cause no page faults.
+// grow() allocates all pages of the memory. Thus, if the file system is full, grow() returns an error and no
+// later copy ends the process with SIGBUS. Also, copies cause no page faults.
 #pragma once
 
 #include <cstddef>

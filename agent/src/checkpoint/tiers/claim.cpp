@@ -26,7 +26,7 @@ std::string claim_path(std::uint64_t number) {
   return std::string(kClaims) + "/" + claim_name(number);
 }
 
-// Ignore a number above the maximum: Ratoon never creates it, and no claim could follow it.
+// Ignore a number above the maximum: Ratoon never uses it, and could not create a claim with a higher one.
 std::optional<std::uint64_t> parse_claim_name(std::string_view name) {
   std::uint64_t number = 0;
   if (name.size() > 1) std::from_chars(name.data() + 1, name.data() + name.size(), number);

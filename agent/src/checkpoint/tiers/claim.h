@@ -1,7 +1,7 @@
 // Claims make sure that a run's folder, or its prefix in an object store, belongs to one job at a time, also
 // where file locks do not work, such as on a network volume.
 //
-// Claims are files with a number, such as claims/c0000000012.txt. Each of them is created once and never
+// Claims are files with a number, such as claims/c0000000012.txt. Each claim file is created once and never
 // changed. The claim with the highest number names the job that owns the folder or store. To renew a claim or
 // to take it over, a process creates the claim file with the next number. The file system or store lets only
 // one process create this file. A process that finds the claim of another job measures with its own clock how
@@ -12,7 +12,7 @@
 // Each claim names its term (see claim_rules.h). An attempt to train remembers the term in which it began,
 // and commits and reports checkpoints in this term alone.
 //
-// Thread contract: one thread at a time.
+// Thread contract: only one thread at a time may use a Claim.
 #pragma once
 
 #include <cstdint>
@@ -46,8 +46,8 @@ class Claim {
   // read them.
   [[nodiscard]] static Result<Claim> take(std::shared_ptr<Disk> disk, Owner owner, const ClaimTimes& times,
                                           const Clock& clock, const Pause& pause, SeenClaim& seen);
-  // Takes a place for one of many processes of a job, none of which writes yet. Returns nothing if another
-  // process of the job holds the newest claim; the other process then keeps it, and `seen` has its term.
+  // Claims a folder or store for one process of a job before any process of the job writes. Returns nothing
+  // if another process of the job holds the newest claim, which stays; `seen` then has its term.
   [[nodiscard]] static Result<std::optional<Claim>> enter(std::shared_ptr<Disk> disk, Owner owner,
                                                           const ClaimTimes& times, const Clock& clock,
                                                           const Pause& pause, SeenClaim& seen);
@@ -63,7 +63,7 @@ class Claim {
 
   [[nodiscard]] std::uint64_t number() const { return number_; }
   [[nodiscard]] std::uint64_t term() const { return term_; }
-  // Whether the claim that this one followed was of another job, or unreadable. The other job may have saved
+  // Returns true if the claim before this one was of another job or unreadable. The other job may have saved
   // checkpoints since this process listed them last.
   [[nodiscard]] bool follows_another_job() const { return follows_another_job_; }
 
@@ -89,8 +89,8 @@ class Claim {
   bool follows_another_job_;
 };
 
-// Returns kConflict if another job owns the place, or owned it since the term `term` of the owner's job. An
-// unreadable claim is no conflict: its owner renews it soon, or another job contests it.
+// Returns kConflict if another job owns the folder or store, or has owned it since the owner's term `term`.
+// An unreadable claim is no conflict: its owner renews it soon, or another job contests it.
 [[nodiscard]] Result<void> confirm_claim(const Disk& disk, const Owner& owner, std::uint64_t term);
 
 // Returns the newest claim, or nothing if this folder or store was never claimed.
@@ -101,9 +101,9 @@ class Claim {
 // this process, in the names of its temporary files. Returns false if the claim is no longer the newest.
 [[nodiscard]] Result<bool> keep_alive(Disk& disk, const ClaimNote& claim, std::string_view writer);
 
-// Whether a process that took the place in the term `term` may still remove old checkpoints there: the newest
-// claim is its own in this term, or there is no claim, or claims cannot be listed. If claims cannot be
-// listed, the removal fails as well.
+// Returns true if `owner` may still remove old checkpoints: the newest claim is its own, of the term
+// `term`, or there is no claim. Also returns true if claims cannot be listed, because the removal then fails
+// as well.
 [[nodiscard]] bool may_clean_up(const Disk& disk, const Owner& owner, std::uint64_t term);
 
 }  // namespace ratoon::checkpoint

@@ -46,7 +46,7 @@ std::optional<std::string> take_line(std::string_view& text, std::string_view na
   return value;
 }
 
-// Splits "0f3a since 7". A line without a term, or with a number that no version writes, is a start alone.
+// Removes " since 7" from "0f3a since 7" and returns the term 7; without a valid term returns kUnknownTerm.
 std::uint64_t take_term(std::string& start) {
   const std::size_t at = start.rfind(kSince);
   if (at == std::string::npos) return kUnknownTerm;
@@ -110,7 +110,7 @@ ClaimVerdict judge_claim(const Owner& newcomer, const ClaimWatch& seen, const Cl
   return has_shown_life && seen.watched >= borne ? ClaimVerdict::kRefuse : ClaimVerdict::kWatch;
 }
 
-// The term is in the line of the start, because older agents accept no further line and compare the start.
+// The term is at the end of the line "start", because older agents refuse a claim with an additional line.
 std::string encode_claim(const Owner& owner, std::uint64_t term, bool is_released) {
   const std::string since = term == kUnknownTerm ? "" : std::string(kSince) + std::to_string(term);
   return std::string(kFirstLine) + "job " + owner.job + "\nstart " + owner.start + since + "\nstate " +

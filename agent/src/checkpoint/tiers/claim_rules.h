@@ -4,15 +4,15 @@
 // A job has a name and a random UID: "team-a/digits of 6f1c...". Only the UID distinguishes two jobs. The
 // name is for people, and for claims of older agents, which wrote no UID. In a cluster, a namesake is a job
 // with the same name and another UID. The namesake was created again after the owner was deleted, or it
-// belongs to another cluster. A newcomer cannot distinguish these two namesakes, but the processes of a
-// deleted job end soon. Outside of clusters a name is a place and a host, which two jobs may share: there
-// another UID means another job. Outside of clusters the UID lies in a file and is copied with it: one UID in
-// two places means two jobs, and on two hosts it may mean one job that moves.
+// belongs to another cluster. A newcomer cannot distinguish the two cases, but the processes of a deleted job
+// end soon. Outside of clusters a name is a folder and a host, which two jobs may share: two UIDs then mean
+// two jobs. Outside of clusters the UID is in a file, which may be copied: one UID in two folders means two
+// jobs, and one UID on two hosts may mean one job that moves.
 //
-// A term is the time in which a place belongs to one job without a break. Its number is that of the job's
-// first claim since the place belonged to another job. All later claims of the job carry the term on,
-// whichever process makes them. A process that slept while another job used the place finds another term in
-// the newest claim, even if its own job has the place again.
+// A term is the time in which a folder or store belongs to one job without a break. The term has the number
+// of the job's first claim in that time, and all later claims of the job contain this number. A process that
+// slept while another job used the place finds another term in the newest claim, even if its own job has the
+// place again.
 #pragma once
 
 #include <cstdint>
@@ -66,11 +66,11 @@ struct ClaimNote {
 // Returns true if any process of the same job as `owner` holds the claim.
 [[nodiscard]] bool is_held_by_job(const ClaimNote& note, const Owner& owner);
 
-// Pure. The term of the claim `number`, which follows `now` and is the owner's.
+// Pure. Returns the term of the claim `number` that `owner` makes after the claim `now`.
 [[nodiscard]] std::uint64_t next_term(const std::optional<ClaimNote>& now, const Owner& owner,
                                       std::uint64_t number);
-// Pure. An unknown term matches each term but kNoTerm: jobs of older versions are told apart by their name
-// and UID alone.
+// Pure. An unknown term matches every term except kNoTerm, because claims of older versions have no
+// term.
 [[nodiscard]] bool is_same_term(std::uint64_t term, std::uint64_t other);
 
 struct ClaimTimes {

@@ -67,7 +67,7 @@ class Tiers {
   [[nodiscard]] Result<TieredInventory> inventory() const;
 
   // Pins the checkpoint in every tier, so that no copy of it is removed. Returns the error of the first tier.
-  // An error of another tier is passed to `tell`.
+  // Errors of all other tiers are passed to `tell`.
   [[nodiscard]] Result<void> pin(const CheckpointId& id, const std::string& why,
                                  const std::function<void(const std::string&)>& tell) const;
 

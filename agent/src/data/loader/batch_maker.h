@@ -44,7 +44,7 @@ class BatchMaker {
   [[nodiscard]] std::uint64_t index() const { return index_; }
 
   // Finds the samples of the batch and sends hints about them to the data sets. If the batch replaces a
-  // failed batch, the hints of that batch stay valid instead. finish() reports errors.
+  // failed batch, sends no hints: those of the failed batch stay valid. finish() reports errors.
   void plan() noexcept;
   // Call replace() before plan() if this batch replaces a failed batch: the hints that were sent for the
   // failed batch then stay valid.

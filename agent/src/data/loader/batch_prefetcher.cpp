@@ -160,7 +160,7 @@ void BatchPrefetcher::finish_batch(Cell& cell, std::unique_lock<std::mutex>& loc
   if (ring_.front().get() == &cell) made_.notify_all();
 }
 
-// Makes the first batch of the ring in the calling thread. Used if the loader has no threads.
+// Makes the first batch of the ring in the thread that calls take(), if the loader has no threads.
 void BatchPrefetcher::make_first_batch(std::unique_lock<std::mutex>& lock) {
   while (!is_stopped_ && (ring_.empty() || ring_.front()->state != State::kMade)) {
     auto task = claim();

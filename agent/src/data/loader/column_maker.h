@@ -37,7 +37,7 @@ class ColumnMaker {
   void finish(const Allocate& allocate);
 
   // Returns the shape that all rows of this batch have, if they have one. The rows of the next batch are
-  // expected to have it, too.
+  // expected to have this shape as well.
   [[nodiscard]] const std::optional<RowShape>& expected() const { return expected_; }
 
  private:

@@ -1,5 +1,5 @@
-// LoaderInput contains the parts of a data loader's input that never change. A LoaderPlan says which rows of
-// which batches are read. It is replaced when the stream or this rank's share of the batches changes.
+// LoaderInput contains the input of a data loader that never changes. A LoaderPlan says which rows of which
+// batches are read. If the stream or this rank's share of the batches changes, a new LoaderPlan is made.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Notifies a thread's listener when the thread waits for a batch. The session uses it to measure the time for
-// which training waits for data; the program's own loop over a DataLoader needs no code for that.
+// Notifies a thread's listener when the thread waits for a batch. The session uses a listener to measure the
+// time for which training waits for data; the program's own loop over a DataLoader needs no code for that.
 #pragma once
 
 #include <exception>
@@ -12,8 +12,8 @@ class WaitListener {
   virtual ~WaitListener() = default;
   virtual void begin_wait() = 0;
   virtual void end_wait() = 0;
-  // note_failure() is called if the wait ends with a ratoon::Failure, such as a disk error. The program may
-  // catch this exception, so the listener would otherwise not learn of it.
+  // note_failure() is called if the wait ends with a ratoon::Failure, such as a disk error. Without this call
+  // the listener would not learn of the Failure if the program catches it.
   virtual void note_failure(std::exception_ptr failure) = 0;
 };
 

@@ -49,7 +49,7 @@ class MixtureBlock {
   // Returns, for each source, how often it was chosen in all slots before draw number `draw`.
   [[nodiscard]] std::vector<std::uint64_t> counts(std::uint64_t draw) const;
   // Returns the index in this block of the draw of `source` before which `source` was drawn `count` times.
-  // That draw must be in this block.
+  // The draw that is searched for must be in this block.
   [[nodiscard]] std::uint64_t find(std::uint32_t source, std::uint64_t count) const;
 
  private:

@@ -82,10 +82,10 @@ void Permutation::check(std::uint64_t x) const {
                           ", the size of the Permutation");
 }
 
-// The rounds permute high_radix_ * low_radix_ numbers. Up to low_radix_ - 1 of these numbers are not below
-// the size of the Permutation. If the rounds give a number that is not below the size of the Permutation,
-// that number is permuted again, until the result is below the size. The loop ends, because it follows a
-// cycle of the permutation that contains the first number, which is below the size.
+// The rounds permute high_radix_ * low_radix_ numbers. high_radix_ * low_radix_ exceeds the size of the
+// Permutation by at most low_radix_ - 1. If the rounds give a number that is not below the size of the
+// Permutation, that number is permuted again, until the result is below the size. The loop ends, because it
+// follows a cycle of the permutation that contains the first number, which is below the size.
 std::uint64_t Permutation::operator()(std::uint64_t place) const {
   check(place);
   do place = forward(place);

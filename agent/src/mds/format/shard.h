@@ -12,7 +12,7 @@
 namespace ratoon::mds {
 
 // Checks that every offset in the shard is valid. `samples` is the number of samples that the index gives for
-// this shard. It may be 0.
+// this shard. `samples` may be 0.
 [[nodiscard]] Result<void> check_shard(std::span<const std::byte> file, std::uint32_t samples);
 
 // Returns the bytes of a sample in a shard that was checked. Returns nothing if the offsets are no longer

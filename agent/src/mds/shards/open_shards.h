@@ -1,6 +1,6 @@
 // OpenShards: the shards that are open in this process. find() takes no lock: an atomic counter per shard
 // counts the threads that are in find() for this shard, and a shard whose counter is not 0 is not closed.
-// There are limits for the number of open shards and for the memory that they take. If there are too many,
+// There are limits for the number of open shards and for the memory that they take. If a limit is exceeded,
 // shards that are not expected to be read are closed first, beginning with the least recently requested one
 // (clock algorithm). If all open shards are expected to be read, the one that is needed last is closed first.
 //
@@ -38,7 +38,7 @@ class OpenShards {
     std::uint64_t held_bytes_max = std::numeric_limits<std::uint64_t>::max();
   };
   // A function that returns when each of the shards is needed next, like UpcomingShards::next_uses().
-  // OpenShards calls this function while it holds its lock.
+  // OpenShards calls a NextUses function while it holds its lock.
   using NextUses = std::function<std::vector<std::uint64_t>(std::span<const std::size_t> shards)>;
   OpenShards(std::size_t shards, Limits limits, NextUses next_uses = {})
       : limits_(limits), next_uses_(std::move(next_uses)), slots_(shards) {}

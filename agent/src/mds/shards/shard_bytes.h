@@ -47,7 +47,7 @@ struct OpenFile {
 [[nodiscard]] Result<FileIdentity> identify(int fd, const std::string& shown);
 
 // Maps a file into memory. The file may be removed or replaced while it is mapped. Reading the mapping ends
-// the process with SIGBUS if the file was truncated or its disk fails. Use read_file() to avoid that.
+// the process with SIGBUS if the file was truncated or its disk fails. Use read_file() to avoid SIGBUS.
 [[nodiscard]] Result<ShardBytes> map_file(int fd, std::uint64_t size_bytes, const std::string& shown);
 [[nodiscard]] Result<ShardBytes> read_file(int fd, std::uint64_t size_bytes, const std::string& shown);
 

@@ -30,7 +30,7 @@ ShardReader::ShardReader(Folders folders)
       prefetcher_(folders.fetch_threads, [this](std::size_t shard, const std::stop_token& stop) {
         if (!open_.is_coming(shard)) static_cast<void>(open(shard, stop));
       }) {
-  // The cache calls this lambda when it evicts a file. It evicts files only in threads of this reader.
+  // The cache calls this lambda when it evicts a file. The cache evicts files only in threads of this reader.
   if (folders.cache != nullptr) folders.cache->set_future([this] { return keys_of_future(); });
 }
 

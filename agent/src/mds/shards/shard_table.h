@@ -1,4 +1,4 @@
-// Finds the shard that contains a sample. The time for it does not grow with the number of samples or shards.
+// Finds the shard of a sample, in a time that does not grow with the number of samples or shards.
 #pragma once
 
 #include <cstddef>

@@ -75,8 +75,8 @@ Result<CacheFolder::Opened> CacheFolder::open_object(const std::string& name) co
   auto opened = lock_opened(std::move(*fd), name, LOCK_SH);
   if (opened && opened->found == Found::kOpen) {
     // The cache sets the access time of a file itself, because file systems are often mounted with an option
-    // that does not update it. Setting the access time fails for a file of another user. For such a file, the
-    // time of its last write counts as its last use.
+    // that does not update it. Setting the access time fails for a file of another user. For a file of
+    // another user, the time of its last write counts as its last use.
     const std::array<timespec, 2> times{{{0, UTIME_NOW}, {0, UTIME_OMIT}}};
     static_cast<void>(::futimens(opened->fd.get(), times.data()));
   }

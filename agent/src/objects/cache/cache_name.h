@@ -17,11 +17,11 @@ struct CacheKey {
 };
 
 // Returns the name of an object's file: "<32 hexadecimal digits>-<end of the URI>.object". The end of the URI
-// is for readers only.
+// only helps people who look at the folder.
 [[nodiscard]] std::string object_name(const CacheKey& key);
 
 // Returns the name of the unfinished file in which an object is written before the file gets the name of the
-// object. `by` distinguishes several processes that write the same object. It is empty for the first of them.
+// object. `by` distinguishes processes that write one object, and is empty for the first process.
 [[nodiscard]] std::string part_name(std::string_view object_name, std::string_view by = {});
 
 enum class CacheNameKind { kObject, kPart };

@@ -91,7 +91,7 @@ class ObjectCache {
 
   // The cache calls `next` when files must be evicted. The function `next` returns the objects that this
   // process will open next, in order. The cache evicts these objects after all others, beginning with the one
-  // that is needed last. Only this process uses this order: other processes do not know what it will open.
+  // that is needed last. Other processes evict in another order, because they do not know this list.
   using Future = std::function<std::vector<CacheKey>()>;
   void set_future(Future next);
 

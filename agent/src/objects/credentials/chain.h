@@ -1,5 +1,5 @@
-// Searches for AWS credentials in the same places and in the same order as boto3. The credentials of the
-// first place that has some are used, and later refreshed from the same place.
+// Searches for AWS credentials in the same places and in the same order as boto3. Uses the credentials of the
+// first of these places that has credentials, and later refreshes them from this place.
 #pragma once
 
 #include <memory>

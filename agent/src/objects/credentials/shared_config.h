@@ -40,7 +40,7 @@ struct SharedConfig {
 [[nodiscard]] std::string endpoint_of(const std::string& service, const Environment& environment,
                                       const SharedConfig& shared);
 // Returns whether requests for s3:// URIs have the bucket in the path (path style) or in the host name.
-// Returns nothing if neither the option nor the profile decides.
+// Returns nothing if neither the options nor the profile say which of the two to use.
 [[nodiscard]] std::optional<bool> path_style_of(const SharedConfig& shared, const StoreOptions& options);
 
 }  // namespace ratoon::objects

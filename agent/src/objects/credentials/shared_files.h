@@ -28,7 +28,7 @@ struct Profile {
   Settings services{};     // from the section [services X] that the profile names
 
   // Returns a setting of the profile: from the credentials file if it is there, otherwise from the config
-  // file. Returns an empty text if neither file has it.
+  // file. Returns an empty text if neither file has the setting.
   [[nodiscard]] std::string get(const std::string& setting) const;
 };
 

@@ -71,7 +71,7 @@ Result<Credentials> Sts::ask(const SharedConfig& shared, const NameValues& field
                                                                            : ErrorKind::kPermissionDenied,
                   "POST " + url->shown + " was answered with " + std::to_string(answer.status) + ' ' +
                       refusal.code + ": " + refusal.message),
-        // Retry this error: Retry this request after this error: STS itself calls identity providers, which
+        // Retry the request after IDPCommunicationError, because STS itself calls identity providers, which
         // may fail for a moment.
         .may_pass = may_pass(answer.status, refusal.code) || refusal.code == "IDPCommunicationError"};
   };
@@ -121,8 +121,8 @@ class WebIdentitySource final : public CredentialSource {
  private:
   [[nodiscard]] std::string setting(const SharedConfig& shared, const char* variable,
                                     const char* name) const {
-    // If the program names a profile, its role is used before a role in the environment, as its keys are used
-    // before keys there.
+    // If the program names a profile, use the profile's role and ignore a role in the environment, because
+    // the profile's keys are preferred, too.
     if (sts_.options.profile.empty()) {
       if (auto value = sts_.dependencies.environment(variable)) return *value;
     }

@@ -23,7 +23,7 @@ struct DownloadPlan {
   // Returns why the server refused the request, if a reply does not contain the object.
   std::function<RemoteRefusal(const http::ResponseHead& head, std::string_view body)> judge;
   // A function that returns an error if a reply that seems to contain the object did not come from the store.
-  // If it is null, replies are not checked.
+  // If `doubts` is null, replies are not checked.
   std::function<std::optional<Error>(const http::Headers&)> doubts{};
 };
 

@@ -16,8 +16,8 @@
 namespace ratoon::objects {
 namespace {
 
-// The number of idle connections that stay open. It is greater than the usual number of threads of a data
-// loader.
+// The number of idle connections that stay open. This number is greater than the usual number of threads of a
+// data loader.
 constexpr std::size_t kIdleConnectionsMax = 64;
 
 std::optional<std::string> variable(const std::string& name) {

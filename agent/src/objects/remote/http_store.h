@@ -1,5 +1,5 @@
-// HttpStore: an object store whose objects are the files below a URL of a web server. It can only be read.
-// HttpStore follows redirections of the server, but never from https to http.
+// HttpStore: an object store whose objects are the files below a URL of a web server. An HttpStore can only
+// be read. HttpStore follows redirections of the server, but never from https to http.
 #pragma once
 
 #include <memory>

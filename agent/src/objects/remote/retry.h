@@ -30,8 +30,8 @@ struct RetryPolicy {
 // error a retry is useless.
 [[nodiscard]] bool may_pass(const Error& error);
 
-// Returns true if a request that was refused in this way may succeed later. `code` is the error code in S3's
-// reply, or empty if there is none.
+// Returns true if a request that was refused with this status and code may succeed later. `code` is the error
+// code in S3's reply, or empty if there is none.
 [[nodiscard]] bool may_pass(int status, std::string_view code);
 
 // Returns the kind of error for an HTTP status, if nothing else is known.

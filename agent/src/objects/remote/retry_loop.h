@@ -43,8 +43,8 @@ class RetryLoop {
 
   // Returns the timeouts for the next try.
   [[nodiscard]] http::Limits limits() const;
-  // Call this function when the operation has received new data. This restarts the count of failures, but not
-  // the time limit of the operation.
+  // Call this function when the operation has received new data. saw_progress() restarts the count of
+  // failures, but not the time limit of the operation.
   void saw_progress() { failures_ = 0; }
   // Waits until the time of the next try. Returns an error if the operation must not be tried again.
   [[nodiscard]] Result<void> next(const RemoteRefusal& why);

@@ -34,8 +34,8 @@ struct CallOptions {
   std::stop_token stop{};
   // A function that returns true if a reply counts as success although its status is not 2xx.
   std::function<bool(const http::Response&)> accepts{};
-  // A function that returns an error if a reply with status 2xx is not the expected one. After this change,
-  // the client repeats the request with the new region.
+  // A function that returns an error if a reply with status 2xx is not the expected one. After such an error,
+  // the client retries the request.
   std::function<std::optional<Error>(const http::Response&)> doubts{};
   // A function that returns the reason why a reply was lost, or nothing if the reason is unknown.
   // If a reply is lost, the client calls `explains` before it repeats the request.

@@ -205,9 +205,9 @@ Result<UploadRound::Completed> UploadRound::judge_completed(const http::Response
                                               checksum_text(crc32c_) + "'; remove it");
     }
   }
-  // The reply does not prove that the upload was completed, or says that the upload does not exist. There are
-  // three possible causes: an earlier request has completed the upload, the store is still completing it, or
-  // the upload was aborted and another client wrote the object.
+  // The reply does not prove that the upload was completed, or says that the upload does not exist. The reply
+  // has one of three causes: an earlier request has completed the upload, the store is still completing it,
+  // or the upload was aborted and another client wrote the object.
   const auto found = writer_.look(source_, crc32c_, says_done || completions_ > 1, options);
   if (!found) return found.error();
   if (*found == S3Writer::Found::kOurs) return Completed::kDone;

@@ -27,8 +27,8 @@ class S3Writer {
   [[nodiscard]] Result<void> put(std::string_view bytes, std::uint32_t crc32c, const std::stop_token& stop);
 
   enum class Found { kNothing, kOurs, kOtherWriters };
-  // Checks whether this writer made the object that is stored under the name. Returns kCorrupted if it did,
-  // but the stored bytes are not the bytes that it sent. Some stores do not keep the mark of the writer. If
+  // Checks whether this writer made the object that is stored under the name. Returns kCorrupted if this
+  // writer sent the object, but other bytes are stored. Some stores do not keep the mark of the writer. If
   // the object has no mark, this writer counts as its maker under two conditions: the object has the bytes of
   // the source, and `may_be_unmarked` is true, which means that an earlier request may have made the object.
   [[nodiscard]] Result<Found> look(ObjectSource& source, std::uint32_t crc32c, bool may_be_unmarked,

@@ -179,7 +179,7 @@ Period counts_in(const Amount& amount, const RunPosition& position) {
                                 "count in steps, batches, samples or time");
   }
   const Period epoch = reduced(position.epoch_samples, amount.period.parts);
-  // The result for a count of samples that does not fit in 64 bits, because a run never reaches such a count.
+  // If a count of samples does not fit in 64 bits, the result is this number, which a run never reaches.
   constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
   const bool is_countable = amount.period.count <= kNever / epoch.count;
   return {.count = is_countable ? amount.period.count * epoch.count : kNever, .parts = epoch.parts};

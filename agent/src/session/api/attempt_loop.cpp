@@ -28,7 +28,7 @@ using session::fail;
 
 namespace {
 
-// The start of this process, from which a time limit counts, and not from the call of train().
+// Time limits count from this start of the process, not from the call of train().
 const Timestamp kProcessBegan = SystemClock().now();
 
 // Checkpoints are copied to stores (S3 buckets or other folders) during the training. How long a process

@@ -52,7 +52,7 @@ class Session::AttemptLoop {
   [[nodiscard]] int end_with(Engine& engine, const std::exception_ptr& why);
 
   // Waits for a limited time until staged saves (in memory) are written to the disk. The destructor also
-  // waits in this way.
+  // waits for staged saves.
   void finish_staged_saves();
 
   // The process calls report_incomplete() if it ends with exit code 0 although the run is not complete.

@@ -9,8 +9,8 @@
 
 namespace ratoon {
 
-// The exception that Ratoon throws to end the current attempt. Any other Interrupted may be thrown by the
-// program itself, or may be kept from an earlier attempt.
+// The exception that Ratoon throws to end the current attempt. An Interrupted that is no AttemptOver may be
+// thrown by the program itself, or may be kept from an earlier attempt.
 class AttemptOver : public Interrupted {
  public:
   AttemptOver(Attempt which, const std::string& why) : Interrupted(why), attempt(which) {}

@@ -180,7 +180,7 @@ std::uint32_t Session::Engine::take_agreed() {
          "agree() was called without the requests of this rank: call it once a step, with the requests() of "
          "all ranks combined by bitwise or");
   }
-  // If the program calls agree() in every step, its requests take effect one step later, even with one
+  // If the program calls agree() in every step, its requests take effect in the next step, even with one
   // process. A request of the program thus takes effect in the same step with one process and with many.
   return agreed | requests_.end_step(has_program_agreed || assignment_.world_size > 1
                                          ? session::TakesEffect::kOneStepLater

@@ -44,8 +44,8 @@
 namespace ratoon {
 
 // CheckpointUnreadable: this rank cannot read the checkpoint from which all ranks resume, because it is
-// damaged or missing. The exception ends the attempt in the same way as a change of the set of processes. The
-// next attempt resumes from an older checkpoint.
+// damaged or missing. CheckpointUnreadable ends the attempt in the same way as a change of the set of
+// processes. The next attempt resumes from a checkpoint that is older than the unreadable one.
 class CheckpointUnreadable : public AttemptOver {
  public:
   CheckpointUnreadable(Attempt of_attempt, const checkpoint::CheckpointId& which, ErrorKind of_load,
@@ -131,13 +131,13 @@ class Session::Engine : private data::WaitListener {
   [[nodiscard]] std::exception_ptr why_not_complete(const std::string& ended_by,
                                                     const std::string& how_to_end, bool waits);
   // If a lost rank or a notice to end explains why the program's loop ended with an exception, throws this
-  // reason. Returns normally if neither a loss nor a notice is the cause.
+  // reason. Returns normally if neither a loss nor a notice explains the exception.
   void leave_if_explained(const std::string& ended_by) { static_cast<void>(wait_for_news(ended_by)); }
   // Completes the run after the training function has returned at the run's end. Returns when the checkpoint
   // of the last step is committed.
   void finish();
-  // Throws if the process was asked to end before the work after finish() is done. A later start does the
-  // remaining work.
+  // Throws if the process was asked to end before the work after finish() is done. If so, a later start of
+  // the run does the work that remains after finish().
   void leave_if_told();
 
   [[nodiscard]] Rendezvous rendezvous() const;
@@ -184,7 +184,7 @@ class Session::Engine : private data::WaitListener {
   // Waits for `time`, or until the attempt ends.
   void pause_in_load(Duration time);
   // The engine calls pass_over_skipped() after restore(). Moves the tracked streams past samples that the
-  // user's rollbacks skip. Records the rollback of this attempt first.
+  // user's rollbacks skip. Before moving the streams, records the rollback of this attempt.
   void pass_over_skipped();
   void keep_rollbacks();
   [[nodiscard]] Stream& stream_to_skip_in() const;
@@ -208,7 +208,7 @@ class Session::Engine : private data::WaitListener {
   // Calls on_epoch_end() for the epochs that ended in the last step, which began at `samples_before`.
   void end_epochs(std::uint64_t samples_before);
   // If an earlier start of the run ended with finish(), the run ends at the same step again. If the user has
-  // set another end, the run continues.
+  // changed the run's end since that start, the run continues.
   void keep_early_end();
   // Prints a sentence without breaking the line of the progress bar.
   void say(const std::string& sentence) const;

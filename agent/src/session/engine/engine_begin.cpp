@@ -173,8 +173,8 @@ void Session::Engine::begin_reporting() {
   reporting_->show_durable(durable_.position);
 }
 
-// Counts the steps that this process repeats after a loss, for the metrics. The operator adds the counts of
-// other and earlier processes.
+// Counts the steps that this process repeats after a loss, for the metrics. The operator adds the repeated
+// steps that other and earlier processes counted.
 void Session::Engine::count_replay() {
   const std::uint64_t left = meters_.step.exchange(position_.step.value());
   if (left > position_.step.value()) meters_.replayed_steps += left - position_.step.value();

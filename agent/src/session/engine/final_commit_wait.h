@@ -27,7 +27,7 @@ class FinalCommitWait {
 
   // Returns whether to check for new files: at the first call, and then every five seconds.
   [[nodiscard]] bool is_look_due(Timestamp now);
-  // Restarts the time without changes, because this process itself is not done with its part.
+  // Restarts the time without new files, because this process itself has not finished its own part.
   void note_own_work(Timestamp now) { changed_ = now; }
   void note(Timestamp now, const std::optional<checkpoint::Votes>& votes);
   // Returns whether to report the wait: after ten seconds, and then every minute.

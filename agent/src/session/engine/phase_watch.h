@@ -22,8 +22,8 @@ namespace ratoon::session {
 struct HangLimits {
   Duration at_least = std::chrono::seconds(30);
   double times_median = 10;
-  // The time limit of a phase that was not measured often enough. This limit is long, because a rare phase
-  // may take long.
+  // The time limit of a phase that was not measured often enough. This limit is long, because a phase that
+  // occurs rarely may take long.
   Duration unlearned = std::chrono::minutes(10);
   // The limit of the save phase is at least this long, because calls of the disk or store have their own
   // timeout.

@@ -47,8 +47,8 @@ std::uint32_t ProgramRequests::end_step(TakesEffect when) {
   const std::uint32_t known = bits_of(resumed_);
   due_ = std::exchange(told_, {});
   due_.requests.join(std::exchange(resumed_, {}));
-  // A request whose save is already due keeps its own save and ticket. A new request gets another save and
-  // ticket.
+  // A request whose save is already due keeps its own save and ticket. A new request does not join that save,
+  // and gets a save and a ticket of its own.
   if (when == TakesEffect::kAtOnce && due_.requests.is_empty()) {
     due_ = std::exchange(made_, {});
     return bits_of(due_.requests);

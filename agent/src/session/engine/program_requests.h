@@ -48,9 +48,9 @@ class ProgramRequests {
   [[nodiscard]] std::uint32_t end_step(TakesEffect when);
 
   // The engine calls end_run() at the run's end, after end_step(). At the run's end there is no next step, so
-  // requests in this step take effect in this step. The last step is always saved. Returns, as bits, the
-  // requests that the run's last save fulfils. A later request to end the run has no effect, but its reason
-  // is used if the ranks agreed, in `agreed`, to end the run at this step.
+  // requests of the last step take effect in the last step itself. The last step is always saved. Returns, as
+  // bits, the requests that the run's last save fulfils. A later request to end the run has no effect, but
+  // its reason is used if the ranks agreed, in `agreed`, to end the run at this step.
   std::uint32_t end_run(std::uint32_t agreed = 0);
 
   // The engine calls take_late() when the last checkpoint is committed. A request after the save of the last

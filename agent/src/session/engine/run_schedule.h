@@ -59,7 +59,7 @@ class RunSchedule {
 
   [[nodiscard]] bool is_over() const { return is_over_; }
   [[nodiscard]] bool is_save_due() const { return is_save_due_; }
-  // Returns whether several ranks would have to exchange their requests in each step.
+  // Returns whether saves or the end depend on the time: then the ranks must agree on them in each step.
   [[nodiscard]] bool needs_agreement() const;
 
   [[nodiscard]] const RunPosition& position() const { return position_; }

@@ -26,8 +26,8 @@ constexpr Duration kRetryPause = std::chrono::milliseconds(200);
 constexpr Duration kDoubtPause = std::chrono::seconds(1);
 constexpr Duration kOrphanGrace = std::chrono::seconds(10);
 constexpr Duration kBeatPatienceMin = std::chrono::seconds(1);  // and of the last one, which delays the end
-// The computed limit of a step is ten times its usual duration. Before a process ends, a step may take a
-// fifth of the computed limit.
+// The computed limit of a step is ten times its usual duration. If a process must leave its attempt, its
+// current step may take a fifth of the computed limit, which is twice the usual duration.
 constexpr int kAllowedOfUsual = 5;
 constexpr Duration kCompletePatience = std::chrono::seconds(60);
 
@@ -266,7 +266,7 @@ Result<Assignment> CoordinatorLink::join(const std::vector<InventoryEntry>& inve
         return *reply->assignment;
       }
       // This assignment to an attempt was outdated before it arrived. Newer orders of the coordinator would
-      // end this attempt at once.
+      // end the assigned attempt at once.
       note_left(reply->assignment->attempt, Step(0));
       request.left_attempt = left_attempt_;
       request.left_step = left_step_;
@@ -309,8 +309,8 @@ std::optional<Timestamp> CoordinatorLink::waits_for_ranks_since() const {
 
 void CoordinatorLink::note_peers(bool is_any_unreachable) {
   if (!is_any_unreachable) {
-    // The network was interrupted until now. The wait so far does not count as a hang, because connections
-    // need time to recover.
+    // Until now, the network between the ranks was interrupted. The time that this process has waited so far
+    // does not count as a hang, because connections need time to recover.
     const std::lock_guard lock(mutex_);
     if (position_.phase == ProcessPhase::kCollective) phase_since_ = system_clock().now();
   }

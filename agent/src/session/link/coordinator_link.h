@@ -75,8 +75,8 @@ class CoordinatorLink final : public Link {
   void note_left(Attempt attempt, Step step);
   void beat_until_stopped(const std::stop_token& stop);
   void listen_until_stopped(const std::stop_token& stop);
-  // Sends one message. Returns a refusal as an error. A final refusal also sets world_status(), so that the
-  // attempt ends.
+  // Sends one message. If the coordinator refuses the message, returns an error. A final refusal also sets
+  // world_status(), so that the attempt ends.
   template <class Reply, class Message>
   Result<Reply> exchange(std::string_view route, const Message& message, Duration patience,
                          const std::stop_token& stop);

@@ -169,7 +169,7 @@ Result<void> GroupLink::check_none_has_ended(const std::vector<std::uint32_t>& r
   }
   if (group_.rank != 0) return {};
   // Check the earlier call file too, because ranks that ended during this call may have written their reason
-  // there.
+  // to it.
   for (const std::string& own : {own_call_, calls.empty() ? own_call_ : calls.front()}) {
     const auto why = folder_.find_end_before_call(own, ranks);
     if (!why) return why.error();
@@ -198,8 +198,8 @@ Result<Assignment> GroupLink::form_world(const JoinRequest& own) {
     if (const auto why = find_given_up()) return Error(ErrorKind::kCancelled, *why);
     const Timestamp now = clock_.now();
     if (now - began > timeouts_.meeting) {
-      // The kind is kIo, because a restart of this process may help: the launcher may have started the other
-      // ranks by then.
+      // The kind of the error is kIo, because a restart of this process may help: the launcher may have
+      // started the other ranks by then.
       return Error(ErrorKind::kIo,
                    "ranks " + list(missing) + " have not called for " +
                        std::to_string(timeouts_.meeting / std::chrono::seconds(1)) +
@@ -259,8 +259,8 @@ Result<Assignment> GroupLink::assign(const std::vector<JoinRequest>& calls) {
   return own;
 }
 
-// Writes an answer for a rank, and repeats the write after a temporary error. Rank 0 must not join again
-// instead, because this would end the attempt for ranks that already have their answers.
+// Writes an answer for a rank, and repeats the write after a temporary error. If rank 0 joined again in place
+// of the retry, the attempt would end for ranks that already have their answers.
 Result<void> GroupLink::answer(const std::string& call, const GroupRendezvous::Answer& answer) {
   const Timestamp give_up = clock_.now() + timeouts_.local_check;
   for (;;) {
@@ -281,8 +281,8 @@ Result<Assignment> GroupLink::wait_for_answer(const std::string& call) {
     if (!found) return found.error();
     if (auto why = looks.note(found->unknown, clock_)) return Error(ErrorKind::kIo, *std::move(why));
     if (const auto& answer = found->answer) {
-      // If the process that wrote this answer has ended since, the attempt is over. During the attempt, this
-      // rank then notices that rank 0 has ended.
+      // If the process that wrote this answer has ended since, the attempt is over. This rank notices an
+      // ended rank 0 during the attempt.
       stand_in(answer->assignment.attempt, {answer->first_call});
       return answer->assignment;
     }

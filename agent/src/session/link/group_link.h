@@ -5,7 +5,7 @@
 //
 // If the disk of the folder hangs, the attempt ends with kIo after the timeout of the calls. If a check fails
 // because of this machine, for example without free descriptors, it says nothing about the other ranks. The
-// process repeats such a check for the time `local_check`.
+// process repeats a check that failed because of this machine for the time `local_check`.
 #pragma once
 
 #include <atomic>

@@ -4,7 +4,7 @@
 // Link: gives a process its rank and the number of ranks of each attempt, and reports the process's position.
 // With a coordinator, a Link uses HTTP, without one it uses files in the run's folder.
 //
-// Thread contract: only the training thread uses a Link. Implementations have their own threads.
+// Thread contract: only the training thread uses a Link. Implementations of Link have their own threads.
 #pragma once
 
 #include <algorithm>
@@ -104,8 +104,8 @@ class Link {
   // Reports that this process has completed the run. Returns when the report has arrived. After a stop
   // request, complete() returns soon, and the report may or may not have arrived.
   [[nodiscard]] virtual Result<void> complete(const Position& position, const std::stop_token& leaves) = 0;
-  // Ends the wait in join(), from any thread: join() returns kCancelled with `reason`. Implementations that
-  // never wait do nothing.
+  // Ends the wait in join(), from any thread: join() returns kCancelled with `reason`. An implementation
+  // whose join() never waits does nothing.
   virtual void give_up(const std::string& reason) { static_cast<void>(reason); }
 
   // Rank 0 calls form_no_new_world() before join(). If no process of the launch has trained yet, no attempt
@@ -147,8 +147,8 @@ class Link {
 };
 
 // Creates the Link that the options require, and locks the run's folder. If the disk of the run's folder
-// hangs, the result is kTimeout after the timeout of `calls`. If another process holds the lock, the function
-// waits until `goes_on` returns false (held_lock.h), and then returns kCancelled.
+// hangs, the result is kTimeout after the timeout of `calls`. If another process holds the lock of the
+// folder, the function waits until `goes_on` returns false (held_lock.h), and then returns kCancelled.
 [[nodiscard]] Result<std::unique_ptr<Link>> make_link(
     const Options& options, const std::shared_ptr<checkpoint::CallsWithTimeout>& calls,
     const std::function<bool()>& goes_on);

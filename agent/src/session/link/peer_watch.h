@@ -35,8 +35,8 @@ class PeerWatch {
   // wait.
   using WaitsSince = std::function<std::optional<Timestamp>()>;
 
-  // A function that is called when the list of unreachable peers has changed. `is_any` is true if the list is
-  // not empty.
+  // A function that is called when the list of unreachable peers has changed. `is_any` is true if any peer is
+  // unreachable.
   using OnNews = std::function<void(bool is_any)>;
 
   // The thread of PeerWatch calls `waits_since` and `on_news`.

@@ -90,8 +90,7 @@ std::shared_ptr<Mirrors> make_mirrors(MirrorPlan plan, std::shared_ptr<metrics::
   return std::make_shared<Mirrors>(std::move(plan), std::move(meters), events);
 }
 
-// Returns the weight of an error, by which the errors of a checkpoint's copies are sorted. A temporary error
-// has the least weight, because the copy that could not be read may be intact.
+// Returns the weight of a copy's error. A temporary error weighs most, because the copy may be intact.
 int weight_of(const Error& error) {
   const ErrorKind kind = error.kind();
   if (kind == ErrorKind::kNotFound) return 0;
@@ -102,8 +101,7 @@ int weight_of(const Error& error) {
 }  // namespace
 
 ExitCode exit_code_of(const Error& error) {
-  // kNotFound and kCorrupted may be temporary: a volume may not be mounted yet, and a proxy may answer
-  // instead of the store.
+  // These errors may pass: a volume may be mounted later, and a proxy may have answered for the store.
   const bool may_pass = error.kind() == ErrorKind::kNotFound || error.kind() == ErrorKind::kCorrupted;
   return may_pass ? ExitCode::kStorage : ratoon::exit_code_of(error.kind());
 }
@@ -151,7 +149,7 @@ std::optional<std::string> CheckpointLocations::find_refusal() {
   Disk& home = *tiers_.home().disk;
   const auto known = choice ? Result<bool>(true) : was_accepted_before(home, options_.group.launches);
   if (!known) fail(exit_code_of(known.error()), known.error().message());
-  // Record the launch only now, because a launch that is refused above must be refused again after a restart.
+  // Record only a launch that passed these checks: a refused launch must be refused again after a restart.
   const auto noted = record_accepted_launches(
       home, *known ? options_.group.launches : std::vector<LaunchName>(), draw_name());
   if (!noted) fail(exit_code_of(noted.error()), noted.error().message());
@@ -174,8 +172,8 @@ void CheckpointLocations::begin_anew(Attempt first) {
 
 void CheckpointLocations::set_lineage_aside(std::optional<Attempt> before) {
   if (const auto ours = ownership_->confirm_all(); !ours) fail(ExitCode::kStartAgain, ours.error().message());
-  // The home's checkpoints are moved last. If this start is interrupted before that, a repeated start without
-  // --overwrite still finds the run.
+  // The home's checkpoints are moved last. If this start is interrupted before the home's checkpoints are
+  // moved, a repeated start without --overwrite still finds the run.
   for (auto tier = tiers_.all().rbegin(); tier != tiers_.all().rend(); ++tier) {
     const auto moved = checkpoint::set_lineage_aside(*tier->disk, draw_name(), before);
     if (!moved) fail(ExitCode::kStorage, moved.error().message());
@@ -315,7 +313,7 @@ checkpoint::SavingWorld CheckpointLocations::saving_world(const Assignment& assi
       .read_back = tiers_.home().store ? checkpoint::ReadBack::kHeaders : checkpoint::ReadBack::kAllBytes};
   if (rules.last != 0) return world;
   // With --keep-last=0, a checkpoint is removed from the folder when all stores have it. A checkpoint that a
-  // store lacks is kept like in a run without stores.
+  // store lacks is kept by the rules of a run without stores.
   world.rules.last = 2;
   world.find_copy = [mirrors = mirrors_](const checkpoint::CheckpointId& id) { return mirrors->find(id); };
   return world;

@@ -56,7 +56,7 @@ class CheckpointLocations {
     return tiers_.home().store ? nullptr : tiers_.home().disk;
   }
   [[nodiscard]] checkpoint::SaverOptions saver_options() const;
-  // Returns an object that runs other disk calls with a timeout.
+  // Returns the object that runs calls of any disk with a timeout.
   [[nodiscard]] const std::shared_ptr<checkpoint::CallsWithTimeout>& calls() const { return calls_; }
 
   // A run without a coordinator calls own() before all other functions. Waits until no other job uses the
@@ -65,9 +65,9 @@ class CheckpointLocations {
   void own(const std::function<bool()>& goes_on);
   // Waits like own(), in a process with a coordinator, before the process joins other ranks.
   void enter(const std::function<bool()>& goes_on);
-  // For rank 0 of a run without a coordinator that must not resume (--autoresume=false). Returns the reason
-  // if this start is refused: the run has checkpoints, and this launch was not accepted before. Returns
-  // nullopt if this start may continue. Throws a Failure.
+  // Rank 0 calls find_refusal() in a run without a coordinator that must not resume (--autoresume=false).
+  // Returns the reason if this start is refused: the run has checkpoints, and this launch was not accepted
+  // before. Returns nullopt if this start may continue. Throws a Failure.
   [[nodiscard]] std::optional<std::string> find_refusal();
   // Moves all checkpoints of the run to a separate folder (--overwrite). Throws a Failure.
   void begin_anew();
@@ -86,8 +86,8 @@ class CheckpointLocations {
   [[nodiscard]] Result<void> check_manifests_are_there() const;
   // Returns the rollback that the last call of look() planned.
   [[nodiscard]] const RollbackPlan& rollback() const { return rollback_; }
-  // Records the rollbacks in every location, the newest first, and sets aside the checkpoints that they gave
-  // up. For rank 0 only. Changes nothing if another job has used a location since this attempt began.
+  // Rank 0 records the rollbacks in every location, the newest first, and sets aside the checkpoints that
+  // they gave up. Changes nothing if another job has used a location since this attempt began.
   [[nodiscard]] Result<void> keep_rollbacks(const std::vector<checkpoint::Rollback>& in_force);
 
   // Begins an attempt: rank 0 claims the locations for this attempt, and copies committed checkpoints to the
@@ -105,8 +105,8 @@ class CheckpointLocations {
   // Moves the copies of a checkpoint to quarantine, after all copies were found to be damaged.
   void set_aside(const checkpoint::CheckpointId& id, const std::string& reason) const;
 
-  // Pins the checkpoint in every location. Returns an error only for the home. For an error of a store, pin()
-  // only prints a message.
+  // Pins the checkpoint in every location. Returns an error only if the pin fails in the home. For an error
+  // of a store, pin() only prints a message.
   [[nodiscard]] Result<void> pin(const checkpoint::CheckpointId& id, const std::string& why) {
     return tiers_.pin(id, why, [events = events_](const std::string& event) { events->add(event); });
   }
@@ -148,7 +148,7 @@ class CheckpointLocations {
   std::string identity_;  // of the job; see identity.h
   checkpoint::Owner owner_;
   std::shared_ptr<EventLog> events_ = std::make_shared<EventLog>();
-  // Shared with threads that may still run when a hanging disk call has been abandoned.
+  // Threads of hanging disk calls that were abandoned may still use the two objects below.
   std::shared_ptr<Mirrors> mirrors_;
   std::shared_ptr<OwnershipGuard> ownership_;
   RollbackPlan rollback_;

@@ -34,12 +34,12 @@ namespace ratoon::session {
                                                            const std::string& identity);
 // Returns folder_mark() of the run's folder. If the disk hangs, returns an error after its timeout.
 [[nodiscard]] Result<std::uint64_t> mark_of_home(const Options& options, checkpoint::CallsWithTimeout& calls);
-// Returns the mark of the slots that are written to that folder in a term. A pack that an earlier process
-// left in memory is not committed if another job has used the folder since then.
+// Returns the mark of slots that are written, in the term `term`, to the folder with this mark. A pack that
+// an earlier process left in memory is not committed if another job has used the folder since then.
 [[nodiscard]] std::uint64_t mark_in_term(std::uint64_t mark_of_folder, std::uint64_t term);
 
-// Returns the rule whether a process may remove old files from a location: a location that has to be claimed
-// must still be this job's, in the term `term`.
+// Returns a function that decides whether a process may remove old files from a location. A location that has
+// to be claimed must still belong to this job in the term `term`.
 [[nodiscard]] std::function<bool(const checkpoint::Disk&)> cleaning_rule(const checkpoint::Tiers& tiers,
                                                                          const Options& options,
                                                                          const checkpoint::Owner& owner,

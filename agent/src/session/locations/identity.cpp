@@ -29,8 +29,8 @@ Result<std::string> read_owner(const checkpoint::Disk& home) {
 }
 
 // If no identity can be created in the folder, returns an empty text, so that identities are not compared.
-// Later calls, which lock, list and save to the folder, report the folder's error. A hanging folder thus
-// delays this process only once.
+// Later calls, which lock, list and save to the folder, report the folder's error. A timeout is returned at
+// once, so that a hanging folder delays this process only once.
 Result<std::string> or_none(const Error& why) {
   return why.kind() == ErrorKind::kTimeout ? Result<std::string>(why) : Result<std::string>(std::string());
 }

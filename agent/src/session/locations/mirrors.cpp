@@ -162,7 +162,7 @@ std::vector<std::string> Mirrors::wait_for_newest(Duration at_most,
   const auto began = std::chrono::steady_clock::now();
   const auto until = began + waitable(at_most);
   std::vector<std::string> late;
-  // The pointers remain valid without the lock, because only this thread removes workers.
+  // The pointers to workers remain valid without the lock, because only this thread removes workers.
   std::vector<Worker*> all;
   CheckpointId id;
   {
@@ -274,8 +274,8 @@ void Mirrors::abort_abandoned_uploads(const checkpoint::Tier& tier, Attempt own,
   }
 }
 
-// Returns whether to keep links to the newest checkpoint. If no checkpoint stays in the run's folder, a link
-// would soon be dangling.
+// Returns whether to keep links to the newest checkpoint. With --keep-last=0 no checkpoint stays in the run's
+// folder, so no link is kept: it would point to a removed file.
 bool Mirrors::has_link() const {
   return !plan_.latest_name.empty() && plan_.home_rules.last != 0;
 }
@@ -291,8 +291,8 @@ void Mirrors::remove_stale_links() {
   if (has_link()) remove_stale_names(plan_.tiers.home());
 }
 
-// A link or pointer with a fixed name needs no removal, because each commit replaces it. If the name has the
-// step or epoch, old links remain and are removed here.
+// A link or pointer with a fixed name needs no removal, because each commit replaces it. If the link's name
+// has the step or epoch, links to older checkpoints remain until this function removes them.
 void Mirrors::remove_stale_names(const checkpoint::Tier& tier) {
   if (tier.store && !checkpoint::changes_with_checkpoints(plan_.latest_name)) return;
   complain(tier.store ? checkpoint::remove_stale_pointers(*tier.store, plan_.latest_name, plan_.run_name)

@@ -49,7 +49,7 @@ class Mirrors {
 
   // Starts the work of an attempt: rank 0 copies committed checkpoints, and each rank maintains its own link.
   void begin_attempt(const Assignment& assignment);
-  // Stops the copies in progress. A later attempt completes these copies.
+  // Stops the copies in progress. A later attempt completes the stopped copies.
   void stop();
 
   // Records, for the metrics, which checkpoints the locations had at the start.
@@ -57,8 +57,8 @@ class Mirrors {
   // Starts the work after the commit of a checkpoint. note_committed() may wait for the disk, because a link
   // whose name contains the epoch requires reading the manifest.
   void note_committed(const InventoryEntry& entry);
-  // Starts the same work for a checkpoint that was loaded from the home, because its copies may be missing.
-  // The training thread calls note_loaded(). `run` is the run's record from the checkpoint's manifest.
+  // Copies and links a checkpoint that was loaded from the home, because its copies may be missing. The
+  // training thread calls note_loaded(). `run` is the run's record from the checkpoint's manifest.
   void note_loaded(const InventoryEntry& entry, const std::optional<checkpoint::RunRecord>& run);
   // Removes the links of all ranks in the run's folder that point to removed checkpoints.
   void remove_stale_links();

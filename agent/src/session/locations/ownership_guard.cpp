@@ -114,7 +114,7 @@ Result<void> OwnershipGuard::take(const Clock& clock, const checkpoint::Claim::P
   lost_.reset();
   for (std::size_t i = 0; i < places_.size(); ++i) {
     const checkpoint::Claim& claim = *claims_[i];
-    // The claim of another process of the job may have ended the other job's claim.
+    // Another process of this job may have taken the location from the other job before this process did.
     const bool was_anothers =
         claim.follows_another_job() || !checkpoint::is_same_term(terms_[i], claim.term());
     took_from_another_job_ = took_from_another_job_ || was_anothers;
@@ -145,7 +145,7 @@ Result<void> OwnershipGuard::leave_to_others() {
     const std::lock_guard lock(mutex_);
     const bool is_known = terms_[i] != checkpoint::kUnknownTerm;
     if (!newest && !is_known) return newest.error();
-    // The term that this process knew before is this one or an older one, in which nothing is confirmed.
+    // Keep the known term, which is the current term or an older one, in which no claim is confirmed.
     if (!newest || (*newest && (*newest)->is_unreadable)) continue;
     const bool is_ours = *newest && checkpoint::is_of_job(**newest, owner_);
     terms_[i] = is_ours ? (*newest)->term : checkpoint::kNoTerm;
@@ -187,7 +187,7 @@ Result<void> OwnershipGuard::confirm(const checkpoint::Disk& place, std::uint64_
   auto confirmed = index ? checkpoint::confirm_claim(place, owner_, term) : Result<void>();
   if (confirmed || confirmed.error().kind() != ErrorKind::kConflict) return confirmed;
   const std::lock_guard lock(mutex_);
-  // A call of an attempt before says nothing about the claim that this process has made since then.
+  // A failed confirmation in an older term does not mean that this process lost its current claim.
   if (terms_[*index] == term && std::exchange(is_held_, false)) lost_ = confirmed.error().message();
   return confirmed;
 }
@@ -272,8 +272,8 @@ bool OwnershipGuard::renew_own() {
   return has_answered;
 }
 
-// A running owner renews its claim four times within a lease. If a claim is renewed less often, its owner may
-// be lost. At the first read of a claim, its age is unknown.
+// A running owner renews its claim four times within a lease. If a claim is renewed less often than that, its
+// owner may be lost. At the first read of a claim, its age is unknown.
 bool OwnershipGuard::keep_others_alive() {
   const std::lock_guard claims_lock(claims_mutex_);
   const SystemClock clock;

@@ -37,14 +37,14 @@ class OwnershipGuard {
   // Each process of a job calls enter() before its first attempt, when its rank is not decided yet. After
   // enter(), the locations belong to the job. If no other process of the job has claimed a location, this
   // process claims it, and renews the claim until another process of the job takes over. The claim of another
-  // process of the job is not changed. The function waits like take() and returns the same errors.
+  // process of the job is not changed. enter() waits like take() and returns the errors of take().
   [[nodiscard]] Result<void> enter(const Clock& clock, const checkpoint::Claim::Pause& pause);
   // Claims all locations, unless this process already has the claims. Returns the same errors as
   // Claim::take(). If another job that may still run has a claim, take() waits for one lease, and prints that
   // it waits.
   [[nodiscard]] Result<void> take(const Clock& clock, const checkpoint::Claim::Pause& pause);
-  // Returns whether a location was another job's when take() claimed it last, or since enter() or the attempt
-  // before: that job may have saved newer checkpoints than those that this process has listed before.
+  // Returns whether a location belonged to another job when take() last claimed it, or since enter() or the
+  // previous attempt. That job may have saved newer checkpoints than those that this process has listed.
   [[nodiscard]] bool took_from_another_job() const;
   // Records that this process begins to wait for other ranks. After begin_waiting(), this process keeps the
   // claims of its job alive, until take() or leave_to_others(). Keeping claims alive does not change their
@@ -60,12 +60,12 @@ class OwnershipGuard {
   // Returns the term of the job's claim at `place` as of the last enter(), take() or leave_to_others(), which
   // is the term of an attempt that begins now. May be called from any thread.
   [[nodiscard]] std::uint64_t term_at(const checkpoint::Disk& place) const;
-  // Checks in the claim at `place`, a claimed location, that the location belongs to the job since the
+  // Reads the claim at `place`, a claimed location, and checks that the job has owned the location since the
   // attempt that began in the term `term`. A process that was suspended for longer than a lease may not know
-  // that it lost the location. Returns kConflict if the location is or was lost. May be called from any
-  // thread.
+  // that it lost the location. Returns kConflict if another job owns the location now, or owned it since that
+  // attempt began. May be called from any thread.
   [[nodiscard]] Result<void> confirm(const checkpoint::Disk& place, std::uint64_t term);
-  // Confirms all claimed locations in the terms of the attempt that began last.
+  // Confirms with confirm() that the job has owned all claimed locations since the newest attempt began.
   [[nodiscard]] Result<void> confirm_all();
   // Returns why this process must no longer write; nullopt if it may write.
   [[nodiscard]] std::optional<std::string> lost() const;
@@ -73,7 +73,7 @@ class OwnershipGuard {
  private:
   using TakePlace = std::function<Result<std::optional<checkpoint::Claim>>(std::size_t place)>;
   // Claims all locations. If another job owns a location, releases the claims on the other locations again.
-  // After any other error, the claims made so far are kept and renewed. Needs claims_mutex_.
+  // After any error but such a conflict, the claims made so far are kept and renewed. Needs claims_mutex_.
   [[nodiscard]] Result<void> claim_all(const TakePlace& take_place);
   // Returns a pause function for the wait for another job. The pause function reports the wait once, and
   // renews this process's other claims, because the wait may be longer than a lease.

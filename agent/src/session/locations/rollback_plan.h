@@ -1,7 +1,7 @@
 // Decides, from the options --resume-from and --skip and the run's checkpoints, to which checkpoint a run
 // goes back (rollback). The functions do no I/O. All processes have the same options and list the same
-// checkpoints, so each process makes the same decision. When a process joins, it reports all other
-// checkpoints as given up. At the beginning of the attempt, rank 0 records the decision.
+// checkpoints, so each process makes the same decision. When a process joins, it reports all checkpoints but
+// the planned one as given up. At the beginning of the attempt, rank 0 records the decision.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +37,8 @@ struct RollbackPlan {
 [[nodiscard]] Result<RollbackPlan> plan_rollback(const Options& options, const checkpoint::Inventory& found);
 
 // Returns the checkpoints from which the run may resume. If a rollback is requested, only the rollback's
-// checkpoint is returned. All other checkpoints are reported as given up, so that no process resumes from
-// them.
+// checkpoint is returned. All checkpoints but this one are reported as given up, so that no process resumes
+// from them.
 [[nodiscard]] checkpoint::Inventory narrow(checkpoint::Inventory found, const RollbackPlan& plan);
 
 // RollbackStart: the position in the data at which an attempt begins after a rollback.

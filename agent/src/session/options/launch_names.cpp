@@ -30,7 +30,7 @@ std::string digest_of(const std::string& text) {
 }
 
 // Returns the folder that torchrun creates on a machine for the logs of one launch; empty if no environment
-// variable names the folder. Each restart has a subfolder in this log folder, so the path without the
+// variable names the folder. torchrun gives each restart a subfolder of this folder, so the path without the
 // subfolder identifies the launch.
 std::string log_folder_of_launch(const Variables& variables) {
   const std::string file = variables("TORCHELASTIC_ERROR_FILE").value_or("");
@@ -52,7 +52,7 @@ struct Ancestor {
 };
 
 // Reads /proc/PID/stat. In the file /proc/PID/stat, the name of the program is in parentheses, and may itself
-// contain spaces and parentheses. Returns nothing if this process cannot see that process.
+// contain spaces and parentheses. Returns nothing if this process cannot see the process `pid`.
 Result<std::optional<Ancestor>> read_ancestor(const std::string& pid) {
   constexpr std::size_t kParent = 2, kStarted = 20;
   const auto text = read_file_or_none("/proc/" + pid + "/stat");

@@ -34,8 +34,8 @@ class GroupRendezvous {
   // The calls (requests to join), indexed by rank; nullopt if the rank has made no call, or its call already
   // has an answer.
   using Calls = std::vector<std::optional<JoinRequest>>;
-  // `unknown` is the error of this machine because of which not all ranks could be checked. An error of this
-  // machine says nothing about the ranks.
+  // `unknown` is the error of this machine because of which not all ranks could be checked. Such an error
+  // does not show whether the ranks are alive.
   struct FoundCalls {
     Calls calls;
     std::optional<Error> unknown;

@@ -66,7 +66,7 @@ Try begin(const PeerAddress& peer) {
   return each;
 }
 
-// Waits at most `at_most` for results, and closes the connection attempts that have one.
+// Waits at most `at_most` for results, and closes the connection attempts that have a result.
 void look(std::vector<Try>& tries, std::chrono::milliseconds at_most) {
   std::vector<pollfd> open;
   for (const Try& each : tries)

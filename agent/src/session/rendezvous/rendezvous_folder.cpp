@@ -65,7 +65,7 @@ std::string folder_name(const GroupOptions& group) {
 }
 
 // The lock file of a rank has one byte lock for each of the states below. The locks end with the process, but
-// its call file remains. The next process of this rank may therefore hold the first lock while the old call
+// its call file remains. The next process of this rank may therefore hold the lock kIsHeld while the old call
 // file still exists.
 constexpr off_t kIsHeld = 0;
 constexpr off_t kHasCalled = 1;
@@ -177,8 +177,8 @@ void RendezvousFolder::sweep() const {
 }
 
 // Returns whether the folder of another launch may have the call of a running process whose lock is in this
-// folder. The call must not be removed, because rank 0 of that launch needs it to inform the process that the
-// launch is refused.
+// folder. The call must not be removed, because rank 0 of the other launch needs it to inform the process
+// that the launch is refused.
 bool RendezvousFolder::may_hold_living_call(const fs::path& group) const {
   std::error_code code;
   for (fs::directory_iterator at(group, code), end; !code && at != end; at.increment(code)) {

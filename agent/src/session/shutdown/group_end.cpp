@@ -41,7 +41,7 @@ Result<GroupRendezvous> open_to_tell(const Options& options,
     // ranks itself.
     if (is_of_another_launch) return *is_of_another_launch ? std::move(beside) : std::move(folder);
     // The holder of the lock has not called within the time limit, so it hangs or belongs to another launch.
-    // Ranks above 0 write their reason nevertheless, because rank 0 may wait for them.
+    // Ranks above 0 write their reason even without the lock, because rank 0 may wait for them.
     if (clock.now() >= give_up) return options.group.rank == 0 ? std::move(folder) : std::move(beside);
     std::this_thread::sleep_for(look);
   }

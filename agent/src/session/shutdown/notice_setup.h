@@ -32,8 +32,8 @@ class NoticeWatch {
   // Calls `tell`, and requests its stop about a second after this process was asked to end.
   [[nodiscard]] Result<void> while_telling(
       const Link& link, const std::function<Result<void>(const std::stop_token&)>& tell) const;
-  // Returns whether this process may still begin an attempt, because no notice forbids it. Call this function
-  // before long work that precedes join().
+  // Returns whether this process may still begin an attempt, because no notice forbids it. Call
+  // is_starting_of_use() before long work that precedes join().
   [[nodiscard]] bool is_starting_of_use(const Link& link) const;
   void leave_if_starting_is_of_no_use(const Link& link) const;
   // Returns whether a process that has no Link yet may still begin an attempt.

@@ -48,8 +48,8 @@ Result<void> write_all(const UniqueFd& file, std::string_view text) {
   return {};
 }
 
-// Renames an earlier run's file to NAME.old. If NAME.old exists, removes the file instead, because its run
-// was started and saved no checkpoint.
+// Renames an earlier run's file to NAME.old. If NAME.old exists, removes the earlier file and does not rename
+// it, because its run was started and saved no checkpoint.
 Result<void> begin_anew(const std::filesystem::path& path) {
   const std::filesystem::path old = path.string() + ".old";
   std::error_code code;

@@ -19,13 +19,13 @@
 namespace ratoon::session {
 
 // Returns the path of the weights file; empty if --final-weights is empty and no file is written. A name
-// without a folder is in the run's folder. A run that saves to a bucket has no folder, so such a name means
-// that no file is written.
+// without a folder is in the run's folder. A run that saves to a bucket has no folder, so a name without a
+// folder means that no file is written.
 [[nodiscard]] std::filesystem::path final_weights_file(const Options& options);
 
 // Checks, before the first step of a run, the path of --final-weights. Returns kInvalid if the path is,
 // directly or through links, a file of a run, because the weights would replace this file. A disk that does
-// not answer is not an error here, because the write at the run's end reports it.
+// not answer is no error of this check, because the write at the run's end reports it.
 [[nodiscard]] Result<void> check_final_weights_file(const Options& options,
                                                     checkpoint::CallsWithTimeout& calls);
 

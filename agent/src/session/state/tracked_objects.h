@@ -55,8 +55,8 @@ class StateSource {
   [[nodiscard]] virtual Result<std::optional<Form>> find(std::string_view name) = 0;
   [[nodiscard]] virtual Result<void> load(std::span<const checkpoint::TensorSpec> wanted,
                                           std::span<const std::span<std::byte>> into) = 0;
-  // Returns the texts with this name that ranks saved which no longer exist, if this rank adds their states
-  // to its own. The texts are in rank order.
+  // Returns the texts that former ranks saved under this name, if this rank adds their states to its own. The
+  // texts are in rank order.
   [[nodiscard]] virtual Result<std::vector<std::string>> texts_of_gone(std::string_view /*name*/) {
     return std::vector<std::string>();
   }

@@ -18,7 +18,7 @@ class EventLog {
     const std::lock_guard lock(mutex_);
     events_.push_back(std::move(sentence));
   }
-  // Appends all collected messages to `events` and removes them here.
+  // Appends all collected messages to `events` and removes them from this log.
   void move_to(std::vector<std::string>& events) {
     const std::lock_guard lock(mutex_);
     events.insert(events.end(), std::make_move_iterator(events_.begin()),

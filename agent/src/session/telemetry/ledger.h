@@ -58,8 +58,8 @@ class Ledger {
   // From the time `at` on, time counts for `part`. If an earlier call had a later time, that time is used
   // instead of `at`, so that counted time does not change.
   void enter(Part part, Timestamp at);
-  // Counts the time from `since`, or from the last enter() if that is later, for `part` instead. The function
-  // is used for hangs, which are detected late.
+  // Corrects the past: the time from `since`, or from the last enter() if that is later, counts for `part`
+  // and not for the current part. The function is used for hangs, which are detected late.
   void reclassify(Part part, Timestamp since, Timestamp at);
 
   [[nodiscard]] Part part() const { return part_; }

@@ -30,7 +30,7 @@ const char* word_of(CountedIn unit) {
   return "step";
 }
 
-// Returns 0 for a run without a known end, because the number that stands for it is too large for JSON.
+// Returns 0 for a run without a known end, because the number for "no end" is too large for JSON.
 std::uint64_t told_total(std::uint64_t total) {
   return total > kToldMax ? 0 : total;
 }

@@ -1,7 +1,7 @@
 // Keeps the memory of abandoned collectives until they end. After a collective was abandoned, because a
 // process was lost, a thread of its process group may still write into its buffers. In a process group of
-// Ratoon, an abandoned sum ends within a moment. In a process group of the program, it ends only at the
-// timeout of that group. An abandoned sum keeps its memory until it ends.
+// Ratoon, an abandoned sum ends within a moment. In a process group of the program, an abandoned sum ends
+// only at the timeout of that group. An abandoned sum keeps its memory until it ends.
 #pragma once
 
 #include <functional>

@@ -69,8 +69,8 @@ std::shared_ptr<Collective> connect_on(c10::Device device, Session& session, con
 }
 
 // Waits until no sum writes into gradients any longer. A sum that does not end would keep using the
-// accelerator and memory that the next attempt needs. If such a sum does not end in time, this process ends
-// without destroying objects, and a new process continues.
+// accelerator and memory that the next attempt needs. If an aborted sum does not end in time, this process
+// ends without destroying objects, and a new process continues.
 void wait_until_stopped(Collective& collective) {
   constexpr auto kPatience = std::chrono::seconds(30);
   constexpr auto kPause = std::chrono::microseconds(200);
@@ -86,8 +86,8 @@ void wait_until_stopped(Collective& collective) {
   }
 }
 
-// Returns false after a permanent error of the accelerator. The work of the accelerator then never ends, so
-// its memory must not be released.
+// Returns false after a permanent error of the accelerator. Work on a broken accelerator never ends, so the
+// memory of this work must not be released.
 bool is_over(const std::shared_ptr<Collective>& collective) {
   try {
     return !collective || collective->is_over();
@@ -262,8 +262,8 @@ void Averager::average_the_rest(BucketSchedule& schedule) {
   if (ranks_->collective()) finish_sums(session_, *ranks_->collective());
 }
 
-// Waits until the device has finished all sums. Weights must not be updated before that, because sums that
-// still run may be aborted.
+// Waits until the device has finished all sums. Weights are updated only after this wait, because a sum that
+// still runs may be aborted.
 void Averager::wait_for_device(bool returns_early) {
   if (returns_early && !on_device_->error()) return;
   const auto waits = session_.in(Phase::kCollective);

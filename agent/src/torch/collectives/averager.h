@@ -19,7 +19,7 @@
 
 namespace ratoon {
 
-// If true, gradients are summed even if the attempt has only one process. Used by tests on one accelerator.
+// If true, gradients are summed even if the attempt has only one process. Tests on one accelerator set this.
 inline std::atomic<bool> averages_alone = false;
 
 class Averager {

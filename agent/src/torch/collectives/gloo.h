@@ -17,8 +17,8 @@ namespace ratoon {
     std::chrono::milliseconds connect_timeout);
 
 // Closes all connections of a group that connect_with_gloo() returned, within a moment. Collectives of the
-// group that still run then fail, on this rank and on the other ranks. After end_collectives(), the group
-// cannot be used any longer.
+// group that still run fail because of this call, on this rank and on the other ranks. After
+// end_collectives(), the group cannot be used any longer.
 void end_collectives(c10d::Backend& group);
 
 }  // namespace ratoon

@@ -26,8 +26,8 @@ class GroupConnector {
     std::uint32_t rank = 0;
     std::uint32_t world_size = 0;
     std::string mark;  // a fingerprint of this rank's weights
-    // The timeout of one call of the process group's store. Such a call waits for a rank that has begun to
-    // connect.
+    // The timeout of one call of the process group's store. A call of the store waits for a rank that has
+    // begun to connect.
     std::chrono::milliseconds store_timeout = std::chrono::seconds(30);
     // The timeout for connecting to ranks that have published their address on the board. Collectives have no
     // timeout.

@@ -63,7 +63,7 @@ class WaitForRanks {
 
 // Returns true if this process may join another attempt after connections were lost. If several attempts in a
 // row lose connections before the first step, this process ends and asks to be started again. Only the
-// training thread may use this object.
+// training thread may call may_rejoin().
 bool may_rejoin(const Session& session) {
   constexpr int kInARow = 3;
   static std::uint64_t reached = 0;
@@ -73,8 +73,8 @@ bool may_rejoin(const Session& session) {
   return ++resets <= kInARow;
 }
 
-// A collective fails when a rank is lost. The coordinator then reports that another attempt begins. If the
-// coordinator reports no lost process, only connections were reset, and all ranks join the next attempt
+// A collective fails when a rank is lost, and soon the coordinator reports that another attempt begins. If
+// the coordinator reports no lost process, only connections were reset, and all ranks join the next attempt
 // together.
 [[noreturn]] void wait_for_coordinator(const Session& session, const std::string& why) {
   constexpr auto kPatience = std::chrono::seconds(20);  // a longer wait may count as a hang

@@ -68,8 +68,8 @@ std::uint64_t free_bytes_of(const at::Device& device) {
   return allocator->getMemoryInfo(index).first;
 }
 
-// Reads the rows that one thread reads. Each column of a row is written to the row's position in the tensor
-// of the column.
+// Reads the share of one thread: the rows from `begin` to before `end`. Each column of a row is written to
+// the row's position in the tensor of the column.
 void read_rows(const Dataset& dataset, const std::vector<Held>& held, const std::vector<std::byte*>& places,
                std::uint64_t first, std::uint64_t begin, std::uint64_t end) {
   Sample sample;

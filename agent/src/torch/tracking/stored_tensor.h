@@ -15,9 +15,9 @@
 
 namespace ratoon {
 
-// If the tensor is dense and on the CPU, the save uses its memory directly. Otherwise the tensor is copied
-// first, and a tensor of a GPU is copied into pinned memory. If `box` is given, the tensor is the part of a
-// larger tensor, shared by all ranks, that this rank saves.
+// If the tensor is dense and on the CPU, the save uses its memory directly. Any other tensor is copied first,
+// and a tensor of a GPU is copied into pinned memory. If `box` is given, the tensor is the part of a larger
+// tensor, shared by all ranks, that this rank saves.
 void put_tensor(StateWriter& out, const std::string& name, const at::Tensor& tensor,
                 const std::optional<TensorBox>& box = {});
 

@@ -14,8 +14,8 @@ struct Counted : optim::LRScheduler {
   static constexpr auto kStepCount = &Counted::step_count_;
 };
 
-// The state of LibTorch's ReduceLROnPlateau is private. This code accesses it, because C++ allows explicit
-// template instantiations to name private members.
+// The state of LibTorch's ReduceLROnPlateau is private. This code can access the state, because C++ allows
+// explicit template instantiations to name private members.
 template <auto kBest, auto kCooldown, auto kBadEpochs, auto kEpoch>
 struct Memory {
   friend void visit_memory(auto& schedule, auto&& each) {

@@ -55,8 +55,8 @@ TEST(RivalJobsLaws, HoldInEveryWorld) {
   EXPECT_GE(sum.reported, all.count());
 }
 
-// In each of them a checkpoint was reported or given up wrongly once: an attempt hung within the rename of its
-// manifest for longer than a lease, and another job used the place meanwhile.
+// In each of them a checkpoint was reported wrongly once: an attempt hung within the rename of its manifest
+// for longer than a lease, and another job used the place meanwhile.
 TEST(RivalJobsLaws, HoldInWorldsThatWereBroken) {
   Counts sum;
   for (const std::uint64_t seed : {403, 1183}) {

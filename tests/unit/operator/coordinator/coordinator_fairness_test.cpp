@@ -111,6 +111,32 @@ TEST_F(CoordinatorFairness, AMemberHasSoManyConnectionsAndNoMore) {
   EXPECT_TRUE(is_served(call(other, 1, 2)));
 }
 
+// A namespace at its limit: its members go on with the connections that they have.
+TEST_F(CoordinatorFairness, ANamespaceLeavesConnectionsToOthers) {
+  using http::testing::RawSocket;
+  serve({.unauthenticated_connections_max = 4, .tenant_connections_max = 3});
+  ProcessIdentity other = process(1);
+  other.job.name_space = "other";
+  announce(1, {process(0)});
+  coordinator_.announce(other.job, {.attempt = Attempt(1), .current = {other}});
+  std::uint64_t sequence = 0;
+  const auto call = [&](RawSocket& socket, const ProcessIdentity& from) {
+    const std::string body = encode(test::beat(from, 1, 5, ++sequence));
+    socket.send("POST /v1/beat HTTP/1.1\r\nHost: t\r\nAuthorization: Bearer secret\r\nContent-Length: " +
+                std::to_string(body.size()) + "\r\n\r\n" + body);
+    return socket.read_until("\r\n\r\n").substr(0, 12);
+  };
+  std::vector<RawSocket> sockets;
+  for (int i = 0; i < 5; ++i) {
+    ProcessIdentity many = process(0);
+    many.member_uid += std::to_string(i);  // a pod each, so that no pod is at its limit
+    sockets.push_back(RawSocket::connect_to(server_->port()));
+    EXPECT_EQ(call(sockets.back(), many), i < 3 ? "HTTP/1.1 409" : "HTTP/1.1 503") << i;
+  }
+  auto socket = RawSocket::connect_to(server_->port());
+  EXPECT_EQ(call(socket, other), "HTTP/1.1 200");
+}
+
 TEST(MessageRateLimiter, IsMadeGoodByTimeAndForgottenWhenItIsWhole) {
   MessageRateLimiter budget({.burst = 2, .each_second = 1});
   const auto at = [](double second) { return test::at_seconds(second); };

@@ -81,6 +81,7 @@ TEST(Notice, ThatIsAnnouncedForLaterBeginsThen) {
   EXPECT_FALSE(before.status.members[1].is_leaving());
   EXPECT_LE(before.wake_at, test::at_seconds(101)) << "15 minutes before the maintenance";
   follow(seen, before);
+  for (auto& process : seen.processes) process.last_heard = test::at_seconds(101);
   seen.wall_now = wall(1100);
   const auto then = reconcile(seen, test::at_seconds(101));
   EXPECT_TRUE(then.status.members[1].is_leaving());

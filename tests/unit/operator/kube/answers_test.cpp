@@ -33,6 +33,10 @@ TEST(ApiFailure, SaysWhatMayBeDoneAboutIt) {
 
 TEST(ApiFailure, KnowsWhenToAskAgain) {
   EXPECT_EQ(read_api_failure(429, "slow down", "7").retry_after_seconds, 7u);
+  EXPECT_EQ(read_api_failure(429, "slow down", "7").asked_pause(), std::chrono::seconds(7));
+  EXPECT_EQ(read_api_failure(503, "slow down", "7").asked_pause(), std::chrono::seconds(7));
+  EXPECT_EQ(read_api_failure(409, "slow down", "7").asked_pause(), std::nullopt) << "it is not overloaded";
+  EXPECT_EQ(read_api_failure(503, "slow down", "").asked_pause(), std::nullopt);
   EXPECT_EQ(read_api_failure(429, "slow down", "7").error.message(), "the API server answers 429: slow down");
   EXPECT_EQ(read_api_failure(429, R"({"kind": "Status", "details": {"retryAfterSeconds": 3}})", "")
                 .retry_after_seconds,

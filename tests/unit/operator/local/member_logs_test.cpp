@@ -49,7 +49,7 @@ TEST(MemberLogs, AMemberWaitsForItsDiskWithoutTheRun) {
   }
 }
 
-// Otherwise each of many members would stop the run for the patience.
+// Otherwise each of many members would stop the run for the timeout.
 TEST(MemberLogs, OnlyOneMemberWaitsWhileTheDiskHangs) {
   const auto thaw = std::make_shared<std::promise<void>>();
   const auto thawed = thaw->get_future().share();

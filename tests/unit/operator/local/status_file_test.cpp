@@ -47,7 +47,7 @@ class StatusFileTest : public testing::Test {
     hanging_.reset();
   }
 
-  static constexpr StatusFile::Patience kPatience{.of_decision = milliseconds(1),
+  static constexpr StatusFile::Timeouts kTimeouts{.of_decision = milliseconds(1),
                                                   .of_first_and_last = milliseconds(2)};
   Timestamp now_{milliseconds(7)};
   std::vector<json> written_;
@@ -56,7 +56,7 @@ class StatusFileTest : public testing::Test {
   std::optional<std::pair<json, std::promise<Result<void>>>> hanging_;
   std::vector<std::string> said_;
   StatusFile file_{"run/status.json", [this](const json& document) { return write(document); },
-                   [this](const std::string& sentence) { said_.push_back(sentence); }, kPatience};
+                   [this](const std::string& sentence) { said_.push_back(sentence); }, kTimeouts};
 };
 
 TEST(HasOnlyGrown, PositionRateAndCheckpointDo) {

@@ -34,7 +34,7 @@ class AdmissionQueueTest : public testing::Test {
         AdmissionQueueOptions{.is_known = is_known,
                               .answer = [this](const http::ServerRequest& request,
                                                http::Responder responder) { answer(request, responder); },
-                              .threads = 2,
+                              .threads = 4,  // two of them for one address
                               .bytes_max = bytes_max});
     server_ = *http::HttpServer::start({.threads = 2},
                                        [this](http::ServerRequest request, http::Responder responder) {
@@ -143,11 +143,20 @@ TEST_F(AdmissionQueueTest, TheLineHasRoomForSoManyBytesAlone) {
 // Without a server: each message names the address from which it comes.
 class AdmissionQueueLine : public testing::Test {
  protected:
+  AdmissionQueueLine() { serve(1); }
   void come(const std::string& address, const std::string& name) {
     http::ServerRequest request;
     request.peer = address + ":" + std::to_string(++ports_);
     request.path = name;
-    admission_queue_.receive(std::move(request), http::Responder(nullptr));
+    admission_queue_->receive(std::move(request), http::Responder(nullptr));
+  }
+  void serve(int threads) {
+    admission_queue_ = std::make_unique<AdmissionQueue>(
+        clock_, AdmissionQueueOptions{.is_known = [](const http::ServerRequest&) { return false; },
+                                      .answer = [this](const http::ServerRequest& request,
+                                                       const http::Responder&) { answer(request); },
+                                      .threads = threads,
+                                      .on_late = [this] { ++late_; }});
   }
   // Reviews the first one, and then each following one once the one before is done.
   std::string taken() {
@@ -178,13 +187,19 @@ class AdmissionQueueLine : public testing::Test {
   int ports_ = 0;
   std::atomic<int> late_ = 0;
   ManualClock clock_{Timestamp{1h}};
-  AdmissionQueue admission_queue_{
-      clock_, AdmissionQueueOptions{.is_known = [](const http::ServerRequest&) { return false; },
-                                    .answer = [this](const http::ServerRequest& request,
-                                                     const http::Responder&) { answer(request); },
-                                    .threads = 1,
-                                    .on_late = [this] { ++late_; }}};
+  std::unique_ptr<AdmissionQueue> admission_queue_;
 };
+
+// Reviews that hang.
+TEST_F(AdmissionQueueLine, ReviewsForOneAddressLeaveAThreadToTheOthers) {
+  serve(4);
+  for (int i = 0; i < 10; ++i) come("10.0.0.1", "flood");
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(taken(), "flood");
+  come("10.0.0.2", "member");
+  EXPECT_EQ(taken(), "member");
+  gate_.release(20);
+  for (int i = 0; i < 8; ++i) EXPECT_EQ(taken(), "flood");
+}
 
 TEST_F(AdmissionQueueLine, AddressesTakeTurns) {
   constexpr int kFlood = 100;

@@ -28,7 +28,7 @@ using namespace std::chrono_literals;
 constexpr std::uint32_t kMembers = 200;
 constexpr std::uint32_t kNewcomers = 12;
 constexpr int kReviewThreads = 4;
-constexpr int kAdmissionThreads = 4;
+constexpr int kAdmissionThreads = 4;  // for one address
 
 class Gate {
  public:
@@ -123,7 +123,7 @@ class AdmissionSeparation : public testing::Test {
            },
        .answer = [this](const http::ServerRequest& request,
                         http::Responder responder) { coordinator_.handle(request, std::move(responder)); },
-       .threads = kAdmissionThreads}};
+       .threads = 2 * kAdmissionThreads}};
   std::unique_ptr<http::HttpServer> server_;
   std::unique_ptr<http::HttpTransport> transport_ = http::make_transport();
   std::vector<std::jthread> reviewing_;  // before the tokens go

@@ -20,7 +20,8 @@ class CaReloadingTransportTest : public testing::Test {
   void SetUp() override {
     test::write_text(folder_ / "ca.crt", first_.ca_pem());
     serve(first_);
-    transport_.emplace(http::TransportOptions{.tls = {.ca_pem = first_.ca_pem()}}, folder_ / "ca.crt", clock_);
+    transport_.emplace(http::TransportOptions{.tls = {.ca_pem = first_.ca_pem()}}, folder_ / "ca.crt",
+                       clock_);
   }
 
   // The transport is made anew, so that no connection is open.

@@ -1,9 +1,11 @@
 // One decision of the controller about a job, on a scripted API server.
 #include "operator/runtime/controller.h"
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -29,7 +31,8 @@ class Server {
       return of(200, {{"metadata", {{"resourceVersion", "1"}}}, {"items", items_in(request.url)}});
     if (request.method == "POST" && is_of_pods) {
       ++creations;
-      return of(creation_status, creation);
+      if (on_creation) on_creation();
+      return creation_status == 201 ? created(request) : of(creation_status, creation);
     }
     if (request.method == "DELETE") {
       ++deletions;
@@ -48,7 +51,14 @@ class Server {
     job_["metadata"]["resourceVersion"] = std::to_string(++version_);
   }
 
-  int creation_status = 500;
+  void set_members(int number) {
+    job_["spec"]["numNodes"] = number;
+    job_["metadata"]["resourceVersion"] = std::to_string(++version_);
+  }
+
+  int creation_status = 500;  // 201: the pod is made
+  std::function<void()> on_creation;
+  std::string retry_after;
   json creation = {{"kind", "Status"}, {"reason", "InternalError"}, {"message", "failed calling webhook"}};
   json holder;  // the pod that has a member's name
   int creations = 0;
@@ -56,8 +66,16 @@ class Server {
   json pods = json::array();
 
  private:
-  static http::Response of(int status, const json& body) {
-    return {.status = status, .headers = {}, .body = body.dump()};
+  [[nodiscard]] http::Response of(int status, const json& body) const {
+    http::Response response{.status = status, .headers = {}, .body = body.dump()};
+    if (status == 429) response.headers.set("Retry-After", retry_after);
+    return response;
+  }
+  http::Response created(const http::Request& request) {
+    json pod = json::parse(request.body);
+    pod["metadata"]["resourceVersion"] = std::to_string(++version_);
+    pod["metadata"]["uid"] = "uid-" + std::to_string(version_);
+    return of(201, pod);
   }
   [[nodiscard]] json items_in(const std::string& url) const {
     if (url.find("/pods") != std::string::npos) return pods;
@@ -172,6 +190,49 @@ TEST_F(ControllerTest, ARefusalOfOnePodIsNoReasonToLeaveOthersUnmade) {
   server_.creation = {{"kind", "Status"}, {"reason", "Conflict"}, {"message", "the quota was changed"}};
   ASSERT_TRUE(controller_->step());
   EXPECT_EQ(server_.creations, kMembers);
+}
+
+// The worker does not sleep, and events of the job in the meantime cause no call.
+TEST_F(ControllerTest, AServerThatAsksForAPauseIsCalledAgainAfterIt) {
+  server_.creation_status = 429;
+  server_.creation = {{"kind", "Status"}, {"reason", "TooManyRequests"}, {"message", "busy"}};
+  server_.retry_after = "3";
+  const JobKey key{.name_space = "n", .name = "a"};
+  ASSERT_TRUE(controller_->step());
+  EXPECT_EQ(server_.creations, 1);
+  clock_.advance(2999ms);
+  queue_.add_now(key, Urgency::kDisruption);
+  while (controller_->step()) {
+  }
+  EXPECT_EQ(server_.creations, 1);
+  EXPECT_EQ(cluster_->asked_pause_end(key), clock_.now() + 1ms);
+  clock_.advance(1ms);
+  while (controller_->step()) {
+  }
+  EXPECT_EQ(server_.creations, 2) << "the queue has the job for this moment";
+}
+
+// A turn of a job with many pods ends after 250 ms of calls.
+TEST_F(ControllerTest, AJobWithManyPodsLetsOtherJobsPass) {
+  constexpr int kMany = 40;
+  constexpr int kInASlice = 13;  // that begin before 250 ms are over
+  server_.creation_status = 201;
+  server_.set_members(kMany);
+  cluster_->list_again();
+  cluster_->step({});
+  const JobKey other{.name_space = "n", .name = "other"};
+  server_.on_creation = [&, asked = false]() mutable {
+    if (!std::exchange(asked, true)) queue_.add_now(other);  // during the first turn
+    clock_.advance(20ms);
+  };
+  ASSERT_TRUE(controller_->step());
+  EXPECT_EQ(server_.creations, kInASlice);
+  ASSERT_EQ(queue_.take_due(), other);
+  queue_.done(other);
+  int turns = 1;
+  while (server_.creations < kMany && controller_->step()) ++turns;
+  EXPECT_EQ(server_.creations, kMany);
+  EXPECT_EQ(turns, 4);
 }
 
 TEST_F(ControllerTest, AJobThatCannotBeReadIsAProblemInTheMetrics) {

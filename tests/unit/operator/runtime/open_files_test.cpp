@@ -20,11 +20,17 @@ TEST(RaiseOpenFiles, AsFarAsItGoes) {
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
-TEST(ConnectionsOfMembers, AreHalfOfTheFilesAndNoMoreThanTheLargestJobHas) {
-  EXPECT_EQ(connections_of_members(1024), 512u);
-  EXPECT_EQ(connections_of_members(262'144), 131'072u);
-  EXPECT_EQ(connections_of_members(1'048'576), 131'072u);
-  EXPECT_EQ(connections_of_members(std::numeric_limits<std::size_t>::max()), 131'072u) << "no limit at all";
+TEST(ConnectionsOfMembers, OfANamespaceAreHalfOfTheFilesAndNoMoreThanTheLargestJobHas) {
+  const auto each = [](std::size_t open_files) { return connections_of_members(open_files).each_namespace; };
+  EXPECT_EQ(each(1024), 512u);
+  EXPECT_EQ(each(262'144), 131'072u);
+  EXPECT_EQ(each(1'048'576), 131'072u);
+  EXPECT_EQ(each(std::numeric_limits<std::size_t>::max()), 131'072u) << "no limit at all";
+}
+
+TEST(ConnectionsOfMembers, LeavePlacesBesideTheLargestNamespace) {
+  EXPECT_EQ(connections_of_members(1024).all, 640u);
+  EXPECT_EQ(connections_of_members(262'144).all, 163'840u);
 }
 
 }  // namespace

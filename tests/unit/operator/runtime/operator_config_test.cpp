@@ -26,13 +26,15 @@ class OperatorConfig : public testing::Test {
 TEST_F(OperatorConfig, SetsWhatItSaysAndLeavesTheRest) {
   ASSERT_TRUE(
       read("namespace: trees\nkubeconfig: /etc/k\nadvertiseUrl: http://h:1\ncoordinatorPort: 1000\n"
-           "metricsPort: '2000'\nworkers: 7\nlog: text\nleaderElection:\n  enabled: true\n"
-           "tls: {folder: /etc/tls, secret: s, serverName: door.trees.svc}\nnotices: /etc/notices.yaml\n"));
+           "metricsPort: '2000'\nprobePort: 3000\nnotices: /etc/notices.yaml\nworkers: 7\nlog: "
+           "text\nleaderElection:\n  enabled: true\n"
+           "tls: {folder: /etc/tls, secret: s, serverName: door.trees.svc}\n"));
   EXPECT_EQ(options_.name_space, "trees");
   EXPECT_EQ(options_.kubeconfig_path, "/etc/k");
   EXPECT_EQ(options_.advertise_url, "http://h:1");
   EXPECT_EQ(options_.coordinator_port, 1000);
   EXPECT_EQ(options_.metrics_port, 2000);
+  EXPECT_EQ(options_.probe_port, 3000);
   EXPECT_EQ(options_.workers, 7);
   EXPECT_TRUE(options_.is_text_log);
   EXPECT_EQ(options_.tls_folder, "/etc/tls");
@@ -54,6 +56,7 @@ TEST_F(OperatorConfig, RefusesWhatItDoesNotKnowByName) {
            {"tls: {cert: a}\nleaderElection: {}", "tls.cert is not a field of this file"},
            {"coordinatorPort: 65536", "coordinatorPort must be a port"},
            {"metricsPort: -1", "metricsPort must be a port"},
+           {"probePort: 0", "probePort must be a port"},
            {"workers: 0", "workers must be a number from 1 to 64"},
            {"workers: 65", "workers must be a number from 1 to 64"},
            {"log: xml", "log must be json or text, found \"xml\""},

@@ -32,7 +32,7 @@ class DirectWrites {
       : folder_(std::move(folder)), pay_off_(known) {}
 
   [[nodiscard]] bool pay_off();
-  // Call end() if the system refuses a direct write although the trial succeeded. All later writes then go
+  // Call end() if the system refuses a direct write although the trial succeeded. After end(), all writes go
   // through the page cache.
   void end();
 

@@ -54,8 +54,8 @@ bool is_empty_dict(const Pickle& pickle, ValueId id) {
   return dict != nullptr && dict->items.empty();
 }
 
-// Makes a tensor from the arguments (storage, offset, shape, strides, needs gradient, hooks). A dtype and
-// metadata may follow.
+// Makes a tensor from the arguments (storage, offset, shape, strides, needs gradient, hooks). After these
+// arguments, a dtype and metadata may follow.
 Result<PickleValue> rebuild_tensor(Pickle& pickle, Arguments arguments, bool has_dtype) {
   const std::size_t required = has_dtype ? 7 : 6;
   if (arguments.size() != required && arguments.size() != required + 1)

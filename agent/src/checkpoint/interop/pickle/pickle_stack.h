@@ -42,7 +42,7 @@ class PickleStack {
   Result<void> build();
   Result<void> replace_by_storage();
 
-  // Returns the graph of all values. Its root is the last value on the stack, which must be the only one.
+  // Returns the graph of all values. The root of the graph is the only value that is left on the stack.
   Result<Pickle> finish();
 
  private:

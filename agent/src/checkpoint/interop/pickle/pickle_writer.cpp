@@ -38,8 +38,8 @@ class Pickler {
     remember();
   }
 
-  // Writes a text constant from PyTorch's code, such as "storage". If the pickle already contains it, writes
-  // a reference to the memo.
+  // Writes a text constant from PyTorch's code, such as "storage". If the pickle already contains this text,
+  // writes a reference to the memo.
   void constant_text(std::string_view value) {
     if (recall(std::string(value))) return;
     text(value);

@@ -1,5 +1,5 @@
 // Returns the pickle of a dictionary {name: tensor, ...}, byte for byte as torch.save of PyTorch 2.11 writes
-// it if the tensors are contiguous and share no memory. Storage k is that of tensor k.
+// it if the tensors are contiguous and share no memory. Storage k holds tensor k.
 #pragma once
 
 #include <span>

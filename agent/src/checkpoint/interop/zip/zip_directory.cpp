@@ -62,8 +62,8 @@ Result<Extent> read_end(Bytes file) {
   return read_end_64(file, at - kEnd64LocatorBytes, extent);
 }
 
-// Reads the numbers that are too large for the 32-bit fields of the entry. The zip64 field must hold exactly
-// these numbers.
+// Reads the numbers that are too large for the 32-bit fields of the entry. The zip64 field must hold these
+// numbers and no others.
 Result<void> read_64(Bytes extra, Entry& entry, std::uint64_t& stored_bytes) {
   const auto found = find_extra_64(extra, entry.name);
   if (!found) return found.error();

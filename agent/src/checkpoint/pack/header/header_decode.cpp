@@ -36,8 +36,8 @@ Result<PackedTensor> read_tensor(TensorEntry& entry) {
   return PackedTensor{std::move(entry.name), *type, std::move(entry.shape), std::nullopt, begin, end};
 }
 
-// A tensor that has no bytes begins at the same byte as the next tensor. If several tensors begin at the same
-// byte, they are sorted by the number of their type and then by name, as plan_pack() sorts them.
+// A tensor that has no bytes begins at the same byte as the next tensor. Tensors that begin at the same byte
+// are ordered by layout_rank() of their type, and then by name.
 bool lies_before(const PackedTensor& a, const PackedTensor& b) {
   const int rank_a = layout_rank(a.type);
   const int rank_b = layout_rank(b.type);

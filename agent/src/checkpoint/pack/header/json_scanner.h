@@ -16,7 +16,7 @@ class JsonScanner {
   [[nodiscard]] std::size_t position() const { return at_; }
 
   // Returns the next character that is not white space and does not consume it. Returns '\0' at the end of
-  // the JSON text. The text itself may also contain '\0'.
+  // the JSON text. The JSON text may itself contain '\0'.
   [[nodiscard]] char peek();
   [[nodiscard]] bool is_at_end() { return peek() == '\0' && at_ == text_.size(); }
 

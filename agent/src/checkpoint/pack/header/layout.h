@@ -66,7 +66,7 @@ struct PackLayout {
 
 // Returns an error for two tensors of one name, a name that is not UTF-8, a shape that overflows, a part that
 // lies outside its whole tensor, or a header that is too long for other readers. `owner` is the identity of
-// the job that writes the pack. If it is empty, the pack contains no identity.
+// the job that writes the pack. If `owner` is empty, the pack contains no identity.
 [[nodiscard]] Result<PackLayout> plan_pack(std::span<const TensorSpec> specs, std::string_view owner = {});
 
 }  // namespace ratoon::checkpoint

@@ -7,8 +7,8 @@
 namespace ratoon::checkpoint {
 namespace {
 
-// The types have the order of the enumeration Dtype in the safetensors library. Its writer sorts tensors by
-// this order, and tensors of the last type come first in a file.
+// The types have the order of the enumeration Dtype in the safetensors library. The safetensors library sorts
+// tensors by this order, and tensors of the last type come first in a file.
 constexpr std::array<std::pair<std::string_view, ElementType>, 16> kTypes{{
     {"BOOL", ElementType::kBool},
     {"U8", ElementType::kUint8},

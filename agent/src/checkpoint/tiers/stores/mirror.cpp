@@ -79,8 +79,8 @@ Error another_run(const std::string& shown) {
               "another run name, or another place in the store"};
 }
 
-// Checks that the object of this name in the store is the same pack. Comparing the headers of the packs is
-// enough, because an object in a store is always complete, and the header contains the checksums of the data.
+// Checks that the object in the store is the pack of `record`. Comparing the headers of the packs is enough,
+// because an object in a store is always complete, and the header contains the checksums of the data.
 Result<void> expect_same_pack(const ObjectStoreDisk& to, const std::string& path, const PackRecord& record) {
   const auto file = to.open(path);
   if (!file) return file.error();

@@ -49,13 +49,13 @@ class MirrorWorker {
 
   void note_committed(const CheckpointId& id);
   // Call go_back_to() if the checkpoint that was passed to note() last turned out to be damaged. The worker
-  // then sends the older checkpoint `id` to the store, if `id` is given.
+  // then no longer sends the damaged checkpoint, but the older checkpoint `id`, if `id` is given.
   void go_back_to(const std::optional<CheckpointId>& id);
 
   // The newest checkpoint that this worker knows to be committed in the store.
   [[nodiscard]] std::optional<CheckpointId> durable() const;
-  // Returns the checkpoints that the worker is copying or will copy next. They must not be removed from the
-  // source.
+  // Returns the checkpoints that the worker is copying or will copy next. Do not remove these checkpoints
+  // from the source.
   [[nodiscard]] std::set<CheckpointId> under_way() const;
   // Waits until checkpoint `id` or a newer checkpoint is in the store. Returns false if the checkpoint is not
   // in the store after `at_most`.

@@ -8,10 +8,10 @@
 //   RunStore run = *RunStore::open(std::make_shared<ObjectStoreDisk>(*store), draw_name());
 //
 // In an ObjectStoreDisk syncing does nothing: an object appears completely or not at all, and is durable as
-// soon as it exists. These calls do nothing, because folders are only prefixes of object names. A new file is
-// visible only to this process until rename_new() gives it its final name. The bytes of the file stay in
-// memory (lent bytes are not copied) until rename_new() uploads them, on the condition that no object of the
-// final name exists.
+// soon as it exists. Calls on folders do nothing, because folders are only prefixes of object names. A new
+// file is visible only to this process until rename_new() gives it its final name. The bytes of the file stay
+// in memory (lent bytes are not copied) until rename_new() uploads them, on the condition that no object of
+// the final name exists.
 //
 // Thread contract: any thread may use an ObjectStoreDisk, but only one thread at a time may use an open file.
 #pragma once

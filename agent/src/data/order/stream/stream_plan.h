@@ -24,9 +24,9 @@ constexpr std::size_t kSegmentsMax = 1024;
 struct Segment {
   std::uint64_t from = 0;   // the cursor at the change: the previous segment ends there
   std::uint64_t start = 0;  // its first slot; the slots from `from` to here are skipped
-  // `asked` is the slot at which the segment was requested to begin. The batch rule computes `start` from it.
-  // `asked` equals `from` unless the program asked to skip to a slot. If the size of the global batch
-  // changes, `start` is computed from `asked` again.
+  // `asked` is the slot at which the segment was requested to begin. The batch rule computes `start` from
+  // `asked`. `asked` equals `from` unless the program asked to skip to a slot. If the size of the global
+  // batch changes, `start` is computed from `asked` again.
   std::uint64_t asked = 0;
   std::uint64_t batch = 0;  // the number of batches before it
   std::uint64_t global_batch = 0;
@@ -64,8 +64,8 @@ struct Plan {
                               std::uint64_t global_batch);
 
 // Returns the value of Segment::asked for a segment that was saved without it. The value is `from` if the
-// skipped slots are fewer than a batch. Otherwise it is `start`, because the program must have asked to skip
-// these slots.
+// skipped slots are fewer than a batch. If more slots are skipped, the value is `start`, because the program
+// must have asked to skip them.
 [[nodiscard]] std::uint64_t usual_asked(const Plan& plan, const Segment& segment);
 
 // Each of the next three functions changes the plan after `batches` batches. If the plan is changed several

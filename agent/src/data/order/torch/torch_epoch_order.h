@@ -15,8 +15,8 @@ namespace ratoon::data {
 
 [[nodiscard]] std::uint64_t torch_epoch_slots(std::uint64_t samples, const TorchOrder& torch);
 
-// Returns the name of the order, such as "torch-2.6+ world_size=8 batch_size=32". It contains all options
-// that do not have their default value.
+// Returns the name of the order, such as "torch-2.6+ world_size=8 batch_size=32". The name contains all
+// options that do not have their default value.
 [[nodiscard]] std::string name_of(const TorchOrder& torch);
 
 // Converts positions in the epoch to indices in DistributedSampler's list, and back.

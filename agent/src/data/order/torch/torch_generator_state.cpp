@@ -1,6 +1,6 @@
-// torch.Generator().get_state() has 5056 bytes: The state is ATen's struct CPUGeneratorImplState, as it is in
-// memory on x86-64 and arm64. Each 32-bit word of MT19937 takes eight bytes in it. The bytes after the words
-// of MT19937 hold the state for normally distributed numbers.
+// torch.Generator().get_state() returns 5056 bytes, ATen's struct CPUGeneratorImplState as it is in memory on
+// x86-64 and arm64. Each 32-bit word of MT19937 takes eight bytes in this state. The bytes after the words of
+// MT19937 hold the state for normally distributed numbers.
 #include <algorithm>
 
 #include <ratoon/failure.h>

@@ -61,8 +61,8 @@ struct TorchdataState {
 };
 
 // Reads a sampler's state {"yielded": ...}, by itself or inside the state of a StatefulDataLoader. The state
-// of a StatefulDataLoader contains the count of its BatchSampler. It may also contain the state of a
-// DistributedSampler or of the iterator of a RandomSampler.
+// of a StatefulDataLoader contains the count of its BatchSampler. A StatefulDataLoader's state may also
+// contain the state of a DistributedSampler or of a RandomSampler's iterator.
 void read_sampler(Fields f, TorchdataState& state) {
   if (f.find("sampler_iter_state") != nullptr) return read_sampler(f.object("sampler_iter_state"), state);
   if (f.find("sampler_state") != nullptr) return read_sampler(f.object("sampler_state"), state);

@@ -19,8 +19,8 @@ struct ListShare {
     return drop_last ? rest / world_size : (rest + world_size - 1) / world_size;
   }
 
-  // Returns the index in the list of sample number `place` of this rank. After its end the list starts again
-  // from its beginning, several times if there are more ranks than samples in the list.
+  // Returns the index in the list of sample number `place` of this rank. After its last sample the list is
+  // repeated, several times if there are more ranks than samples in the list.
   [[nodiscard]] std::uint64_t entry(std::uint64_t place) const {
     return (start + place * world_size + rank) % samples;
   }

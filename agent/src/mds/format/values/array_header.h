@@ -1,6 +1,6 @@
-// Before its values an encoded array has a description of itself. It begins with one byte for the type, but
-// only if the name of the encoding contains no type. The next byte is (number of dimensions << 2 | c). Each
-// dimension follows, in 1, 2, 4 or 8 bytes for c = 0, 1, 2 or 3.
+// Before its values an encoded array has a description of itself. The description begins with one byte for
+// the type, unless the name of the encoding contains the type. The next byte, (number of dimensions << 2 |
+// c), precedes the dimensions, each of which has 2^c bytes (c = 0 to 3).
 #pragma once
 
 #include <array>

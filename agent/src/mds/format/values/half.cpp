@@ -13,8 +13,8 @@ std::uint16_t to_half(double value) {
   if (size >= 65520)
     return static_cast<std::uint16_t>(sign | kInfinity);  // half a step above the largest, 65504
   // Divides the number by the unit of the last of float16's ten fraction bits. The smallest normal number is
-  // 2^-14. The number of units is rounded to the nearest even number. If the fraction overflows, the carry
-  // increases the exponent, as it must.
+  // 2^-14. The number of units is rounded to the nearest whole number, a half to the even one. If the
+  // fraction overflows, the carry increases the exponent, as it must.
   const int power = size < 0x1p-14 ? -14 : std::ilogb(size);
   const auto steps = static_cast<std::uint32_t>(std::nearbyint(std::ldexp(size, 10 - power)));
   const std::uint32_t base = size < 0x1p-14 ? 0 : static_cast<std::uint32_t>(power + 14) << 10;

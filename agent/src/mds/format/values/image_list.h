@@ -1,5 +1,5 @@
 // A value that consists of several images has the number of images (u32), the size of each image in bytes
-// (u32), and the images. In the encoding kList a u32 of value 0 comes before them.
+// (u32), and the images. In the encoding kList a u32 of value 0 comes before the number of images.
 #pragma once
 
 #include <cstddef>

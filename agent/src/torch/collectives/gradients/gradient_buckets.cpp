@@ -19,8 +19,8 @@
 namespace ratoon {
 namespace {
 
-// The control word contains one number for each request bit, one that says whether the rank gave a number of
-// samples, and the digits of that number. One number for each parameter and the numbers of the caller follow.
+// The control word has one number per request bit, one for whether the rank gave a number of samples, and the
+// digits of that number. A number for each parameter and the caller's numbers follow the control word.
 constexpr std::int64_t kRequestBits = 32;
 constexpr std::int64_t kDigits = 6;
 // A digit has so few bits that the sum of digits over 65,536 ranks, the maximum, is exact in a float.

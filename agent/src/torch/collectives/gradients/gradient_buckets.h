@@ -48,17 +48,17 @@ class GradientBuckets {
   [[nodiscard]] std::vector<std::size_t> places() const;
 
   // Begins a step. If `samples` is given, the gradients of this rank are weighted as the mean over `samples`
-  // samples. Otherwise all ranks have equal weight.
+  // samples. Without `samples`, the gradients of all ranks have equal weight.
   void begin(std::uint32_t world_size, std::optional<std::uint64_t> samples = std::nullopt);
   // Writes one gradient, multiplied by the weight of this rank, into its piece, on the current stream.
   void fill_one(std::size_t parameter);
   // Writes all gradients of a piece, except those that fill_one() has already written.
   void fill(std::size_t piece);
-  // Writes the requests of this rank, and which parameters have a gradient, into the last piece. Call it
+  // Writes the requests of this rank, and which parameters have a gradient, into the last piece. Call tell()
   // after backward().
   void tell(std::uint32_t requests);
-  // Returns the further numbers in the last piece. The caller writes them before the sum over the ranks, and
-  // reads the sums after it.
+  // Returns the further numbers in the last piece. The caller writes these numbers before they are summed
+  // over the ranks, and then reads the sums.
   [[nodiscard]] std::span<float> more();
   // Call finish() after all pieces were summed over all ranks. Each gradient that at least one rank has then
   // becomes the mean over the ranks. Returns the requests of all ranks, combined by a bitwise or. On an

@@ -21,8 +21,8 @@ namespace ratoon {
 
 class GradientWatch {
  public:
-  // `on_gradient` is called on the thread that accumulates the gradient. Two calls never run at the same
-  // time.
+  // `on_gradient` is called on the thread that accumulates the gradient. Two calls of `on_gradient` never run
+  // at the same time.
   GradientWatch(const std::vector<at::Tensor>& parameters, std::function<void(std::size_t)> on_gradient);
   ~GradientWatch();
   GradientWatch(const GradientWatch&) = delete;

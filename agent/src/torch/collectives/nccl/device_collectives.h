@@ -19,8 +19,8 @@ struct DeviceCollectivePlan {
   std::uint32_t world_size = 1;
   // A function that copies the bytes of rank 0 to all ranks, over the network of the hosts.
   std::function<void(std::span<std::uint8_t>)> broadcast_from_first;
-  // A function that is called each millisecond while this process waits for other ranks. It may throw to end
-  // the wait.
+  // A function that is called each millisecond while this process waits for other ranks. `look` may throw to
+  // end the wait.
   std::function<void()> look;
 };
 

@@ -19,7 +19,7 @@ struct ncclComm;
 
 namespace ratoon {
 
-// An error that NCCL reported. `code` is its ncclResult_t.
+// An error that NCCL reported. `code` is the ncclResult_t of the error.
 class NcclError : public std::runtime_error {
  public:
   NcclError(int result, const std::string& sentence) : std::runtime_error(sentence), code(result) {}
@@ -47,15 +47,15 @@ class NcclCommunicator {
   // Returns true if NCCL has completed the last call (connecting, a sum or closing), so that the next call is
   // allowed. Throws if an error has occurred since the last call, such as the loss of another rank.
   [[nodiscard]] bool is_ready();
-  // Begins to sum a tensor in place over all ranks, on a CUDA stream. Call it only if is_ready() returns
-  // true, and afterwards call is_ready() until it returns true again.
+  // Begins to sum a tensor in place over all ranks, on a CUDA stream. Call begin_sum() only if is_ready()
+  // returns true, and afterwards call is_ready() until it returns true again.
   void begin_sum(void* numbers, std::size_t count, NcclNumbers type, void* stream);
 
   // Ends all running operations. Any thread may call abort(), which may block for as long as NCCL does. After
   // abort(), call no other function of the communicator.
   void abort() noexcept;
   // Begins to close the communicator. All ranks must call begin_to_close() after all sums are complete. When
-  // is_ready() then returns true, the communicator may be destroyed.
+  // is_ready() returns true after begin_to_close(), the communicator may be destroyed.
   void begin_to_close();
 
  private:

@@ -94,10 +94,12 @@ TEST(TorchGenerator, RefusesWhatIsNoState) {
   const struct {
     std::string state;
     const char* sentence;
-  } cases[] = {
-      {"", "has 5056 bytes, but this text has 0"}, {std::string(5055, 'x'), "but this text has 5055"},
-      {with(12, 0), "was never seeded"},           {with(8, 9), "stands at word 0 of 624 with 9 left"},
-      {with(17, 3), "stands at word 768"},         {with(28, 1), "word 0, above 32 bits"}};
+  } cases[] = {{"", "has 5056 bytes, but this text has 0"},
+               {std::string(5055, 'x'), "but this text has 5055"},
+               {with(12, 0), "was never seeded"},
+               {with(8, 9), "is at word 0 of 624 with 9 left"},
+               {with(17, 3), "is at word 768"},
+               {with(28, 1), "word 0, above 32 bits"}};
   for (const auto& c : cases) {
     try {
       static_cast<void>(TorchGenerator::from_state(c.state));

@@ -188,7 +188,7 @@ TEST_F(InPlaceTest, CompleteBeforeTheEndIsAMistakeOfTheProgram) {
               "loop end where step_done.. is false or is_over.. is true; the last save is that of step 20");
   options_.max_duration = Until::steps(100);
   EXPECT_EXIT(count_until(std::nullopt, at_25), is_wrong,
-              "complete.. was called at step 25 of 100: call finish");
+              "complete.. was called at step 25 of 100: to end the run early, call finish");
   EXPECT_EQ(record(), "");
 }
 

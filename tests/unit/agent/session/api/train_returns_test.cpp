@@ -111,7 +111,7 @@ TEST_F(TrainReturnsTest, NorIsAnExceptionOfTheProgramThatIsCaughtAroundTheLoop) 
               }
             }),
             82);
-  EXPECT_THAT(said_, HasSubstr("returned at step 15 of 100: call finish()"));
+  EXPECT_THAT(said_, HasSubstr("returned at step 15 of 100: to end the run early, call finish()"));
   EXPECT_THAT(record(), IsEmpty());
 }
 
@@ -121,7 +121,7 @@ TEST_F(TrainReturnsTest, NorIsAnEndInEpochsOrTime) {
                 if (step == 2) return;
             }),
             82);
-  EXPECT_THAT(said_, HasSubstr("returned at step 2, before 1h: call finish()"));
+  EXPECT_THAT(said_, HasSubstr("returned at step 2, before 1h: to end the run early, call finish()"));
 }
 
 TEST_F(TrainReturnsTest, FinishTakesEffectWhenTheStepEnds) {

@@ -312,7 +312,7 @@ TEST_F(GroupLinkTest, ARankWithoutTheFlagsOfARollbackIsNoticed) {
     const auto refused = zero->join({}, Attempt(0));
     ASSERT_FALSE(refused) << "rank " << with;
     EXPECT_EQ(refused.error().kind(), ErrorKind::kInvalid) << "exit code 82";
-    EXPECT_THAT(refused.error().message(), HasSubstr("rank 1 has "));
+    EXPECT_THAT(refused.error().message(), HasSubstr("rank 1 with "));
     EXPECT_THAT(refused.error().message(), HasSubstr("--resume-from 20 --skip 0"));
     const auto told = other.get();
     ASSERT_FALSE(told);

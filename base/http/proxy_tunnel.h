@@ -1,5 +1,5 @@
-// Connects to a server through a proxy, with the method CONNECT of HTTP or with SOCKS5. After that the bytes
-// of the connection are those of the server.
+// Connects to a server through a proxy, with the method CONNECT of HTTP or with SOCKS5. Once connected, the
+// caller exchanges bytes with the server itself.
 #pragma once
 
 #include <stop_token>
@@ -24,10 +24,10 @@ struct Proxy {
 };
 
 // Parses http://[user:password@]host[:port] or socks5://[user:password@]host[:port]. The characters of user
-// and password may be escaped as in every URL. The error never shows them.
+// and password may be escaped as in every URL. An error never shows user or password.
 [[nodiscard]] Result<Proxy> parse_proxy(std::string_view text);
 
-// Like connect_to(), but through the proxy. The proxy looks up the name of the server.
+// Connects to the server through the proxy, within a deadline. The proxy looks up the name of the server.
 [[nodiscard]] Result<UniqueFd> connect_through(const Proxy& proxy, const Url& server, Duration within,
                                                const std::stop_token& stop);
 

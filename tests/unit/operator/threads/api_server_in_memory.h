@@ -38,10 +38,22 @@ class ApiServerInMemory {
   // False: there is no such object, and nothing is done.
   bool change(const std::string& kind, const std::string& key, const std::function<void(json&)>& change);
   void remove(const std::string& kind, const std::string& key);
-  [[nodiscard]] std::vector<json> objects(const std::string& kind) const;
+  // Of all namespaces, or of one.
+  [[nodiscard]] std::vector<json> objects(const std::string& kind, const std::string& name_space = {}) const;
   [[nodiscard]] std::optional<json> find(const std::string& kind, const std::string& key) const;
   // The number of created or repeated events.
   [[nodiscard]] std::uint64_t events() const;
+
+  // What the server does with a request instead of serving it.
+  struct Disturbance {
+    std::optional<http::Response> answer{};  // absent: the request gets no answer
+  };
+  // Decides for each request from now on; nothing: the request is served. It is called with a lock held.
+  using Disturb =
+      std::function<std::optional<Disturbance>(const http::ServerRequest& request, const json& body)>;
+  void disturb(Disturb disturb);
+  // The number of requests without an answer whose clients have left.
+  [[nodiscard]] std::size_t abandoned() const;
 
   // Waits until an object is newer than `version`, and returns the newest version. The same version: the wait
   // was told to stop.
@@ -73,7 +85,8 @@ class ApiServerInMemory {
   static Place place_of(const std::string& path);
   void receive(const http::ServerRequest& request, http::Responder responder);
   // Each function is called with the lock held.
-  [[nodiscard]] http::Response answer(const http::ServerRequest& request, const Place& place);
+  [[nodiscard]] http::Response answer(const http::ServerRequest& request, const Place& place,
+                                      const json& body);
   [[nodiscard]] http::Response create(const Place& place, json object);
   [[nodiscard]] http::Response write(const std::string& method, const Place& place, const json& body);
   const json& store(const std::string& kind, json object);
@@ -88,6 +101,8 @@ class ApiServerInMemory {
   std::uint64_t version_ = 100;  // guarded by mutex_, as is what follows
   std::uint64_t events_ = 0;
   std::map<std::string, Kind> kinds_;
+  Disturb disturb_;
+  std::vector<http::Responder> unanswered_;
   std::vector<Watch> begun_;  // and not yet of the thread that tells them
   std::unique_ptr<http::HttpServer> server_;
   std::jthread teller_;  // last: it uses everything above

@@ -1,4 +1,4 @@
-#include "operator/runtime/jobs/work_queue.h"
+#include "operator/runtime/scheduling/work_queue.h"
 
 #include <algorithm>
 #include <array>
@@ -52,7 +52,7 @@ TEST_F(WorkQueueTest, WhatIsTakenComesOutAgainOnlyWhenItIsDone) {
 
 // Calls for jobs of one namespace may hang, for example in its webhooks.
 TEST_F(WorkQueueTest, ANamespaceHasSoManyJobsOutAndNoMore) {
-  WorkQueue queue(clock_, kIdleHour, 2);
+  WorkQueue queue(clock_, kIdleHour, {.each_max = 2});
   const auto of = [](const std::string& name_space, const std::string& name) {
     return JobKey{.name_space = name_space, .name = name};
   };
@@ -60,8 +60,8 @@ TEST_F(WorkQueueTest, ANamespaceHasSoManyJobsOutAndNoMore) {
   clock_.advance(milliseconds(1));
   queue.add(of("b", "1"), clock_.now());
   EXPECT_EQ(queue.take_due(), of("a", "1"));
+  EXPECT_EQ(queue.take_due(), of("b", "1")) << "though three others were due before it";
   EXPECT_EQ(queue.take_due(), of("a", "2"));
-  EXPECT_EQ(queue.take_due(), of("b", "1")) << "though two others were due before it";
   EXPECT_EQ(queue.take_due(), std::nullopt);
   EXPECT_EQ(queue.backlog().jobs, 2u);
   queue.add_now(of("a", "4"), Urgency::kDisruption);
@@ -81,7 +81,7 @@ TEST_F(WorkQueueTest, ANamespaceHasSoManyJobsOutAndNoMore) {
 
 // A thread that waits for the namespace's turn is woken by the thread that returns a key.
 TEST_F(WorkQueueTest, ASleeperTakesWhatWasHeldUpOnceAnotherIsDone) {
-  WorkQueue queue(clock_, kIdleHour, 1);
+  WorkQueue queue(clock_, kIdleHour, {.each_max = 1});
   queue.add_now(key("a"));
   queue.add_now(key("b"));
   const std::stop_source never;
@@ -93,6 +93,22 @@ TEST_F(WorkQueueTest, ASleeperTakesWhatWasHeldUpOnceAnotherIsDone) {
   });
   began.wait();
   queue.done(key("a"));
+}
+
+// The length of a turn is measured by the queue.
+TEST_F(WorkQueueTest, AJobWithALongTurnLeavesAWorkerToAnotherJob) {
+  WorkQueue queue(clock_, kIdleHour, {.each_max = 2, .slow_each_max = 1});
+  for (const char* name : {"a", "b"}) queue.add_now(key(name));
+  for (const char* name : {"a", "b"}) ASSERT_EQ(queue.take_due(), key(name));
+  clock_.advance(FairQueue::kSlowTurn);
+  for (const char* name : {"a", "b"}) {
+    queue.done(key(name));
+    queue.add_now(key(name));
+  }
+  EXPECT_EQ(queue.take_due(), key("a"));
+  EXPECT_EQ(queue.take_due(), std::nullopt);
+  queue.add_now(key("c"));
+  EXPECT_EQ(queue.take_due(), key("c"));
 }
 
 TEST_F(WorkQueueTest, ADisruptionComesBeforeAllThatIsDue) {

@@ -1,4 +1,4 @@
-#include "tests/unit/operator/runtime/api_server_in_memory.h"
+#include "tests/unit/operator/threads/api_server_in_memory.h"
 
 #include <algorithm>
 #include <iterator>
@@ -104,12 +104,21 @@ void ApiServerInMemory::remove(const std::string& kind, const std::string& key) 
   erase(kind, key);
 }
 
-std::vector<json> ApiServerInMemory::objects(const std::string& kind) const {
+std::vector<json> ApiServerInMemory::objects(const std::string& kind, const std::string& name_space) const {
   const std::lock_guard lock(mutex_);
   std::vector<json> all;
-  if (const auto found = kinds_.find(kind); found != kinds_.end())
-    for (const auto& [key, object] : found->second.objects) all.push_back(object);
+  const auto found = kinds_.find(kind);
+  if (found == kinds_.end()) return all;
+  const std::string prefix = name_space.empty() ? "" : name_space + "/";
+  const auto& objects = found->second.objects;
+  for (auto at = objects.lower_bound(prefix); at != objects.end() && at->first.starts_with(prefix); ++at)
+    all.push_back(at->second);
   return all;
+}
+
+void ApiServerInMemory::disturb(Disturb disturb) {
+  const std::lock_guard lock(mutex_);
+  disturb_ = std::move(disturb);
 }
 
 std::optional<json> ApiServerInMemory::find(const std::string& kind, const std::string& key) const {
@@ -129,6 +138,12 @@ std::uint64_t ApiServerInMemory::wait_for_news(std::uint64_t version, const std:
   std::unique_lock lock(mutex_);
   changed_.wait(lock, stop, [&] { return version_ > version; });
   return version_;
+}
+
+std::size_t ApiServerInMemory::abandoned() const {
+  const std::lock_guard lock(mutex_);
+  return static_cast<std::size_t>(
+      std::ranges::count_if(unanswered_, [](const auto& responder) { return responder.is_abandoned(); }));
 }
 
 const json& ApiServerInMemory::store(const std::string& kind, json object) {
@@ -194,17 +209,22 @@ ApiServerInMemory::Place ApiServerInMemory::place_of(const std::string& path) {
 
 void ApiServerInMemory::receive(const http::ServerRequest& request, http::Responder responder) {
   const Place place = place_of(request.path);
-  if (place.kind == "tokenreviews") return responder.send(review(json::parse(request.body)));
+  const json body = request.body.empty() ? json::object() : json::parse(request.body);
   const std::lock_guard lock(mutex_);
-  if (parameter(request.query, "watch").empty()) return responder.send(answer(request, place));
+  if (const auto disturbance = disturb_ ? disturb_(request, body) : std::nullopt) {
+    if (disturbance->answer) return responder.send(*disturbance->answer);
+    return unanswered_.push_back(std::move(responder));
+  }
+  if (place.kind == "tokenreviews") return responder.send(review(body));
+  if (parameter(request.query, "watch").empty()) return responder.send(answer(request, place, body));
   begun_.push_back({.kind = place.kind,
                     .version = std::stoull(parameter(request.query, "resourceVersion")),
                     .writer = responder.stream(200, {{"Content-Type", "application/json"}})});
   changed_.notify_all();
 }
 
-http::Response ApiServerInMemory::answer(const http::ServerRequest& request, const Place& place) {
-  const json body = request.body.empty() ? json::object() : json::parse(request.body);
+http::Response ApiServerInMemory::answer(const http::ServerRequest& request, const Place& place,
+                                         const json& body) {
   if (place.kind == "events") {
     ++events_;
     return answer_of(request.method == "POST" ? 201 : 200, body);

@@ -1,84 +1,90 @@
-// Whole operators as they ship, on an API server in memory: one that leads with several workers and one
-// standby, jobs that all change at once, members that call the coordinator, and a scraper. Other tests check
-// their results; here ThreadSanitizer checks their threads.
+// Whole operators, kubelets and members in this process, on an API server in memory. The members are those of
+// the library, without a trainer.
+#pragma once
+
 #include <atomic>
+#include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <list>
 #include <map>
+#include <memory>
+#include <optional>
 #include <set>
+#include <string>
 #include <thread>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "agent/src/session/link/coordinator_link.h"
 #include "base/contract/names.h"
-#include "base/http/transport.h"
 #include "operator/api/training_job.h"
 #include "operator/kube/lenient_json.h"
 #include "operator/runtime/operator.h"
 #include "tests/support/own_ports.h"
 #include "tests/support/temporary_folder.h"
-#include "tests/unit/operator/runtime/api_server_in_memory.h"
+#include "tests/unit/operator/threads/api_server_in_memory.h"
 
-namespace ratoon::runtime::operator_threads_test {
-namespace {
+namespace ratoon::test {
 
-using namespace std::chrono_literals;
-using nlohmann::json;
-using test::ApiServerInMemory;
-
-constexpr int kJobs = 4;
-constexpr unsigned kMembers = 2;
-constexpr int kNodes = 6;
-constexpr auto kLook = 5ms;
+inline constexpr auto kLook = std::chrono::milliseconds(5);
+inline constexpr unsigned kMembers = 2;  // of each job
+inline constexpr int kNodes = 6;
 
 // The test's own time limit ends a condition that never holds.
-void wait_until(const std::function<bool()>& condition) {
+inline void wait_until(const std::function<bool()>& condition) {
   while (!condition()) std::this_thread::sleep_for(kLook);
 }
 
 // The port of a server that a thread beside this one will open, and that no other server uses.
-std::uint16_t wait_for_port_beyond(const std::set<std::uint16_t>& known) {
+inline std::uint16_t wait_for_port_beyond(const std::set<std::uint16_t>& known) {
   std::uint16_t port = 0;
   wait_until([&] {
-    for (const auto one : test::own_ports())
+    for (const auto one : own_ports())
       if (!known.contains(one)) port = one;
     return port != 0;
   });
   return port;
 }
 
-json container() {
-  return {{"name", "trainer"}, {"image", "i"}, {"command", {"train"}}};
-}
-
-json job_document(const std::string& name) {
+inline nlohmann::json job_document(const std::string& name, const std::string& name_space = "default",
+                                   unsigned members = kMembers) {
+  const nlohmann::json container = {{"name", "trainer"}, {"image", "i"}, {"command", {"train"}}};
   return {
       {"apiVersion", names::kApiVersion},
       {"kind", names::kKind},
-      {"metadata", {{"name", name}, {"namespace", "default"}, {"generation", 1U}}},
+      {"metadata", {{"name", name}, {"namespace", name_space}, {"generation", 1U}}},
       {"spec",
-       {{"numNodes", kMembers},
-        {"roles", json::array({{{"name", "worker"},
-                                {"template", {{"spec", {{"containers", json::array({container()})}}}}}}})}}}};
+       {{"numNodes", members},
+        {"roles", nlohmann::json::array(
+                      {{{"name", "worker"},
+                        {"template", {{"spec", {{"containers", nlohmann::json::array({container})}}}}}}})}}}};
 }
 
-// An operator in a thread of its own.
+// An operator in a thread of its own. An operator that takes part in the election ends if it cannot renew its
+// lease in time.
 class RunningOperator {
  public:
-  RunningOperator(const std::string& kubeconfig, const std::string& name)
+  RunningOperator(const std::string& kubeconfig, const std::string& name, bool is_elected = true)
       : options_{.kubeconfig_path = kubeconfig,
                  .advertise_url = "http://127.0.0.1:1",  // members of this test are told the port
                  .coordinator_port = 0,
                  .metrics_port = 0,
-                 .is_elected = true,
+                 .probe_port = 0,
+                 .is_elected = is_elected,
                  .environment = [name](const std::string& variable) -> std::optional<std::string> {
                    if (variable == "HOSTNAME") return name;
                    return std::nullopt;
                  }},
-        thread_([this] { result_ = run_operator(options_); }) {}
+        thread_([this] { result_ = runtime::run_operator(options_); }) {}
+
+  ~RunningOperator() {
+    if (thread_.joinable()) static_cast<void>(stop());
+  }
+  RunningOperator(const RunningOperator&) = delete;
+  RunningOperator& operator=(const RunningOperator&) = delete;
 
   // As the end of its pod does.
   Result<void> stop() {
@@ -88,7 +94,7 @@ class RunningOperator {
   }
 
  private:
-  const OperatorOptions options_;
+  const runtime::OperatorOptions options_;
   Result<void> result_;
   std::jthread thread_;
 };
@@ -100,7 +106,7 @@ class Member {
     std::atomic<std::uint16_t> door = 0;  // of the operator that leads; 0: of none
     std::atomic<bool> finishes = false;   // the training is done
   };
-  Member(const json& pod, const std::filesystem::path& folder, const Orders& orders)
+  Member(const nlohmann::json& pod, const std::filesystem::path& folder, const Orders& orders)
       : orders_(orders), thread_([this, options = options_of(pod, folder)](const std::stop_token& stop) {
           live(options, stop);
         }) {}
@@ -108,8 +114,8 @@ class Member {
   [[nodiscard]] bool is_done() const { return is_done_; }
 
  private:
-  static Options options_of(const json& pod, const std::filesystem::path& folder) {
-    const json& meta = pod["metadata"];
+  static Options options_of(const nlohmann::json& pod, const std::filesystem::path& folder) {
+    const nlohmann::json& meta = pod["metadata"];
     const auto label = [&](std::string_view name) {
       return kube::text_in(meta["labels"], std::string(name).c_str());
     };
@@ -117,14 +123,15 @@ class Member {
       return static_cast<std::uint32_t>(std::stoul(label(name)));
     };
     const std::string uid = kube::text_in(meta, "uid");
-    const std::string whose = "default/" + kube::text_in(meta, "name") + "/" + uid;
+    const std::string name_space = kube::text_in(meta, "namespace");
+    const std::string whose = name_space + "/" + kube::text_in(meta, "name") + "/" + uid;
     std::filesystem::create_directories(folder / uid / "run");
-    test::write_text(folder / uid / "token", whose);
+    write_text(folder / uid / "token", whose);
     Options options;
     options.save_folder = folder / uid;
     options.run_name = "run";
     options.member = {.token_file = folder / uid / "token",
-                      .job_namespace = "default",
+                      .job_namespace = name_space,
                       .job_name = label(names::label::kJobName),
                       .role = label(names::label::kRole),
                       .member_uid = uid,
@@ -140,7 +147,7 @@ class Member {
       std::this_thread::sleep_for(kLook);
       if (door == 0) continue;
       options.member.coordinator_url = "http://127.0.0.1:" + std::to_string(door);
-      checkpoint::CallsWithTimeout calls{1h, std::make_shared<SystemClock>()};
+      checkpoint::CallsWithTimeout calls{std::chrono::hours(1), std::make_shared<SystemClock>()};
       const auto link = session::CoordinatorLink::open(options, calls).value();
       const std::stop_callback given_up(stop, [&] { link->give_up("the test ends this member"); });
       while (!stop.stop_requested() && !is_done_ && orders_.door == door) train(*link, door, stop);
@@ -180,8 +187,8 @@ class Member {
   std::jthread thread_;  // last: it uses everything above
 };
 
-// The kubelets of all nodes, in one thread: pods get a node and run, members that are done end with success,
-// deleted pods go, and so do pods whose job is gone.
+// The kubelets of all nodes, in one thread, for the pods of the namespace "default": pods get a node and run,
+// members that are done end with success, deleted pods go, and so do pods whose job is gone.
 class Kubelets {
  public:
   Kubelets(ApiServerInMemory& server, const Member::Orders& orders)
@@ -194,13 +201,15 @@ class Kubelets {
         }) {}
 
  private:
+  static constexpr const char* kServed = "default";
+
   void look() {
     std::set<std::string> jobs;
-    for (const json& job : server_.objects("trainingjobs"))
+    for (const nlohmann::json& job : server_.objects("trainingjobs", kServed))
       jobs.insert(kube::text_in(job["metadata"], "uid"));
     std::set<std::string> there;
-    for (const json& pod : server_.objects("pods")) {
-      const json& meta = pod["metadata"];
+    for (const nlohmann::json& pod : server_.objects("pods", kServed)) {
+      const nlohmann::json& meta = pod["metadata"];
       const std::string uid = kube::text_in(meta, "uid");
       const bool is_orphan =
           !jobs.contains(kube::text_in(meta["labels"], std::string(names::label::kJobUid).c_str()));
@@ -215,53 +224,58 @@ class Kubelets {
     std::erase_if(members_, [&](const auto& item) { return !there.contains(item.first); });
   }
 
-  void tend(const json& pod, const std::string& uid) {
+  void tend(const nlohmann::json& pod, const std::string& uid) {
     const std::string key = ApiServerInMemory::key_of(pod);
     const Member& member = members_.try_emplace(uid, pod, folder_.path(), orders_).first->second;
     if (kube::text_in(pod["spec"], "nodeName").empty()) {
-      server_.change("pods", key, [&](json& bound) {
+      server_.change("pods", key, [&](nlohmann::json& bound) {
         bound["spec"]["nodeName"] = "node-" + std::to_string(bound_++ % kNodes);
         bound["status"] = {{"phase", "Running"}, {"podIP", "127.0.0.1"}};
       });
     }
     if (!member.is_done()) return;
-    const json ended = {{"name", "trainer"}, {"state", {{"terminated", {{"exitCode", 0}}}}}};
+    const nlohmann::json ended = {{"name", "trainer"}, {"state", {{"terminated", {{"exitCode", 0}}}}}};
     if (kube::text_in(pod["status"], "phase") == "Succeeded") return;
-    server_.change("pods", key, [&](json& done) {
-      done["status"] = {{"phase", "Succeeded"}, {"containerStatuses", json::array({ended})}};
+    server_.change("pods", key, [&](nlohmann::json& done) {
+      done["status"] = {{"phase", "Succeeded"}, {"containerStatuses", nlohmann::json::array({ended})}};
     });
   }
 
   ApiServerInMemory& server_;
   const Member::Orders& orders_;
-  test::TemporaryFolder folder_;
+  TemporaryFolder folder_;
   int bound_ = 0;
   std::map<std::string, Member> members_;  // by UID
   std::jthread thread_;                    // last: it uses everything above
 };
 
-class OperatorThreads : public testing::Test {
- protected:
-  OperatorThreads() {
-    test::write_text(
-        folder_ / "kubeconfig",
-        json{{"current-context", "a"},
-             {"contexts", {{{"name", "a"}, {"context", {{"cluster", "a"}, {"user", "a"}}}}}},
-             {"clusters",
-              {{{"name", "a"},
-                {"cluster", {{"server", "http://127.0.0.1:" + std::to_string(server_.port())}}}}}},
-             {"users", {{{"name", "a"}, {"user", json::object()}}}}}
-            .dump());
-    // The lease is given back, so that no operator has to wait for its end.
-    server_.put("leases", {{"metadata", {{"name", "ratoon-operator"}, {"namespace", "default"}}},
-                           {"spec", {{"leaseDurationSeconds", 6U}, {"leaseTransitions", 0U}}}});
-    const json ready = {{"type", "Ready"}, {"status", "True"}};
-    for (int i = 0; i < kNodes; ++i) {
-      server_.put("nodes", {{"metadata", {{"name", "node-" + std::to_string(i)}}},
-                            {"spec", json::object()},
-                            {"status", {{"conditions", json::array({ready})}}}});
-    }
+// A kubeconfig for the server, six nodes, and a lease that is given back, so that no operator has to wait for
+// its end.
+inline void prepare_cluster(ApiServerInMemory& server, const std::filesystem::path& kubeconfig) {
+  using nlohmann::json;
+  write_text(
+      kubeconfig,
+      json{
+          {"current-context", "a"},
+          {"contexts", {{{"name", "a"}, {"context", {{"cluster", "a"}, {"user", "a"}}}}}},
+          {"clusters",
+           {{{"name", "a"}, {"cluster", {{"server", "http://127.0.0.1:" + std::to_string(server.port())}}}}}},
+          {"users", {{{"name", "a"}, {"user", json::object()}}}}}
+          .dump());
+  server.put("leases", {{"metadata", {{"name", "ratoon-operator"}, {"namespace", "default"}}},
+                        {"spec", {{"leaseDurationSeconds", 6U}, {"leaseTransitions", 0U}}}});
+  const json ready = {{"type", "Ready"}, {"status", "True"}};
+  for (int i = 0; i < kNodes; ++i) {
+    server.put("nodes", {{"metadata", {{"name", "node-" + std::to_string(i)}}},
+                         {"spec", json::object()},
+                         {"status", {{"conditions", json::array({ready})}}}});
   }
+}
+
+// The jobs of the namespace "default" as the API server has them.
+class StoredJobs {
+ public:
+  explicit StoredJobs(ApiServerInMemory& server) : server_(server) {}
 
   [[nodiscard]] api::TrainingJob job(const std::string& name) const {
     const auto found = server_.find("trainingjobs", "default/" + name);
@@ -279,15 +293,10 @@ class OperatorThreads : public testing::Test {
     });
     return now;
   }
-  void suspend(const std::string& name, bool is_suspended) {
-    server_.change("trainingjobs", "default/" + name, [&](json& changed) {
-      changed["spec"]["suspend"] = is_suspended;
-      changed["metadata"]["generation"] = changed["metadata"]["generation"].get<std::uint64_t>() + 1;
-    });
-  }
+  // Returns once the job trains without the lost pod.
   void lose_a_pod(const std::string& name) {
     const std::uint64_t attempt = wait_for_world_after(name, 0);
-    for (const json& pod : server_.objects("pods")) {
+    for (const nlohmann::json& pod : server_.objects("pods", "default")) {
       if (kube::text_in(pod["metadata"]["labels"], std::string(names::label::kJobName).c_str()) != name)
         continue;
       server_.remove("pods", ApiServerInMemory::key_of(pod));
@@ -295,83 +304,9 @@ class OperatorThreads : public testing::Test {
     }
     wait_for_world_after(name, attempt);
   }
-  void rest(const std::string& name) {
-    const std::uint64_t attempt = wait_for_world_after(name, 0);
-    suspend(name, true);
-    wait_until([&] { return job(name).status.phase == api::JobPhase::kSuspended; });
-    suspend(name, false);
-    wait_for_world_after(name, attempt);
-  }
-  // Deleted by another job of the same name.
-  void replace(const std::string& name) {
-    server_.remove("trainingjobs", "default/" + name);
-    server_.put("trainingjobs", job_document(name));
-    wait_for_world_after(name, 0);
-  }
-  void at_once(const std::function<void(const std::string&)>& what) {
-    std::list<std::jthread> threads;
-    for (int i = 0; i < kJobs; ++i)
-      threads.emplace_back([&what, name = "job-" + std::to_string(i)] { what(name); });
-  }
 
-  void scrape(const std::stop_token& stop, const std::vector<std::uint16_t>& ports) {
-    const auto transport = http::make_transport();
-    while (!stop.stop_requested()) {
-      std::this_thread::sleep_for(kLook);
-      for (const auto port : ports) {
-        for (const char* path : {"/metrics", "/readyz", "/healthz"}) {
-          const auto reply =
-              transport->call({.url = "http://127.0.0.1:" + std::to_string(port) + path}, {}, stop);
-          pages_ += reply && reply->status == 200 ? 1U : 0U;
-        }
-      }
-    }
-  }
-
-  test::TemporaryFolder folder_;
-  ApiServerInMemory server_;
-  Member::Orders orders_;
-  std::atomic<std::uint64_t> pages_ = 0;
+ private:
+  ApiServerInMemory& server_;
 };
 
-TEST_F(OperatorThreads, ServeJobsThatAllChangeAtOnceAndHandThemOver) {
-  auto known = test::own_ports();
-  const auto next_port = [&known] { return *known.insert(wait_for_port_beyond(known)).first; };
-  RunningOperator first(folder_ / "kubeconfig", "first");
-  const std::uint16_t first_metrics = next_port();
-  const std::uint16_t first_server = next_port();
-  RunningOperator second(folder_ / "kubeconfig", "second");
-  const std::uint16_t second_metrics = next_port();
-  const std::jthread scraper(
-      [&](const std::stop_token& stop) { scrape(stop, {first_metrics, second_metrics}); });
-
-  orders_.door = first_server;
-  auto kubelets = std::make_unique<Kubelets>(server_, orders_);
-  at_once([&](const std::string& name) {
-    server_.put("trainingjobs", job_document(name));
-    lose_a_pod(name);
-    rest(name);
-    replace(name);
-  });
-
-  kubelets.reset();  // so that the next port is the door's
-  orders_.door = 0;
-  known = test::own_ports();
-  const auto stopped = first.stop();
-  EXPECT_TRUE(stopped) << stopped.error().message();
-  orders_.door = next_port();
-  kubelets = std::make_unique<Kubelets>(server_, orders_);
-  at_once([&](const std::string& name) { lose_a_pod(name); });
-  orders_.finishes = true;
-  at_once([&](const std::string& name) {
-    wait_until([&] { return job(name).status.phase == api::JobPhase::kSucceeded; });
-  });
-  kubelets.reset();
-  const auto ended = second.stop();
-  EXPECT_TRUE(ended) << ended.error().message();
-  EXPECT_GT(pages_, 0U);
-  EXPECT_GT(server_.events(), 0U);
-}
-
-}  // namespace
-}  // namespace ratoon::runtime::operator_threads_test
+}  // namespace ratoon::test

@@ -1,4 +1,4 @@
-#include "base/http/client/proxy_tunnel.h"
+#include "base/http/proxy_tunnel.h"
 
 #include <algorithm>
 #include <array>
@@ -113,7 +113,7 @@ class Tunnel {
     while (!reply.ends_with("\r\n\r\n")) {
       if (reply.size() == kHeadBytesMax)
         return failed(ErrorKind::kInvalid, "the head of its reply is longer than 16 KiB");
-      // One byte at a time, so that no byte of the server is taken.
+      // Reads the proxy's reply byte by byte, so as not to read bytes that the server sends after it.
       auto byte = read(1);
       if (!byte) return byte.error();
       reply += *byte;
@@ -181,7 +181,7 @@ class Tunnel {
     return skip_address((*reply)[3]);
   }
 
-  // The proxy names the address from which it connected to the server; nothing needs it.
+  // The proxy's reply has the address from which it connected to the server; skip this unneeded address.
   Result<void> skip_address(char kind) {
     std::size_t size = 0;
     if (kind == kIpv4) size = 4;

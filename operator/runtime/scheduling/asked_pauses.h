@@ -1,0 +1,34 @@
+// AskedPauses: until when the API server asked not to be called again for a job (Retry-After). No thread
+// sleeps for such a pause: a call for the job fails at once until then, and the job waits in the WorkQueue.
+// Calls for other jobs are not affected.
+//
+// Thread contract: every method may be called from any thread.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <mutex>
+#include <optional>
+
+#include "base/contract/messages.h"
+#include "base/core/clock.h"
+
+namespace ratoon::runtime {
+
+class AskedPauses {
+ public:
+  // A server that asks for a longer pause is called again after this time: a job must not wait for a server
+  // that has recovered.
+  static constexpr Duration kMax = std::chrono::seconds(5);
+
+  void note(const JobKey& job, Duration asked, Timestamp now);
+  // Returns the end of the job's pause, or nothing if the server may be called now.
+  [[nodiscard]] std::optional<Timestamp> end_of(const JobKey& job, Timestamp now) const;
+  [[nodiscard]] std::size_t size() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<JobKey, Timestamp> ends_;  // guarded by mutex_
+};
+
+}  // namespace ratoon::runtime

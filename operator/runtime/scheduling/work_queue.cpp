@@ -1,0 +1,120 @@
+#include "operator/runtime/scheduling/work_queue.h"
+
+#include <algorithm>
+
+namespace ratoon::runtime {
+
+void WorkQueue::add(const JobKey& key, Timestamp at) {
+  ask(key, at, Urgency::kRoutine);
+}
+
+void WorkQueue::add_now(const JobKey& key, Urgency urgency) {
+  ask(key, clock_.now(), urgency);
+}
+
+void WorkQueue::ask(const JobKey& key, Timestamp at, Urgency urgency) {
+  const std::lock_guard lock(mutex_);
+  Entry& entry = entries_[key];
+  const bool is_asked = entry.due.has_value();
+  if (urgency == Urgency::kDisruption && !entry.disrupted) entry.disrupted = at;
+  if (is_asked && *entry.due <= at && entry.urgency <= urgency) return;
+  if (is_asked && !entry.taken) withdraw(key, entry);
+  entry.due = is_asked ? std::min(*entry.due, at) : at;
+  entry.urgency = is_asked ? std::min(entry.urgency, urgency) : urgency;
+  if (!entry.taken) enqueue(key, entry);
+}
+
+void WorkQueue::enqueue(const JobKey& key, const Entry& entry) {
+  ++changes_;
+  if (*entry.due <= clock_.now()) {
+    due_.add(key, entry.urgency, *entry.due);
+    return wake_.notify_one();  // any waiting thread can take a job that is due
+  }
+  const auto place = later_.emplace(*entry.due, key).first;
+  if (place == later_.begin())
+    wake_.notify_all();  // one thread waits for the first moment, which is earlier now
+}
+
+void WorkQueue::withdraw(const JobKey& key, const Entry& entry) {
+  if (later_.erase({*entry.due, key}) == 0) due_.remove(key, entry.urgency, *entry.due);
+}
+
+void WorkQueue::move_due(Timestamp now) {
+  for (; !later_.empty() && later_.begin()->first <= now; later_.erase(later_.begin())) {
+    const auto& [due, key] = *later_.begin();
+    due_.add(key, entries_[key].urgency, due);
+  }
+}
+
+std::optional<JobKey> WorkQueue::take_first() {
+  const Timestamp now = clock_.now();
+  move_due(now);
+  auto key = due_.take(now);
+  if (!key) return key;
+  Entry& entry = entries_[*key];
+  entry = {.taken = now, .taken_disrupted = entry.disrupted};
+  return key;
+}
+
+std::optional<JobKey> WorkQueue::take_due() {
+  const std::lock_guard lock(mutex_);
+  return take_first();
+}
+
+std::optional<JobKey> WorkQueue::take(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  while (!stop.stop_requested()) {
+    if (auto key = take_first()) {
+      if (!due_.is_empty() || !later_.empty()) wake_.notify_one();  // for the next one
+      return key;
+    }
+    const auto is_changed = [this, seen = changes_] { return changes_ != seen; };
+    if (is_watched_) {
+      wake_.wait(lock, stop, [&] { return !is_watched_ || is_changed(); });
+      continue;
+    }
+    is_watched_ = true;
+    const Duration pause = later_.empty() ? idle_ : std::min(idle_, later_.begin()->first - clock_.now());
+    wake_.wait_for(lock, stop, pause, is_changed);
+    is_watched_ = false;
+  }
+  wake_.notify_one();  // another thread may have to wait for the next moment
+  return std::nullopt;
+}
+
+std::optional<Timestamp> WorkQueue::disrupted_since(const JobKey& key) const {
+  const std::lock_guard lock(mutex_);
+  const auto entry = entries_.find(key);
+  return entry == entries_.end() ? std::nullopt : entry->second.taken_disrupted;
+}
+
+void WorkQueue::done(const JobKey& key) {
+  const std::lock_guard lock(mutex_);
+  const auto entry = entries_.find(key);
+  if (entry == entries_.end() || !entry->second.taken) return;
+  due_.give_back(key, clock_.now() - *entry->second.taken);
+  entry->second.taken.reset();
+  entry->second.taken_disrupted.reset();
+  if (!due_.is_empty()) {  // a job that waited for this worker may be taken now
+    ++changes_;
+    wake_.notify_one();
+  }
+  if (entry->second.due)
+    enqueue(key, entry->second);
+  else
+    entries_.erase(entry);
+}
+
+WorkQueue::Backlog WorkQueue::backlog() const {
+  const Timestamp now = clock_.now();
+  const std::lock_guard lock(mutex_);
+  Backlog found = due_.backlog(now);
+  for (const auto& [due, key] : later_) {  // jobs that became due after the last call
+    if (due > now) break;
+    ++found.jobs;
+    found.longest_seconds = std::max(found.longest_seconds, seconds(now - due));
+  }
+  return found;
+}
+
+}  // namespace ratoon::runtime
