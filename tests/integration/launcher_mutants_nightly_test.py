@@ -1,0 +1,102 @@
+"""Mutants of the launcher and of what the operator decides about its members. With one rule broken a unit test must turn red."""
+
+import unittest
+
+from mutants import MutantTest, TableOfMutants, of_rows
+
+CONTROL = "launcher/program_control.cpp"
+ENVIRONMENT = "launcher/program_environment.cpp"
+CORE = "operator/core/"
+
+
+def of_control(tests="*"):
+    return "program_control_test", f"ProgramControlTest.{tests}"
+
+
+def of_environment(tests):
+    return "program_environment_test", tests
+
+
+def of_core(tests="*"):
+    return "operator_core_test", f"Launched.{tests}"
+
+
+def of_pods(tests):
+    return "operator_kube_test", f"MemberPod.{tests}"
+
+
+# what is broken: (tests, file, pattern, instead)
+MUTANTS = {
+    "a program that starts in a world that is over": (
+        of_control(), CONTROL, r"if \(has_world_ended\(\)\) \{  // before", "if (false) {  // before"),
+    "a failure that follows from a loss and ends the launcher": (
+        of_control("AFailureWaits*"), CONTROL, r"if \(is_world_over\(\)\) \{\n      rejoin", "if (false) {\n      rejoin"),
+    "a failure that is reported before its cause": (
+        of_control(), CONTROL, r"settles_at_ = now \+ settle_;", "settles_at_ = now;"),
+    "rare heartbeats that nothing waits for": (
+        of_control("WithRare*"), CONTROL, r"std::max\(times_\.settle_min, [^;]*;", "times_.settle_min;"),
+    "a killed program that comes back as the same start": (
+        of_control("AKilledProgramIsStarted*"), CONTROL, r"rejoin\(true\);", "rejoin(false);"),
+    "a program that is killed and started again without end": (
+        of_control("AProgramThatIsKilledTooOften*"), CONTROL,
+        r"if \(!supervisor_\.record_end\(0, ended, now\)\) return finish\(ended\.code\);",
+        "static_cast<void>(supervisor_.record_end(0, ended, now));"),
+    "exit code 0 after SIGTERM that counts as done": (
+        of_control("*NotDone"), CONTROL, r"static_cast<int>\(ExitCode::kPreempted\) : ended\.code", "ended.code : ended.code"),
+    "a hand-over without the grace of the pod": (
+        of_control("AtAHandOver*"), CONTROL, r"tell\(Leave::kHandOver, end_of_grace\(now\)", "tell(Leave::kHandOver, now"),
+    "a node that ends before its program was told": (
+        of_control("WithoutASuccessor*"), CONTROL, r"return \*node_ends_at_ - times_\.grace;", "return *node_ends_at_;"),
+    "a notice that cannot be taken back": (
+        of_control("ANotice*"), CONTROL, r"  node_ends_at_\.reset\(\);\n", ""),
+    "a program that ignores SIGTERM and lives": (
+        of_control("AfterALoss*"), CONTROL, r"return KillProgram\{\};", "return std::nullopt;"),
+    "a program that ends because its coordinator is away": (
+        of_control("AProgramThatRuns*"), CONTROL, r"  if \(fenced_\) return tell\(Leave::kFenced, now, \*fenced_\);",
+        "  if (unheard_) return end(84, *unheard_);\n  if (fenced_) return tell(Leave::kFenced, now, *fenced_);"),
+    "a replaced member that goes on": (
+        of_control("AMemberThat*"), CONTROL, r"refusal::kSuperseded\) fenced_ = ", "refusal::kFinished) fenced_ = "),
+    "a program that learns how to reach the coordinator": (
+        of_environment("ProgramEnvironment.*"), ENVIRONMENT, r"!is_ours && ", ""),
+    "an address of IPv6 in its brackets": (
+        of_environment("ProgramEnvironment.*"), ENVIRONMENT, r"host = host\.substr\(1, host\.size\(\) - 2\)", "host = host"),
+    "a name that nothing looks up": (
+        of_environment("MemberSettings.*"), "launcher/member_settings.cpp", r"!http::is_ip_address\(parsed->host\)", "false"),
+    "members that are done while a new world needs them": (
+        of_core("AfterALoss*"), CORE + "world/form_world.cpp", r"if \(renew_completed_members\(seen, decision\)\) return \{\};",
+        ""),
+    "a world of programs that waits for lists of checkpoints": (
+        of_core("TheNextWorld*"), CORE + "world/form_world.cpp", r"api::reports_steps\(seen\.job\.spec\) &&\s+seen\.job",
+        "seen.job"),
+    "a launched program that is never done": (
+        of_core("AMemberIsDone*"), CORE + "members/completion.cpp", r"if \(api::uses_launcher\(seen\.job\.spec\)\)",
+        "if (false)"),
+    "programs that fail together and use up several restarts": (
+        of_core("AFailureUsesUp*"), CORE + "members/roster.cpp",
+        r"if \(api::uses_launcher\(seen\.job\.spec\)\) ending\.is_shared",
+        "if (false) ending.is_shared"),
+    "a recovery of programs without steps that has no end": (
+        of_core("ARecovery*"), CORE + "status/recovery.cpp", r"if \(api::uses_launcher\(seen\.job\.spec\)\) \{", "if (false) {"),
+    "the same failure twice that ends a job of programs without steps": (
+        of_core("TheSameFailure*"), CORE + "loss/fault/repeated_fault.cpp", r" \|\| !api::reports_steps\(seen\.job\.spec\)", ""),
+    "a command that the launcher does not start": (
+        of_pods("TheLauncherIs*"), "operator/kube/pods/member_container.cpp",
+        r"if \(api::uses_launcher\(job\.spec\)\) launch_command\(container\);", ""),
+    "a pod into which nothing copies the launcher": (
+        of_pods("TheLauncherIs*"), "operator/kube/pods/member_pod.cpp",
+        r"if \(api::uses_launcher\(job\.spec\)\) add_launcher\(spec, settings\);", ""),
+    "an operator that does not know its image and makes pods of launchers": (
+        of_pods("ALauncherThat*"), "operator/kube/pods/member_pod.cpp", r"&& settings\.launcher_image\.empty\(\)", "&& false"),
+}
+
+
+def mutants():
+    return of_rows(MUTANTS)
+
+
+class LauncherMutants(TableOfMutants, MutantTest):
+    mutants = staticmethod(mutants)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

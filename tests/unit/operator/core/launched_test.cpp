@@ -1,0 +1,183 @@
+// Jobs of launched programs (agent: Launcher): members are replaced one by one, as with the agent, and what
+// needs reports of steps or checkpoints is left out.
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "operator/core/reconcile.h"
+#include "tests/support/operator_builders.h"
+
+namespace ratoon::core::launched_test {
+namespace {
+
+using api::JobPhase;
+using test::ended_pod;
+using test::only;
+using test::process;
+using test::waiting;
+using test::wall;
+
+constexpr std::uint32_t kMembers = 3;
+
+api::TrainingJob launched_job() {
+  auto job = test::job(kMembers);
+  job.spec.roles[0].uses_launcher = true;
+  job.status.world_formed_at = WallTime{};
+  return job;
+}
+
+Heartbeat beat_of(std::uint32_t index, std::uint64_t attempt = 1) {
+  return {
+      .process = process(index), .attempt = Attempt(attempt), .sequence = 1, .phase = ProcessPhase::kUser};
+}
+
+Observation running_programs() {
+  auto seen = test::running(launched_job());
+  for (std::uint32_t i = 0; i < kMembers; ++i) {
+    seen.processes[i].beat = beat_of(i);
+    seen.processes[i].last_heard = test::at_seconds(10);
+    seen.processes[i].has_been_in_world = true;
+  }
+  seen.wall_now = wall(10);
+  return seen;
+}
+
+Decision decide(const Observation& seen, double now = 10) {
+  return reconcile(seen, test::at_seconds(now));
+}
+
+std::vector<std::uint32_t> incarnations(const Decision& decision) {
+  std::vector<std::uint32_t> all;
+  for (const auto& member : decision.status.members) all.push_back(member.incarnation);
+  return all;
+}
+
+TEST(Launched, AWorldOfProgramsThatReportNoStepsStands) {
+  const auto decision = decide(running_programs());
+  EXPECT_TRUE(decision.actions.empty());
+  EXPECT_TRUE(decision.status.is_world_formed);
+  EXPECT_EQ(decision.status.ledger.part, api::TimeLedgerPart::kUseful);
+}
+
+TEST(Launched, ASilentMemberIsReplacedAloneAndSoon) {
+  auto seen = running_programs();
+  for (std::uint32_t i = 1; i < kMembers; ++i) seen.processes[i].last_heard = test::at_seconds(14);
+  const auto decision = decide(seen, 14);
+  EXPECT_EQ(incarnations(decision), (std::vector<std::uint32_t>{1, 0, 0}));
+  EXPECT_EQ(decision.status.attempt, Attempt(2));
+  EXPECT_EQ(decision.announcement.attempt, Attempt(2)) << "the launchers of the others end their programs";
+  EXPECT_EQ(decision.status.restarts.disruption, 1U);
+  const auto made = only<CreatePod>(decision);
+  ASSERT_EQ(made.size(), 1U);
+  EXPECT_FALSE(made[0].pod.group_rank_assignment) << "its launcher asks for its rank";
+}
+
+TEST(Launched, TheNextWorldFormsWithoutListsOfCheckpoints) {
+  auto seen = running_programs();
+  seen.job.status.attempt = Attempt(2);
+  seen.job.status.is_world_formed = false;
+  seen.job.status.world_awaited_since = wall(5);
+  seen.world.clear();
+  for (std::uint32_t i = 0; i < kMembers; ++i) {
+    seen.processes[i] = waiting(process(i), 1, {}, 4);  // its list is older than the end of the world
+    seen.processes[i].last_heard = test::at_seconds(10);
+  }
+  const auto decision = decide(seen);
+  EXPECT_TRUE(decision.status.is_world_formed);
+  EXPECT_EQ(decision.announcement.world.size(), kMembers);
+  EXPECT_FALSE(decision.announcement.lists_valid_from);
+}
+
+TEST(Launched, AMemberIsDoneWhenItsLauncherExitsWithZero) {
+  auto seen = running_programs();
+  for (std::uint32_t i = 0; i < kMembers; ++i) seen.pods[i] = ended_pod(i, 0);
+  const auto decision = decide(seen);
+  EXPECT_EQ(decision.status.phase, JobPhase::kSucceeded);
+  EXPECT_EQ(decision.status.message, "completed");
+  EXPECT_EQ(decision.status.restarts, api::Restarts{});
+}
+
+TEST(Launched, TheWorldStandsWhileOthersAreNotDone) {
+  auto seen = running_programs();
+  seen.pods[2] = ended_pod(2, 0);
+  const auto decision = decide(seen);
+  EXPECT_EQ(decision.status.attempt, Attempt(1));
+  EXPECT_TRUE(decision.status.is_world_formed);
+  EXPECT_TRUE(decision.status.members[2].is_completed);
+}
+
+TEST(Launched, AfterALossMembersThatWereDoneStartAgain) {
+  auto seen = running_programs();
+  seen.pods[2] = ended_pod(2, 0);
+  seen.job.status.members[2].is_completed = true;
+  seen.pods[1] = ended_pod(1, 137);
+  const auto decision = decide(seen);
+  EXPECT_EQ(incarnations(decision), (std::vector<std::uint32_t>{0, 1, 1}));
+  EXPECT_FALSE(decision.status.members[2].is_completed);
+  const auto events = only<EmitEvent>(decision);
+  EXPECT_TRUE(std::ranges::any_of(events, [](const EmitEvent& e) { return e.reason == "MembersRenewed"; }));
+}
+
+TEST(Launched, AFailureUsesUpOneRestartHoweverManyProgramsFollow) {
+  auto seen = running_programs();
+  seen.pods[1] = ended_pod(1, 3);
+  seen.pods[2] = ended_pod(2, 1);
+  const auto decision = decide(seen);
+  EXPECT_EQ(decision.status.restarts.application, 1U);
+  EXPECT_EQ(decision.status.restarts.disruption, 1U);
+}
+
+TEST(Launched, ASuccessorTakesOverByAHandOver) {
+  auto seen = running_programs();
+  seen.job.status.members[1].successor = 1;
+  seen.job.status.members[1].successor_uid = test::uid_of(1, 1);
+  seen.pods.push_back(test::pod(1, 1));
+  EXPECT_FALSE(decide(seen).announcement.hand_over);
+  seen.processes.push_back(waiting(process(1, 1), 0, {}, 10));
+  const auto decision = decide(seen);
+  EXPECT_TRUE(decision.announcement.hand_over);
+  EXPECT_EQ(decision.status.attempt, Attempt(1)) << "the programs save first";
+}
+
+TEST(Launched, ARecoveryIsOverWhenAllProgramsRun) {
+  auto seen = running_programs();
+  for (std::uint32_t i = 1; i < kMembers; ++i) seen.processes[i].last_heard = test::at_seconds(14);
+  seen.wall_now = wall(14);
+  auto decision = decide(seen, 14);
+  ASSERT_TRUE(decision.recovery);
+  test::store(decision, "node-9", seen);
+  std::erase_if(seen.pods, [](const api::Pod& pod) { return pod.index == 0 && pod.incarnation == 0; });
+  seen.processes.clear();
+  seen.processes.push_back(waiting(process(0, 1), 0, {}, 15));
+  for (std::uint32_t i = 1; i < kMembers; ++i) seen.processes.push_back(waiting(process(i), 1, {}, 15));
+  seen.wall_now = wall(15);
+  for (int round = 0; round < 2; ++round) {  // the pod's UID is noted first
+    decision = decide(seen, 15);
+    test::store(decision, "node-9", seen);
+  }
+  ASSERT_TRUE(decision.status.is_world_formed);
+  EXPECT_TRUE(decision.status.open_recovery);
+  for (auto& facts : seen.processes) {
+    facts.join_request.reset();
+    facts.beat = Heartbeat{
+        .process = facts.identity, .attempt = Attempt(2), .sequence = 1, .phase = ProcessPhase::kUser};
+    facts.last_heard = test::at_seconds(16);
+  }
+  seen.wall_now = wall(16);
+  decision = decide(seen, 16);
+  EXPECT_FALSE(decision.status.open_recovery);
+  ASSERT_TRUE(decision.status.last_disruption);
+  EXPECT_EQ(decision.status.last_disruption->phases.first_step_seconds, 0.0);
+}
+
+TEST(Launched, TheSameFailureTwiceDoesNotEndAJobThatReportsNoSteps) {
+  auto seen = running_programs();
+  seen.job.status.last_failure =
+      api::MemberFailure{.member = "job-worker-1-i0", .last_lines = "KeyError: 'lr'"};
+  seen.pods[1] = ended_pod(1, 1);
+  seen.pods[1].last_lines = "KeyError: 'lr'";
+  EXPECT_NE(decide(seen).status.phase, JobPhase::kFailed);
+}
+
+}  // namespace
+}  // namespace ratoon::core::launched_test

@@ -1,0 +1,1 @@
+ratoon_test(unit/process/process_supervisor_test LIBS ratoon::base_process)
