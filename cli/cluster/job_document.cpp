@@ -16,13 +16,13 @@ using nlohmann::json;
 
 // Returns the state of the member's pod from the job's status, so that a user without permission to read pods
 // can see the state too.
-std::string_view standing_of(const api::TrainingJob& job, const api::MemberStatus& member) {
+std::string_view member_phase_text(const api::TrainingJob& job, const api::MemberStatus& member) {
   if (member.is_completed) return "Completed";
   if (api::is_over(job.status.phase)) return "Ended";
   if (member.is_absent) return "Absent";
   if (member.not_before) return "Waiting";
   if (member.uid.empty() || member.node.empty()) return "Pending";
-  return member.awaited_since ? "Starting" : "Running";
+  return member.first_message_awaited_since ? "Starting" : "Running";
 }
 
 json members_of(const api::TrainingJob& job) {
@@ -35,7 +35,7 @@ json members_of(const api::TrainingJob& job) {
   };
   // A member without a UID has no pod; leave out this member, unless it waits for a restart after a failure.
   for (const auto& m : job.status.members) {
-    if (!m.uid.empty() || m.not_before) add(m, m.incarnation, m.node, standing_of(job, m));
+    if (!m.uid.empty() || m.not_before) add(m, m.incarnation, m.node, member_phase_text(job, m));
     if (m.is_leaving() && !m.successor_uid.empty()) add(m, m.successor, "", "Starting");
   }
   return members;
@@ -69,6 +69,7 @@ json progress_of(const api::TrainingJobStatus& status) {
   if (outlook.total > 0 && !outlook.unit.empty())
     progress = {{"position", outlook.position}, {"total", outlook.total}, {"unit", outlook.unit}};
   if (outlook.loss) progress["loss"] = *outlook.loss;
+  if (!outlook.best.empty()) progress["best"] = outlook.best;
   return progress;
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/core/lists.h"
+#include "base/core/split_join.h"
 #include "cli/cluster/job_document.h"
 #include "cli/text/text_format.h"
 
@@ -12,20 +12,22 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kJsonVersion = 1;
+constexpr int kStatusVersion = 1;
 
 }  // namespace
 
-// Computes the rate from the operator's timestamps: timestamps of the local clock would include the delays of
-// the watch.
-const local::ProgressRate& JobStatusText::note_progress_rate(const api::TrainingJob& job) {
+// Computes the rate from the operator's timestamps, because timestamps of the local clock would include the
+// delays of the watch.
+const local::ProgressRate& JobStatusText::update_progress_rate(const api::TrainingJob& job) {
   Rate& rate = rates_[api::key_of(job)];
   const auto& status = job.status;
-  if (std::exchange(rate.attempt, status.attempt) != status.attempt || !status.is_formed) rate.rate.restart();
-  if (status.is_formed && status.stepped_at) {
-    rate.rate.note({.at = Timestamp{status.stepped_at->since_epoch},
-                    .steps = status.step.value(),
-                    .position = status.outlook.total > 0 ? status.outlook.position : status.step.value()});
+  if (std::exchange(rate.attempt, status.attempt) != status.attempt || !status.is_world_formed)
+    rate.rate.restart();
+  if (status.is_world_formed && status.last_step_at) {
+    rate.rate.add_point(
+        {.at = Timestamp{status.last_step_at->since_epoch},
+         .steps = status.step.value(),
+         .position = status.outlook.total > 0 ? status.outlook.position : status.step.value()});
   }
   return rate.rate;
 }
@@ -38,7 +40,7 @@ Result<void> JobStatusText::take(const std::vector<json>& objects) {
     if (!job && name_.empty()) unreadable_.push_back(job.error().message());  // the others are shown
     if (!job && name_.empty()) continue;
     if (!job) return job.error();
-    const local::ProgressRate& rate = note_progress_rate(*job);
+    const local::ProgressRate& rate = update_progress_rate(*job);
     const std::uint64_t total = job->status.outlook.total;
     json document =
         describe_job(*job, rate.steps_per_second(), total == 0 ? std::nullopt : rate.seconds_to(total));
@@ -59,7 +61,7 @@ bool JobStatusText::are_over() const {
 }
 
 std::string JobStatusText::json_text(bool is_one_line) const {
-  json head = {{"version", kJsonVersion}, {"server", query_.server}};
+  json head = {{"version", kStatusVersion}, {"server", query_.server}};
   if (!name_.empty() && !jobs_.empty()) {
     head.update(jobs_.front().document);
   } else {

@@ -1,6 +1,6 @@
-// JobStatusText: writes what `ratoon status` prints for a cluster's jobs: a screen for one job, a table for
-// several, JSON, or one line for each. A JobStatusText stores only the rates (steps per second) of jobs
-// between two calls.
+// JobStatusText: makes the output of `ratoon status` for a cluster's jobs: a screen for one job, a table for
+// several jobs, JSON, or one line for each job. Between two calls, a JobStatusText keeps only the jobs' rates
+// (steps per second).
 #pragma once
 
 #include <map>
@@ -43,7 +43,7 @@ class JobStatusText {
     Attempt attempt{0};
     local::ProgressRate rate{};
   };
-  const local::ProgressRate& note_progress_rate(const api::TrainingJob& job);
+  const local::ProgressRate& update_progress_rate(const api::TrainingJob& job);
   [[nodiscard]] std::string json_text(bool is_one_line) const;
   [[nodiscard]] std::string summary() const;
 

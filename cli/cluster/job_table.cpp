@@ -11,7 +11,7 @@ void JobTable::begin_list() {
 }
 
 void JobTable::list_object(const nlohmann::json& object) {
-  listing_[kube::key_in(object)] = object;
+  listing_[kube::job_key_in(object)] = object;
 }
 
 void JobTable::end_list(const std::string&) {
@@ -23,27 +23,27 @@ void JobTable::end_list(const std::string&) {
 
 void JobTable::put(const nlohmann::json& object) {
   const std::lock_guard lock(mutex_);
-  jobs_[kube::key_in(object)] = object;
+  jobs_[kube::job_key_in(object)] = object;
   mark_changed();
 }
 
 void JobTable::remove(const nlohmann::json& object) {
   const std::lock_guard lock(mutex_);
-  jobs_.erase(kube::key_in(object));
+  jobs_.erase(kube::job_key_in(object));
   mark_changed();
 }
 
 void JobTable::reach(const std::string&) {}
 
 void JobTable::mark_changed() {
-  has_news_ = true;
-  news_came_.notify_one();
+  has_changed_ = true;
+  change_signal_.notify_one();
 }
 
-void JobTable::wait_for_news(Duration timeout) {
+void JobTable::wait_for_change(Duration timeout) {
   std::unique_lock lock(mutex_);
-  news_came_.wait_for(lock, timeout, [this] { return has_news_; });
-  has_news_ = false;
+  change_signal_.wait_for(lock, timeout, [this] { return has_changed_; });
+  has_changed_ = false;
 }
 
 bool JobTable::is_listed() const {

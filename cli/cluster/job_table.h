@@ -26,7 +26,7 @@ class JobTable final : public runtime::KubeObjectSink {
   void reach(const std::string& resource_version) override;
 
   // Waits until a job has changed since the last call, but at most `timeout`.
-  void wait_for_news(Duration timeout);
+  void wait_for_change(Duration timeout);
   [[nodiscard]] bool is_listed() const;
   [[nodiscard]] std::vector<nlohmann::json> jobs() const;  // in the order of their names
 
@@ -34,11 +34,11 @@ class JobTable final : public runtime::KubeObjectSink {
   void mark_changed();  // call with mutex_ held
 
   mutable std::mutex mutex_;
-  std::condition_variable news_came_;
+  std::condition_variable change_signal_;
   std::map<JobKey, nlohmann::json> listing_;  // used by the reflector's thread alone
   std::map<JobKey, nlohmann::json> jobs_;     // guarded by mutex_, as are the members below
   bool is_listed_ = false;
-  bool has_news_ = false;
+  bool has_changed_ = false;
 };
 
 }  // namespace ratoon::cli

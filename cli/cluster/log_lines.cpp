@@ -6,7 +6,7 @@
 namespace ratoon::cli {
 namespace {
 
-constexpr int kOk = 200;
+constexpr int kHttpOk = 200;
 constexpr std::size_t kRefusalBytesMax = 4096;
 // The greatest length of a line; a longer line is printed in pieces.
 constexpr std::size_t kLineBytesMax = 1 << 20;
@@ -16,21 +16,21 @@ constexpr std::size_t kLineBytesMax = 1 << 20;
 Result<void> LogLines::on_head(const http::ResponseHead& head) {
   status_ = head.status;
   refusal_.clear();
-  rest_.clear();
+  partial_line_.clear();
   repeated_at_newest_ = 0;
   return {};
 }
 
 Result<void> LogLines::on_bytes(std::string_view bytes) {
-  if (status_ != kOk) {
+  if (status_ != kHttpOk) {
     refusal_ += bytes.substr(0, kRefusalBytesMax - std::min(kRefusalBytesMax, refusal_.size()));
     return {};
   }
   while (!bytes.empty()) {
     const std::size_t end = bytes.find('\n');
-    rest_ += bytes.substr(0, end);
-    if (end == std::string_view::npos && rest_.size() < kLineBytesMax) return {};
-    if (auto taken = take(std::exchange(rest_, {})); !taken) return taken;
+    partial_line_ += bytes.substr(0, end);
+    if (end == std::string_view::npos && partial_line_.size() < kLineBytesMax) return {};
+    if (auto taken = take(std::exchange(partial_line_, {})); !taken) return taken;
     if (end == std::string_view::npos) return {};
     bytes.remove_prefix(end + 1);
   }
@@ -38,7 +38,8 @@ Result<void> LogLines::on_bytes(std::string_view bytes) {
 }
 
 Result<void> LogLines::end_stream() {
-  return rest_.empty() || status_ != kOk ? Result<void>() : take(std::exchange(rest_, {}));
+  return partial_line_.empty() || status_ != kHttpOk ? Result<void>()
+                                                     : take(std::exchange(partial_line_, {}));
 }
 
 // The API server writes all timestamps of a container in one format, so comparing texts compares times.
@@ -46,12 +47,12 @@ Result<void> LogLines::take(std::string_view line) {
   const std::size_t gap = line.find(' ');
   if (gap == std::string_view::npos) return print_(line);
   const std::string_view time = line.substr(0, gap);
-  if (time < newest_) return {};
-  if (time == newest_) {
+  if (time < newest_timestamp_) return {};
+  if (time == newest_timestamp_) {
     if (repeated_at_newest_++ < printed_at_newest_) return {};
     ++printed_at_newest_;
   } else {
-    newest_ = time;
+    newest_timestamp_ = time;
     printed_at_newest_ = repeated_at_newest_ = 1;
   }
   return print_(line.substr(gap + 1));

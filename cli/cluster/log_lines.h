@@ -19,15 +19,15 @@ class LogLines final : public http::BodySink {
 
   Result<void> on_head(const http::ResponseHead& head) override;
   Result<void> on_bytes(std::string_view bytes) override;
-  // Prints the last line of a stream if that line has no newline: call this after each stream.
+  // Call end_stream() after each stream: it prints the last line if this line has no newline.
   Result<void> end_stream();
 
   // Returns the HTTP status, or 0 if the server has not answered.
   [[nodiscard]] int status() const { return status_; }
-  // Returns the body of a reply with another status than 200.
+  // Returns the body of a reply whose HTTP status is not 200.
   [[nodiscard]] const std::string& refusal() const { return refusal_; }
   // Returns the timestamp of the newest line as the server wrote it, or an empty text.
-  [[nodiscard]] const std::string& newest() const { return newest_; }
+  [[nodiscard]] const std::string& newest() const { return newest_timestamp_; }
 
  private:
   Result<void> take(std::string_view line);
@@ -35,8 +35,8 @@ class LogLines final : public http::BodySink {
   const Print print_;
   int status_ = 0;
   std::string refusal_;
-  std::string rest_;  // the beginning of a line
-  std::string newest_;
+  std::string partial_line_;  // the beginning of a line
+  std::string newest_timestamp_;
   std::size_t printed_at_newest_ = 0;   // lines with that time
   std::size_t repeated_at_newest_ = 0;  // of these, in this stream
 };

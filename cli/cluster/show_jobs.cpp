@@ -19,12 +19,12 @@ namespace {
 
 using nlohmann::json;
 
-constexpr Duration kLook = std::chrono::seconds(1);  // the shown remaining time counts down
+constexpr Duration kRefreshInterval = std::chrono::seconds(1);  // the shown remaining time counts down
 constexpr Duration kRefusalTimeout = std::chrono::seconds(3);
 
-class JobQuestion {
+class StatusQuery {
  public:
-  JobQuestion(const JobClient& client, std::string name)
+  StatusQuery(const JobClient& client, std::string name)
       : client_(client), name_(std::move(name)), pages_(client.query(), name_) {}
 
   // Shows the jobs once and then watches them, so that a mistyped name is reported at once.
@@ -60,7 +60,7 @@ class JobQuestion {
                                  quiet);
     reflector.start();
     while (!pages_.are_over()) {
-      table.wait_for_news(kLook);
+      table.wait_for_change(kRefreshInterval);
       if (const auto refusal = tell_trouble(reflector)) return *refusal;
       if (!table.is_listed()) continue;
       if (auto shown = show(table.jobs(), display, page); !shown) return shown;
@@ -69,8 +69,8 @@ class JobQuestion {
   }
 
   // Reports only once that the API server cannot be reached, and waits until it can be reached again. A
-  // refusal ends the watch, except in the first seconds: a server that has just started may not have loaded
-  // its RBAC rules.
+  // refusal ends the watch, except in the first seconds, when a server that has just started may not have
+  // loaded its RBAC rules.
   std::optional<Error> tell_trouble(const runtime::Reflector& reflector) {
     const auto trouble = reflector.trouble();
     const bool is_refused = trouble && trouble->kind() == ErrorKind::kPermissionDenied;
@@ -79,8 +79,8 @@ class JobQuestion {
     if (is_refused && client_.clock().now() - *refused_since_ > kRefusalTimeout)
       return explain_watch(client_.query(), *trouble);
     if (trouble.has_value() != std::exchange(is_in_trouble_, trouble.has_value()))
-      complain(trouble ? "cannot watch " + client_.query().server + " for now: " + trouble->message()
-                       : "the API server " + client_.query().server + " answers again");
+      print_error(trouble ? "cannot watch " + client_.query().server + " for now: " + trouble->message()
+                          : "the API server " + client_.query().server + " answers again");
     return std::nullopt;
   }
 
@@ -95,9 +95,9 @@ class JobQuestion {
 
 int show_jobs(const ClusterSelection& selection, const std::string& name, const StatusDisplay& display) {
   const auto client = JobClient::connect(selection);
-  if (!client) return complain_of(client.error());
-  const auto answered = JobQuestion(**client, name).answer(display);
-  return answered ? static_cast<int>(ExitCode::kDone) : complain_of(answered.error());
+  if (!client) return print_error_and_exit_code(client.error());
+  const auto answered = StatusQuery(**client, name).answer(display);
+  return answered ? static_cast<int>(ExitCode::kDone) : print_error_and_exit_code(answered.error());
 }
 
 }  // namespace ratoon::cli

@@ -29,7 +29,7 @@ namespace {
 using nlohmann::json;
 
 constexpr Duration kTimeout = std::chrono::seconds(10);
-constexpr Duration kLookAtPods = std::chrono::seconds(1);  // at pods and job
+constexpr Duration kPodPollInterval = std::chrono::seconds(1);  // at pods and job
 constexpr std::uint32_t kPodsMax = 10'000;
 constexpr int kNotFound = 404;
 
@@ -45,7 +45,7 @@ struct Container {
 
 bool has_started(const json& pod, const std::string& container) {
   for (const json& status : kube::items_of(kube::child(pod, "status"), "containerStatuses")) {
-    if (kube::text_in(status, "name") != container) continue;
+    if (kube::string_field(status, "name") != container) continue;
     const json& state = kube::child(status, "state");
     return state.contains("running") || state.contains("terminated");
   }
@@ -63,12 +63,12 @@ class JobLogs {
       if (jobs) is_last = !request_.is_followed || is_over(jobs->front());
       if (!jobs && (is_first || jobs.error().kind() == ErrorKind::kNotFound)) return jobs.error();
       if (jobs) {
-        auto seen = look_at_pods(kube::text_in(kube::child(jobs->front(), "metadata"), "uid"), is_first);
+        auto seen = look_at_pods(kube::string_field(kube::child(jobs->front(), "metadata"), "uid"), is_first);
         if (!seen && is_first) return seen;
         if (seen && is_last) break;
       }
       if (const auto failure = find_failure()) return *failure;
-      static_cast<void>(pause_for(kLookAtPods, {}));
+      static_cast<void>(pause_for(kPodPollInterval, {}));
     }
     for (std::jthread& thread : threads_) thread.join();
     if (const auto failure = find_failure()) return *failure;
@@ -84,7 +84,7 @@ class JobLogs {
                                    " has no pod" + of_member() + " now; `kubectl ratoon status " +
                                    request_.job + "` says what it waits for";
       if (!request_.is_followed) return Error(ErrorKind::kNotFound, sentence);
-      complain(sentence);
+      print_error(sentence);
     }
     for (const Container& container : *containers) {
       if (!container.has_started || !shown_.insert(container.uid).second) continue;
@@ -116,7 +116,7 @@ class JobLogs {
       const api::Pod& pod = decoded->pod;
       const std::string member = pod.role + "-" + std::to_string(pod.index);
       if (!request_.member.empty() && request_.member != member) continue;
-      const std::string name = kube::trainer_of(document);
+      const std::string name = kube::trainer_container_name(document);
       found.push_back({.pod = pod.name,
                        .uid = pod.uid,
                        .role = pod.role,
@@ -154,8 +154,8 @@ class JobLogs {
       const bool may_again = request_.is_followed && error.is_retryable();
       if (!may_again) return fail(error.with_context("reading the log of " + container.pod));
       if (!std::exchange(is_told, true))
-        complain("the log of " + container.pod + " cannot be read for now: " + error.message());
-      static_cast<void>(pause_for(kLookAtPods, stop));
+        print_error("the log of " + container.pod + " cannot be read for now: " + error.message());
+      static_cast<void>(pause_for(kPodPollInterval, stop));
     }
   }
 
@@ -189,10 +189,10 @@ class JobLogs {
 
 int show_logs(const ClusterSelection& selection, const LogsRequest& request) {
   const auto client = JobClient::connect(selection);
-  if (!client) return complain_of(client.error());
+  if (!client) return print_error_and_exit_code(client.error());
   JobLogs logs(**client, request);
   const auto shown = logs.show();
-  return shown ? static_cast<int>(ExitCode::kDone) : complain_of(shown.error());
+  return shown ? static_cast<int>(ExitCode::kDone) : print_error_and_exit_code(shown.error());
 }
 
 }  // namespace ratoon::cli

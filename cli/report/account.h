@@ -13,7 +13,7 @@
 namespace ratoon::cli {
 
 // Returns the seconds of each part (useful, restarting, ...), in display order; their sum is `length`. The
-// ranks' time ledger splits the useful time further. A failed run's useful time counts as "unfinished".
+// ranks' ledger splits the useful time into parts. A failed run's useful time counts as "unfinished".
 [[nodiscard]] std::vector<std::pair<std::string, double>> make_account(const RunFacts& facts,
                                                                        const Timeline& timeline,
                                                                        double length, bool has_failed);
@@ -21,7 +21,7 @@ namespace ratoon::cli {
 // Renames the useful time of a failed run to "unfinished".
 void name_unfinished(Timeline& timeline);
 
-[[nodiscard]] std::uint64_t count_steps_made_again(const RunFacts& facts);
+[[nodiscard]] std::uint64_t count_repeated_steps(const RunFacts& facts);
 
 // Returns the numbers of all attempts of which the run left any trace.
 [[nodiscard]] std::set<std::uint64_t> known_attempts(const RunFacts& facts);

@@ -8,15 +8,16 @@
 
 namespace ratoon::cli {
 
-inline constexpr std::size_t kColumns = 600;  // points of a curve that a screen can show
+inline constexpr std::size_t kCurveColumnsMax = 600;  // points of a curve that a screen can show
 
-// Makes up to two lines for each attempt: steps that are in the weights, and repeated steps. Times are
-// seconds after `began`, up to `length`; steps go up to `steps`.
+// Makes up to two lines for each attempt: steps that are in the weights, and steps that a later attempt
+// repeated. Times are seconds after `began`, up to `length`; steps go up to `steps`.
 [[nodiscard]] Curve make_curve(const std::string& name, const std::vector<HistoryRow>& rows, double began,
                                double length, std::uint64_t steps);
 
 // Returns the steps per second in each of 150 equal parts of the run's time; 0 while no world trains. `steps`
-// says when a step was reached; between two rows of an attempt, steps are distributed evenly.
+// says when a step was reached; between two rows of an attempt, steps are distributed evenly. Returns nothing
+// if no attempt has two rows, because one step alone has no rate.
 [[nodiscard]] std::vector<CurvePoint> make_rate(const std::vector<HistoryRow>& steps, double began,
                                                 double length);
 

@@ -5,8 +5,8 @@
 namespace ratoon::cli {
 namespace {
 
-void take_column(const std::vector<CurvePoint>& points, std::size_t begin, std::size_t end,
-                 std::vector<CurvePoint>& into) {
+void add_column_extremes(const std::vector<CurvePoint>& points, std::size_t begin, std::size_t end,
+                         std::vector<CurvePoint>& into) {
   const auto first = points.begin() + static_cast<std::ptrdiff_t>(begin);
   const auto last = points.begin() + static_cast<std::ptrdiff_t>(end);
   auto [low, high] = std::minmax_element(
@@ -28,7 +28,7 @@ std::vector<CurvePoint> downsample(const std::vector<CurvePoint>& points, double
   for (std::size_t begin = 0; begin < points.size();) {
     std::size_t end = begin + 1;
     while (end < points.size() && column_of(points[end]) == column_of(points[begin])) ++end;
-    take_column(points, begin, end, thinned);
+    add_column_extremes(points, begin, end, thinned);
     begin = end;
   }
   return thinned;

@@ -11,7 +11,7 @@ namespace ratoon::cli {
 namespace {
 
 constexpr std::size_t kCurvesMax = 6;
-constexpr std::size_t kMarksMax = 400;
+constexpr std::size_t kTimelineMarksMax = 400;
 constexpr std::size_t kRecoveriesMax = 40;
 constexpr std::size_t kCheckpointsMax = 60;
 constexpr std::size_t kLastLinesMax = 40;
@@ -24,7 +24,7 @@ std::vector<std::pair<std::string, double>> phases_of(const api::RecoveryPhases&
 
 // Removes some of the marks on the time axis, evenly, so that a reader can still distinguish the others.
 std::vector<TimelineMark> thin_marks(std::vector<TimelineMark> marks) {
-  const std::size_t every = (marks.size() + kMarksMax - 1) / kMarksMax;
+  const std::size_t every = (marks.size() + kTimelineMarksMax - 1) / kTimelineMarksMax;
   if (every <= 1) return marks;
   std::vector<TimelineMark> thinned;
   for (std::size_t i = 0; i < marks.size(); i += every) thinned.push_back(std::move(marks[i]));
@@ -52,7 +52,7 @@ void add_last_failure(const RunFacts& facts, double began, Report& report) {
 // If a report would have too many recoveries, keeps only the longest ones, in order of time.
 void cut_recoveries(Report& report) {
   auto& all = report.recoveries;
-  report.recoveries_in_all = all.size();
+  report.recovery_count = all.size();
   if (all.empty()) return;
   std::ranges::stable_sort(all, std::greater(), &Recovery::total);
   report.median_recovery = (all[(all.size() - 1) / 2].total + all[all.size() / 2].total) / 2;
@@ -81,7 +81,7 @@ void add_events(const RunFacts& facts, double began, Report& report) {
 
 // Fills in saves and losses for a run without events: saves from the history, and one loss for each attempt
 // but the last, even if the attempt left no history.
-void add_past(const RunFacts& facts, double began, Report& report) {
+void add_timeline_marks(const RunFacts& facts, double began, Report& report) {
   if (report.saves.empty()) {
     for (const HistoryRow& row : facts.history.saves)
       report.saves.push_back({row.at - began, "step " + std::to_string(row.step) + " was saved"});
@@ -98,7 +98,18 @@ void add_past(const RunFacts& facts, double began, Report& report) {
   }
 }
 
-void add_standing(const RunFacts& facts, Report& report) {
+// A cluster's job has no events, but its status is never out of date.
+void add_job_state(const api::TrainingJobStatus& status, Report& report) {
+  report.standing = status.phase == api::JobPhase::kSucceeded   ? "completed"
+                    : status.phase == api::JobPhase::kFailed    ? "failed"
+                    : status.phase == api::JobPhase::kSuspended ? "suspended"
+                                                                : "in progress";
+  if (status.phase != api::JobPhase::kRunning) report.message = status.message;
+  report.step = status.step.value();
+  report.attempts = status.attempt.value();
+}
+
+void add_run_state(const RunFacts& facts, Report& report) {
   const RunEvent* last = nullptr;
   for (const RunEvent& event : facts.events)
     if (event.kind == "run" || event.kind == "end") last = &event;
@@ -110,11 +121,12 @@ void add_standing(const RunFacts& facts, Report& report) {
   } else if (last != nullptr) {
     report.standing = "in progress, or killed";
   }
+  if (last == nullptr && facts.job_time && facts.status) add_job_state(*facts.status, report);
   for (const HistoryRow& row : known_steps(facts.history)) report.step = std::max(report.step, row.step);
   for (const RunEvent& event : facts.events) report.step = std::max(report.step, event.step);
   for (const auto& checkpoint : facts.checkpoints)
     if (checkpoint.state == "complete") report.step = std::max(report.step, checkpoint.step);
-  report.attempts = known_attempts(facts).size();
+  report.attempts = std::max<std::uint64_t>(report.attempts, known_attempts(facts).size());
 }
 
 // Adds why the program ended the run early, from the job's status or from the newest checkpoint.
@@ -126,10 +138,10 @@ void add_finish_reason(const RunFacts& facts, Report& report) {
 
 // Reads the counts of losses from the job's status, because some losses may be missing in events.jsonl.
 void count_losses(const RunFacts& facts, Report& report) {
-  report.losses_in_all = report.losses.size();
+  report.loss_count = report.losses.size();
   if (!facts.status) return;
   report.restarts = facts.status->restarts;
-  report.losses_in_all =
+  report.loss_count =
       std::size_t{report.restarts->disruption} + report.restarts->application + report.restarts->hung;
 }
 
@@ -161,14 +173,19 @@ std::vector<HistoryRow> all_steps(const RunFacts& facts) {
 }
 
 void add_remarks(const RunFacts& facts, const Timeline& timeline, Report& report) {
-  if (facts.events.empty())
+  if (facts.job_time)
+    report.remarks.emplace_back(
+        "A cluster keeps the counts of a job's losses, but only the last disruption and the last failure in "
+        "full; the operator's metrics and log have the others.");
+  if (facts.events.empty() && !facts.job_time)
     report.remarks.emplace_back(
         "The run has no events.jsonl: only runs of `ratoon run` have members, nodes and recoveries.");
-  if (facts.history.steps.empty())
+  const bool are_files_known = !facts.job_time || !facts.history.attempts.empty();
+  if (facts.history.steps.empty() && are_files_known)
     report.remarks.emplace_back(
         "The trainer reported no values (session.report), so there are no curves of them.");
-  if (timeline.members_in_all + 1 > timeline.rows.size() && timeline.members_in_all > 0)
-    report.remarks.push_back("Of " + std::to_string(timeline.members_in_all) + " members " +
+  if (timeline.member_count + 1 > timeline.rows.size() && timeline.member_count > 0)
+    report.remarks.push_back("Of " + std::to_string(timeline.member_count) + " members " +
                              std::to_string(timeline.rows.size() - 1) + " are drawn.");
   for (const auto& complaint : facts.history.complaints) report.remarks.push_back(complaint);
   for (const auto& complaint : facts.complaints) report.remarks.push_back(complaint);
@@ -183,8 +200,8 @@ Report make_report(RunFacts facts) {
   const auto [began, ended] = known_time(facts);
   report.length = ended - began;
   if (ended > 0) report.began = format_rfc3339(WallTime{from_seconds(began)});
-  add_standing(facts, report);
-  report.steps_made_again = count_steps_made_again(facts);
+  add_run_state(facts, report);
+  report.repeated_step_count = count_repeated_steps(facts);
 
   Timeline timeline = make_timeline(facts);
   const bool has_failed = report.standing == "failed";
@@ -198,7 +215,7 @@ Report make_report(RunFacts facts) {
   add_curves(facts, began, report);
   report.rate = make_rate(all_steps(facts), began, report.length);
   add_events(facts, began, report);
-  add_past(facts, began, report);
+  add_timeline_marks(facts, began, report);
   add_last_failure(facts, began, report);
   count_losses(facts, report);
   add_finish_reason(facts, report);
@@ -206,7 +223,8 @@ Report make_report(RunFacts facts) {
   report.saves = thin_marks(std::move(report.saves));
   cut_recoveries(report);
 
-  report.checkpoints_in_all = facts.checkpoints.size();
+  report.best = std::move(facts.best);
+  report.checkpoint_count = facts.checkpoints.size();
   for (const auto& checkpoint : facts.checkpoints) report.stored_bytes += checkpoint.size_bytes;
   facts.checkpoints.resize(std::min(facts.checkpoints.size(), kCheckpointsMax));
   report.checkpoints = std::move(facts.checkpoints);

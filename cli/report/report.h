@@ -75,21 +75,22 @@ struct Report {
   double length = 0;
   std::uint64_t step = 0;
   std::uint64_t attempts = 0;
-  std::uint64_t steps_made_again = 0;
+  std::uint64_t repeated_step_count = 0;
   std::vector<Curve> curves;     // the loss first, where there is one
   std::vector<CurvePoint> rate;  // steps per second, repeated steps included
   std::vector<TimelineMark> losses;
-  std::size_t losses_in_all = 0;          // drawn or not
+  std::size_t loss_count = 0;             // drawn or not
   std::optional<api::Restarts> restarts;  // losses by cause, of `ratoon run`
   std::vector<TimelineMark> saves;
   std::vector<TimelineRow> rows;
   std::vector<std::pair<std::string, double>> account;  // seconds by part
   std::vector<Recovery> recoveries;                     // in order of time; if there are many, the longest
-  std::uint64_t recoveries_in_all = 0;
+  std::uint64_t recovery_count = 0;
   std::optional<LastFailure> last_failure;  // of a member of `ratoon run`
   double median_recovery = 0;
   std::vector<StoredCheckpoint> checkpoints;  // newest first; if there are many, the newest
-  std::uint64_t checkpoints_in_all = 0;
+  std::vector<checkpoint::KeptBest> best;     // of save_best(), of each value the best one first
+  std::uint64_t checkpoint_count = 0;
   std::uint64_t stored_bytes = 0;  // of all checkpoints
   std::vector<ConsumedSamples> samples;
   std::vector<std::string> remarks;  // what is missing and why

@@ -38,20 +38,20 @@ json json_of(const StoredCheckpoint& one) {
                  {"digest", one.digest}};
   if (one.saved_at) object["saved_at"] = format_rfc3339(*one.saved_at);
   if (!one.why.empty()) object["why"] = one.why;
-  if (!one.pinned_why.empty()) object["pinned_why"] = one.pinned_why;
+  if (!one.pin_reason.empty()) object["pinned_why"] = one.pin_reason;
   if (!one.finish_reason.empty()) object["finish_reason"] = one.finish_reason;
   return object;
 }
 
 // Quotes a cell of the CSV if RFC 4180 requires quotes.
-std::string cell(const std::string& text) {
+std::string quote_csv_cell(const std::string& text) {
   if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
   return quoted + "\"";
 }
 
-std::string exact(double value) {
+std::string exact_number_text(double value) {
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
   return json(value).dump();
@@ -68,12 +68,13 @@ json report_json(const Report& report) {
                  {"seconds", report.length},
                  {"step", report.step},
                  {"attempts", report.attempts},
-                 {"steps_made_again", report.steps_made_again},
-                 {"losses_in_all", report.losses_in_all},
+                 {"steps_made_again", report.repeated_step_count},
+                 {"losses_in_all", report.loss_count},
                  {"account", json::object()},
                  {"losses", json::array()},
                  {"recoveries", json::array()},
                  {"checkpoints", json::array()},
+                 {"best", json::array()},
                  {"samples", json::array()},
                  {"remarks", report.remarks}};
   for (const auto& [part, spent] : report.account) object["account"][part] = spent;
@@ -87,6 +88,11 @@ json report_json(const Report& report) {
   if (report.last_failure) object["last_failure"] = json_of(*report.last_failure);
   for (const auto& one : report.recoveries) object["recoveries"].push_back(json_of(one));
   for (const auto& one : report.checkpoints) object["checkpoints"].push_back(json_of(one));
+  for (const auto& one : report.best)
+    object["best"].push_back({{"name", one.name},
+                              {"value", one.checkpoint.value},
+                              {"step", one.checkpoint.id.step.value()},
+                              {"attempt", one.checkpoint.id.attempt.value()}});
   for (const auto& one : report.samples)
     object["samples"].push_back(
         {{"stream", one.stream}, {"samples", one.samples}, {"batches", one.batches}, {"digest", one.digest}});
@@ -98,8 +104,8 @@ std::string history_csv(const AttemptHistory& history) {
   for (const auto& [name, rows] : history.values) {
     for (const HistoryRow& row : rows)
       text += format_rfc3339(WallTime{from_seconds(row.at)}) + "," + std::to_string(row.attempt) + "," +
-              std::to_string(row.step) + (row.is_kept ? ",1," : ",0,") + cell(name) + "," + exact(row.value) +
-              "\r\n";
+              std::to_string(row.step) + (row.is_kept ? ",1," : ",0,") + quote_csv_cell(name) + "," +
+              exact_number_text(row.value) + "\r\n";
   }
   return text;
 }

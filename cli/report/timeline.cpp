@@ -12,9 +12,9 @@ namespace {
 
 constexpr std::size_t kRowsMax = 64;
 constexpr double kBarsMax = 4000;
-constexpr std::string_view kFailed = "Failed";  // the phase of a job
+constexpr std::string_view kFailedPhase = "Failed";  // the phase of a job
 
-double at_of(const RunEvent& event) {
+double seconds_of(const RunEvent& event) {
   return seconds(event.at.since_epoch);
 }
 
@@ -31,28 +31,28 @@ struct ProcessGroupSpan {  // the time of one process group of a member on a nod
   double end = 0;
 };
 
-using Span = std::pair<double, double>;
+using TimeSpan = std::pair<double, double>;
 
-struct Life {  // of a runner
-  Span span;
+struct RunnerLifetime {  // of a runner
+  TimeSpan span;
   bool ended_well = false;  // it ended by itself, and the job had not failed
 };
 
-// Collects from a run's events when `ratoon run`, worlds and the processes of each member ran.
-class Story {
+// Collects from a run's events the times during which `ratoon run`, worlds and each member's processes ran.
+class EventReplay {
  public:
-  Story(const RunFacts& facts, double end) : end_(end) {
+  EventReplay(const RunFacts& facts, double end) : end_(end) {
     for (const RunEvent& event : facts.events) hear(event);
     close(end);
   }
 
-  std::vector<Life> lives;
+  std::vector<RunnerLifetime> lives;
   std::vector<World> worlds;
   std::map<std::pair<std::string, std::uint64_t>, std::vector<ProcessGroupSpan>> stays;  // by role and index
 
  private:
   void hear(const RunEvent& event) {
-    const double at = at_of(event);
+    const double at = seconds_of(event);
     if (event.kind == "run") {
       close(last_);  // a killed runner writes no "end"
       life_ = at;
@@ -63,7 +63,7 @@ class Story {
     }
     if (event.kind == "apart") close_world(at);
     if (event.kind == "member") take_member_event(event, at);
-    if (event.kind == "end") close(at, event.phase != kFailed);
+    if (event.kind == "end") close(at, event.phase != kFailedPhase);
     last_ = at;
   }
 
@@ -109,7 +109,7 @@ std::map<std::uint64_t, std::vector<HistoryRow>> steps_by_attempt(const RunFacts
   for (const HistoryRow& row : known_steps(facts.history)) steps[row.attempt].push_back(row);
   for (const RunEvent& event : facts.events) {
     if (event.kind != "step") continue;
-    steps[event.attempt].push_back({.at = at_of(event), .attempt = event.attempt, .step = event.step});
+    steps[event.attempt].push_back({.at = seconds_of(event), .attempt = event.attempt, .step = event.step});
   }
   for (auto& [attempt, rows] : steps)
     std::ranges::stable_sort(rows, [](const HistoryRow& a, const HistoryRow& b) { return a.at < b.at; });
@@ -148,7 +148,8 @@ void add_world(const World& world, const std::map<std::uint64_t, std::vector<His
 }
 
 // Puts `filler` into every gap between the bars.
-std::vector<TimelineBar> without_gaps(std::vector<TimelineBar> bars, Span span, const TimelineBar& filler) {
+std::vector<TimelineBar> without_gaps(std::vector<TimelineBar> bars, TimeSpan span,
+                                      const TimelineBar& filler) {
   std::ranges::stable_sort(bars,
                            [](const TimelineBar& a, const TimelineBar& b) { return a.begin < b.begin; });
   std::vector<TimelineBar> whole;
@@ -165,7 +166,7 @@ std::vector<TimelineBar> without_gaps(std::vector<TimelineBar> bars, Span span, 
   return whole;
 }
 
-// Time at the beginning and end of a `ratoon run` is no restart: names it "starting" and "ending".
+// Time at the beginning and end of a `ratoon run` counts as "starting" and "ending", not as a restart.
 void name_both_ends(std::vector<TimelineBar>& life, bool ended_well) {
   const auto is_restarting = [](const TimelineBar& bar) { return bar.part == "restarting"; };
   for (auto bar = life.begin(); bar != life.end() && is_restarting(*bar); ++bar) bar->part = "starting";
@@ -195,7 +196,10 @@ std::pair<double, double> known_time(const RunFacts& facts) {
     moments.push_back(rows->front().at);
     moments.push_back(rows->back().at);
   }
-  for (const RunEvent& event : facts.events) moments.push_back(at_of(event));
+  for (const RunEvent& event : facts.events) moments.push_back(seconds_of(event));
+  if (facts.job_time)
+    for (const WallTime& at : {facts.job_time->begin, facts.job_time->end})
+      moments.push_back(seconds(at.since_epoch));
   if (moments.empty()) {
     for (const auto& checkpoint : facts.checkpoints)
       if (checkpoint.saved_at) moments.push_back(seconds(checkpoint.saved_at->since_epoch));
@@ -206,9 +210,9 @@ std::pair<double, double> known_time(const RunFacts& facts) {
 }
 
 Timeline make_timeline(const RunFacts& facts) {
-  const Span span = known_time(facts);
+  const TimeSpan span = known_time(facts);
   const auto steps = steps_by_attempt(facts);
-  Story story(facts, span.second);
+  EventReplay story(facts, span.second);
   if (story.worlds.empty()) story.worlds = worlds_of_steps(steps);
 
   Timeline timeline;
@@ -230,7 +234,7 @@ Timeline make_timeline(const RunFacts& facts) {
   }
   if (!lives.empty()) timeline.run = without_gaps(std::move(lives), span, {0, 0, "away", "nothing runs"});
 
-  timeline.members_in_all = story.stays.size();
+  timeline.member_count = story.stays.size();
   const double rows = static_cast<double>(std::min(kRowsMax, story.stays.size()) + 1);
   const double shortest = (span.second - span.first) * rows / kBarsMax;
   if (!timeline.run.empty()) timeline.rows.push_back({"the run", downsample(timeline.run, shortest)});

@@ -15,7 +15,7 @@ struct Timeline {
   std::vector<TimelineBar> run;  // without gaps from the first to the last moment
   bool is_of_ledger = false;     // its parts are those of the job's status
   std::vector<TimelineRow> rows;
-  std::uint64_t members_in_all = 0;
+  std::uint64_t member_count = 0;
 };
 
 // Returns the first and the last known time of a run, in seconds since 1970, or two zeros.

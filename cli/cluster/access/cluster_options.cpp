@@ -8,9 +8,9 @@ constexpr const char* kNamespace = "--namespace";
 }  // namespace
 
 void add_cluster_options(CLI::App& command, ClusterSelection& selection, bool is_plugin) {
-  selection.is_said = is_plugin;
+  selection.is_requested = is_plugin;
   if (!is_plugin)
-    command.add_flag("--cluster", selection.is_said, "Show jobs of a cluster, not runs of this machine");
+    command.add_flag("--cluster", selection.is_requested, "Show jobs of a cluster, not runs of this machine");
   command.add_option(std::string("-n,") + kNamespace, selection.name_space,
                      "Show the cluster's jobs in this namespace (default: the context's)");
   command.add_option("--kubeconfig", selection.kubeconfig,
@@ -19,7 +19,9 @@ void add_cluster_options(CLI::App& command, ClusterSelection& selection, bool is
 }
 
 void add_all_namespaces_option(CLI::App& command, ClusterSelection& selection) {
-  command.add_flag("-A,--all-namespaces", selection.is_for_all, "Show the cluster's jobs in all namespaces")
+  command
+      .add_flag("-A,--all-namespaces", selection.is_for_all_namespaces,
+                "Show the cluster's jobs in all namespaces")
       ->excludes(command.get_option(kNamespace));
 }
 

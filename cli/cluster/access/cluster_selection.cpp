@@ -4,14 +4,14 @@
 #include <iterator>
 #include <vector>
 
-#include "base/core/lists.h"
+#include "base/core/split_join.h"
 
 namespace ratoon::cli {
 namespace {
 
 // If KUBECONFIG names several existing files, kubectl merges them; this program returns an error instead.
-Result<std::string> choose_of(const std::string& list,
-                              const std::function<bool(const std::string&)>& exists) {
+Result<std::string> first_existing_path(const std::string& list,
+                                        const std::function<bool(const std::string&)>& exists) {
   const auto named = split(list, ':');
   std::vector<std::string> there;
   std::ranges::copy_if(named, std::back_inserter(there),
@@ -27,7 +27,7 @@ Result<std::string> choose_of(const std::string& list,
 }  // namespace
 
 bool selects_cluster(const ClusterSelection& selection) {
-  return selection.is_said || selection.is_for_all || !selection.name_space.empty() ||
+  return selection.is_requested || selection.is_for_all_namespaces || !selection.name_space.empty() ||
          !selection.kubeconfig.empty() || !selection.context.empty();
 }
 
@@ -35,7 +35,8 @@ Result<std::string> choose_kubeconfig(const ClusterSelection& selection,
                                       const runtime::EnvironmentLookup& environment,
                                       const std::function<bool(const std::string&)>& exists) {
   if (!selection.kubeconfig.empty()) return selection.kubeconfig;
-  if (const auto list = environment("KUBECONFIG"); list && !list->empty()) return choose_of(*list, exists);
+  if (const auto list = environment("KUBECONFIG"); list && !list->empty())
+    return first_existing_path(*list, exists);
   const std::string usual = environment("HOME").value_or("") + "/.kube/config";
   if (exists(usual)) return usual;
   if (environment("KUBERNETES_SERVICE_HOST") && selection.context.empty()) return std::string();

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/core/lists.h"
+#include "base/core/split_join.h"
 #include "cli/text/nearest_name.h"
 
 namespace ratoon::cli {
@@ -13,14 +13,14 @@ constexpr int kUnauthorized = 401;
 constexpr int kForbidden = 403;
 constexpr int kNotFound = 404;
 
-Error refuse_verb(const ClusterQuery& query, const std::string& verb, const Error& error) {
+Error missing_permission_error(const ClusterQuery& query, const std::string& verb, const Error& error) {
   return {ErrorKind::kPermissionDenied, "this user may not " + verb + " " + kResource + " in " +
-                                            query_text(query) + ": bind it to a role with the verbs " +
+                                            query_text(query) + ": bind the user to a role with the verbs " +
                                             (verb == "patch" ? "'list' and 'patch'" : "'list' and 'watch'") +
                                             " on that resource (" + error.message() + ")"};
 }
 
-Error expired(const ClusterQuery& query) {
+Error expired_certificate_error(const ClusterQuery& query) {
   return {ErrorKind::kPermissionDenied,
           "the kubeconfig's client certificate expired at " + format_rfc3339(*query.certificate_end) +
               ", so " + query.server + " does not accept it: ask for a new one, or name another --context"};
@@ -38,16 +38,16 @@ Error explain_failure(const ClusterQuery& query, const std::string& verb, const 
                       const std::optional<kube::ApiFailure>& refusal, WallTime now) {
   const bool is_expired = query.certificate_end && *query.certificate_end <= now;
   const int status = refusal ? refusal->status : 0;
-  if (status == kForbidden) return refuse_verb(query, verb, error);
-  // Status 404 means that the API server does not know the kind TrainingJob: a server that knows the kind,
-  // but has no TrainingJob, returns an empty list.
+  if (status == kForbidden) return missing_permission_error(query, verb, error);
+  // Status 404 means that the API server does not know the kind TrainingJob. A server that knows this kind,
+  // but has no object of it, returns an empty list.
   if (status == kNotFound)
     return {ErrorKind::kInvalid, query.server +
                                      " does not know TrainingJobs: install Ratoon's chart there, or the "
                                      "definition alone with `kubectl apply --server-side -f "
                                      "crds/trainingjob.yaml`"};
   if (is_expired && (status == kUnauthorized || error.kind() == ErrorKind::kPermissionDenied))
-    return expired(query);
+    return expired_certificate_error(query);
   if (status == kUnauthorized)
     return {ErrorKind::kPermissionDenied,
             query.server + " does not know this user: log in again, or name another --context (" +
@@ -63,7 +63,7 @@ Error explain_failure(const ClusterQuery& query, const std::string& verb, const 
 }
 
 Error explain_watch(const ClusterQuery& query, const Error& error) {
-  return refuse_verb(query, "watch", error);
+  return missing_permission_error(query, "watch", error);
 }
 
 Error explain_missing(const ClusterQuery& query, const std::string& job,

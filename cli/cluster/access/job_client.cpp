@@ -38,7 +38,7 @@ Result<kube::ApiServerAccess> find_api_server_access(const ClusterSelection& sel
 }  // namespace
 
 bool is_over(const json& job) {
-  const std::string phase = kube::text_in(kube::child(job, "status"), "phase");
+  const std::string phase = kube::string_field(kube::child(job, "status"), "phase");
   return phase == api::name_of(api::JobPhase::kSucceeded) || phase == api::name_of(api::JobPhase::kFailed);
 }
 
@@ -53,9 +53,9 @@ std::optional<WallTime> end_of(const std::string& certificate_pem) {
 
 JobClient::JobClient(kube::ApiServerAccess access, const ClusterSelection& selection)
     : query_{.server = access.server,
-             .name_space = selection.is_for_all           ? ""
-                           : selection.name_space.empty() ? access.name_space
-                                                          : selection.name_space,
+             .name_space = selection.is_for_all_namespaces ? ""
+                           : selection.name_space.empty()  ? access.name_space
+                                                           : selection.name_space,
              .certificate_end = end_of(access.certificate_pem)},
       api_(std::move(access), clock_) {}
 
@@ -81,7 +81,7 @@ Result<std::vector<json>> JobClient::list(const std::string& name) const {
     const auto page = api_.call(*request, {}, kTimeout, refusal);
     if (!page) return explain_failure(query_, "list", page.error(), refusal, clock_.wall_now());
     for (const auto& object : kube::items_of(*page, "items")) objects.push_back(object);
-    continue_token = kube::text_in(kube::child(*page, "metadata"), "continue");
+    continue_token = kube::string_field(kube::child(*page, "metadata"), "continue");
   } while (!continue_token.empty());
   return objects;
 }
@@ -93,7 +93,7 @@ Result<std::vector<json>> JobClient::find(const std::string& name) const {
   const auto others = list("");
   if (!others) return others.error();
   std::vector<std::string> names;
-  for (const auto& other : *others) names.push_back(kube::key_in(other).name);
+  for (const auto& other : *others) names.push_back(kube::job_key_in(other).name);
   return explain_missing(query_, name, names);
 }
 

@@ -17,14 +17,14 @@ std::string_view take_line(std::string_view& rest) {
   return line;
 }
 
-// Returns how many bytes of each attempt's file describe steps on which the newest attempt builds.
+// Returns how many first bytes of each attempt's file have the steps on which the newest attempt builds.
 std::map<std::uint64_t, std::uint64_t> kept_bytes(const std::vector<AttemptFile>& files) {
   std::map<std::uint64_t, const AttemptFile*> by_attempt;
   for (const auto& file : files) by_attempt[file.attempt] = &file;
   std::map<std::uint64_t, std::uint64_t> kept;
   std::optional<HistoryPosition> place;
   for (auto at = by_attempt.rbegin(); at != by_attempt.rend() && !place; ++at) {
-    const std::uint64_t sound = history::sound_bytes(at->second->text);
+    const std::uint64_t sound = history::count_intact_bytes(at->second->text);
     if (sound > 0) place = HistoryPosition{.attempt = Attempt(at->first), .bytes = sound};
   }
   while (place && by_attempt.contains(place->attempt.value())) {

@@ -9,6 +9,7 @@
 #include "agent/src/history/history_file.h"
 #include "base/contract/fields.h"
 #include "cli/checkpoint/run_folder.h"
+#include "cli/checkpoint/run_location.h"
 #include "cli/checkpoint/survey.h"
 #include "cli/report/facts/read_samples.h"
 
@@ -22,34 +23,34 @@ constexpr std::size_t kStatusBytesMax = 64U << 20;
 constexpr int kStatusDepthMax = 64;
 constexpr std::string_view kFileScheme = "file://";
 
-bool is_there(const fs::path& path) {
+bool path_exists(const fs::path& path) {
   std::error_code ignored;
   return fs::exists(path, ignored);
 }
 
 bool is_saved_into(const fs::path& folder) {
-  return is_there(folder / checkpoint::kManifests) || is_there(folder / checkpoint::kHistory);
+  return path_exists(folder / checkpoint::kManifests) || path_exists(folder / checkpoint::kHistory);
 }
 
-struct Places {
+struct RunFolders {
   fs::path run;    // folder of `ratoon run`; empty if it was not used
   fs::path saves;  // empty if nothing was saved yet
 };
 
-std::optional<Places> find_places(const fs::path& folder) {
-  if (is_there(folder / "events.jsonl") || is_there(folder / "status.json")) {
-    Places places{.run = folder, .saves = {}};
+std::optional<RunFolders> find_run_folders(const fs::path& folder) {
+  if (path_exists(folder / "events.jsonl") || path_exists(folder / "status.json")) {
+    RunFolders places{.run = folder, .saves = {}};
     std::error_code code;
     for (fs::directory_iterator at(folder / "checkpoints", code), end; !code && at != end; at.increment(code))
       if (is_saved_into(at->path())) places.saves = at->path();
-    const fs::path said = saves_of_run(folder);
+    const fs::path said = save_location_of_run(folder);
     if (!said.empty() && is_saved_into(said)) places.saves = said;
     return places;
   }
   if (!is_saved_into(folder)) return std::nullopt;
   const fs::path above = fs::absolute(folder).lexically_normal().parent_path().parent_path();
-  const bool is_of_run = is_there(above / "events.jsonl") && is_there(above / "status.json");
-  return Places{.run = is_of_run ? above : fs::path(), .saves = folder};
+  const bool is_of_run = path_exists(above / "events.jsonl") && path_exists(above / "status.json");
+  return RunFolders{.run = is_of_run ? above : fs::path(), .saves = folder};
 }
 
 std::optional<WallTime> written_at(const fs::path& path) {
@@ -65,17 +66,17 @@ std::string finish_reason_of(const FoundCheckpoint& found) {
   return is_end ? found.manifest->run->early_end->reason : std::string();
 }
 
-StoredCheckpoint stored(const FoundCheckpoint& found, const fs::path& saves) {
+StoredCheckpoint to_stored_checkpoint(const FoundCheckpoint& found, const fs::path& saves) {
   return {.step = found.id.step.value(),
           .attempt = found.id.attempt.value(),
           .state = std::string(name_of(found.standing)),
           .why = found.why,
           .ranks = found.manifest ? found.manifest->packs.size() : 0,
           .size_bytes = found.size_bytes,
-          .saved_at = written_at(saves / checkpoint::manifest_path(found.id)),
+          .saved_at = saves.empty() ? std::nullopt : written_at(saves / checkpoint::manifest_path(found.id)),
           .digest = found.digest,
-          .pinned_why = found.pinned_why,
-          .tiers = {"folder"},
+          .pin_reason = found.pin_reason,
+          .tiers = {saves.empty() ? "store" : "folder"},
           .finish_reason = finish_reason_of(found)};
 }
 
@@ -91,30 +92,28 @@ void read_stores(const std::vector<std::string>& stores, const fs::path& saves, 
         fs::path(store.starts_with('/') ? store : store.substr(kFileScheme.size())) / saves.filename();
     for (StoredCheckpoint& one : facts.checkpoints) {
       const checkpoint::CheckpointId id{.attempt = Attempt(one.attempt), .step = Step(one.step)};
-      if (is_there(folder / checkpoint::manifest_path(id))) one.tiers.push_back(store);
+      if (path_exists(folder / checkpoint::manifest_path(id))) one.tiers.push_back(store);
     }
   }
 }
 
-void read_saves(const fs::path& saves, RunFacts& facts) {
-  const auto disk = checkpoint::RealDisk::open_existing_folder(saves);
-  if (!disk) {
-    facts.complaints.push_back("Checkpoints cannot be read: " + disk.error().message());
-    return;
-  }
-  const auto survey = take_survey(**disk);
+// `saves` is the path of the disk's folder, or empty for an object store.
+void read_disk(const checkpoint::Disk& disk, const fs::path& saves, RunFacts& facts) {
+  const auto survey = take_survey(disk);
   if (!survey) facts.complaints.push_back("Checkpoints cannot be read: " + survey.error().message());
   if (survey)
-    for (const auto& found : survey->checkpoints) facts.checkpoints.push_back(stored(found, saves));
+    for (const auto& found : survey->checkpoints)
+      facts.checkpoints.push_back(to_stored_checkpoint(found, saves));
+  if (survey) facts.best = find_kept_best(*survey);
   if (survey)
     for (const auto& one : survey->uncommitted) facts.uncommitted.insert(one.id.attempt.value());
-  facts.samples = read_samples(**disk);
+  facts.samples = read_samples(disk);
 
   std::vector<AttemptFile> files;
-  const auto attempts = history::list_attempts(**disk);
+  const auto attempts = history::list_attempts(disk);
   if (!attempts) facts.complaints.push_back("The history cannot be read: " + attempts.error().message());
   for (const Attempt attempt : attempts ? *attempts : std::vector<Attempt>()) {
-    auto text = history::read_file(**disk, attempt);
+    auto text = history::read_file(disk, attempt);
     if (text)
       files.push_back({.attempt = attempt.value(), .text = *std::move(text)});
     else
@@ -123,9 +122,15 @@ void read_saves(const fs::path& saves, RunFacts& facts) {
   facts.history = read_attempt_history(files);
 }
 
+void read_saves(const fs::path& saves, RunFacts& facts) {
+  const auto disk = checkpoint::RealDisk::open_existing_folder(saves);
+  if (!disk) return facts.complaints.push_back("Checkpoints cannot be read: " + disk.error().message());
+  read_disk(**disk, saves, facts);
+}
+
 // Reads the job's status into `facts`. Returns the checkpoint stores that the job names.
 std::vector<std::string> read_status(const checkpoint::Disk& disk, RunFacts& facts) {
-  const auto text = checkpoint::read_whole(disk, "status.json", kStatusBytesMax);
+  const auto text = checkpoint::read_whole_file(disk, "status.json", kStatusBytesMax);
   if (!text) {
     facts.complaints.push_back("The status cannot be read: " + text.error().message());
     return {};
@@ -145,7 +150,7 @@ std::vector<std::string> read_status(const checkpoint::Disk& disk, RunFacts& fac
 }
 
 void read_events(const checkpoint::Disk& disk, RunFacts& facts) {
-  const auto text = checkpoint::read_whole(disk, "events.jsonl", kEventsBytesMax);
+  const auto text = checkpoint::read_whole_file(disk, "events.jsonl", kEventsBytesMax);
   if (text) facts.events = decode_events(*text);
   if (!text && text.error().kind() != ErrorKind::kNotFound)
     facts.complaints.push_back("The events cannot be read: " + text.error().message());
@@ -154,9 +159,9 @@ void read_events(const checkpoint::Disk& disk, RunFacts& facts) {
 }  // namespace
 
 Result<RunFacts> read_run(const fs::path& folder) {
-  const auto places = find_places(folder);
+  const auto places = find_run_folders(folder);
   if (!places) {
-    // Returns the error of `ratoon checkpoint`, which lists the run folders below `folder`.
+    // Returns the same error as `ratoon checkpoint`; this error lists the run folders below `folder`.
     const auto disk = open_run_folder(folder);
     return disk ? Error(ErrorKind::kNotFound, folder.string() + " holds no run") : disk.error();
   }
@@ -174,6 +179,14 @@ Result<RunFacts> read_run(const fs::path& folder) {
     read_saves(places->saves, facts);
     read_stores(stores, places->saves, facts);
   }
+  return facts;
+}
+
+Result<RunFacts> read_run_in_store(const std::string& uri) {
+  const auto location = RunLocation::open(uri);
+  if (!location) return location.error();
+  RunFacts facts{.name = uri.substr(uri.rfind('/') + 1), .folder = uri};
+  read_disk(location->disk(), {}, facts);
   return facts;
 }
 

@@ -1,8 +1,9 @@
-// Reads a run's files for a report, and changes nothing. The run may be writing the files at the same
-// time.
+// Reads a run's files for a report, and changes nothing. A run may write its files while read_run() reads
+// them.
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include <ratoon/result.h>
 
@@ -14,5 +15,9 @@ namespace ratoon::cli {
 // launcher or as a member of a job. Returns an error if `folder` is not the folder of a run. Damaged or
 // missing files become complaints in the facts.
 [[nodiscard]] Result<RunFacts> read_run(const std::filesystem::path& folder);
+
+// Reads a run that saves its checkpoints in an object store, such as s3://bucket/runs/digits. A run in an
+// object store has no history.
+[[nodiscard]] Result<RunFacts> read_run_in_store(const std::string& uri);
 
 }  // namespace ratoon::cli

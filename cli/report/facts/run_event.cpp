@@ -33,7 +33,7 @@ std::optional<RunEvent> decode_event(std::string_view line) {
   event.reason = f.optional_text("reason", kTextBytesMax);
   event.message = f.optional_text("message", kTextBytesMax);
   if (f.find("disruption") != nullptr) event.disruption = api::read_disruption(f.object("disruption"));
-  if (f.find("ledger") != nullptr) event.ledger = api::read_ledger(f.object("ledger"));
+  if (f.find("ledger") != nullptr) event.ledger = api::read_time_ledger(f.object("ledger"));
   if (complaint) return std::nullopt;
   return event;
 }

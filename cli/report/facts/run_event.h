@@ -26,7 +26,7 @@ struct RunEvent {
   std::string reason{};  // of news
   std::string message{};
   std::optional<api::Disruption> disruption{};
-  std::optional<api::JobLedger> ledger{};
+  std::optional<api::JobTimeLedger> ledger{};
 };
 
 // Returns the events in the order of the file. Skips unreadable lines, because a killed `ratoon run` may

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/src/checkpoint/format/run_record.h"
 #include "cli/report/facts/attempt_history.h"
 #include "cli/report/facts/run_event.h"
 
@@ -20,7 +21,7 @@ struct StoredCheckpoint {
   std::uint64_t size_bytes = 0;
   std::optional<WallTime> saved_at{};
   std::string digest{};
-  std::string pinned_why{};          // empty: it is not pinned
+  std::string pin_reason{};          // empty: it is not pinned
   std::vector<std::string> tiers{};  // places that have it: "folder", or a store
   std::string finish_reason{};       // of finish(), if the program ended the run with this checkpoint
 };
@@ -33,13 +34,21 @@ struct ConsumedSamples {
   std::uint64_t batches = 0;
 };
 
+// The time of a cluster's job: from its creation to its end, or until now.
+struct JobTime {
+  WallTime begin;
+  WallTime end;
+};
+
 struct RunFacts {
   std::string name{};
   std::string folder{};
-  std::optional<api::TrainingJobStatus> status{};  // of runs of `ratoon run`
+  std::optional<api::TrainingJobStatus> status{};  // of runs of `ratoon run`, and of a cluster's job
+  std::optional<JobTime> job_time{};               // of a cluster's job
   std::vector<RunEvent> events{};
   AttemptHistory history{};
   std::vector<StoredCheckpoint> checkpoints{};  // newest first
+  std::vector<checkpoint::KeptBest> best{};     // of save_best(), of each value the best one first
   std::set<std::uint64_t> uncommitted{};        // attempts with packs of which no manifest was written
   std::vector<ConsumedSamples> samples{};
   std::vector<std::string> complaints{};  // sentences about missing or unreadable files

@@ -8,7 +8,7 @@
 namespace ratoon::cli {
 namespace {
 
-constexpr int kNumbersMax = 50;
+constexpr int kAxisNumbersMax = 50;
 
 double round_step(double span, int wanted) {
   const double rough = span / wanted;
@@ -21,7 +21,7 @@ double round_step(double span, int wanted) {
 std::vector<double> multiples(double step, double low, double high) {
   std::vector<double> numbers;
   const double first = std::ceil(low / step - 1e-9);
-  for (int i = 0; i < kNumbersMax; ++i) {
+  for (int i = 0; i < kAxisNumbersMax; ++i) {
     const double number = (first + i) * step;
     if (number > high + step * 1e-9) break;
     numbers.push_back(number);
@@ -33,10 +33,18 @@ std::vector<double> multiples(double step, double low, double high) {
 
 std::vector<double> round_numbers(double low, double high, int wanted) {
   const double span = high - low;
-  // Between two almost equal numbers there may be no round number: return both numbers.
+  // Return `low` and `high`, because between two almost equal numbers there may be no round number.
   if (!(span > std::abs(high) * 1e-12) || !std::isfinite(span)) return {low, high};
-  const auto numbers = multiples(round_step(span, wanted), low, high);
-  return numbers.size() < 2 ? std::vector{low, high} : numbers;
+  // A single round number shows no scale: search for more round numbers at smaller distances.
+  for (const int more : {1, 2, 5}) {
+    const auto numbers = multiples(round_step(span, wanted * more), low, high);
+    if (numbers.size() >= 2) return numbers;
+  }
+  return {low, high};
+}
+
+std::vector<double> round_counts(double last, int wanted) {
+  return multiples(std::max(1.0, round_step(last, wanted)), 0, last);
 }
 
 std::vector<double> round_times(double length) {
@@ -47,7 +55,7 @@ std::vector<double> round_times(double length) {
   return round_numbers(0, length, 10);
 }
 
-ValueAxis around(const Curve& curve, double top, double bottom) {
+ValueAxis axis_around(const Curve& curve, double top, double bottom) {
   double low = std::numeric_limits<double>::infinity();
   double high = -low;
   for (const CurveLine& line : curve.lines) {

@@ -9,14 +9,14 @@
 
 namespace ratoon::cli {
 
-inline constexpr double kLeft = 92;  // names and numbers are left of it
-inline constexpr double kRight = 992;
+inline constexpr double kPlotLeft = 92;  // names and numbers are left of it
+inline constexpr double kPlotRight = 992;
 
 // The horizontal time axis, which is the same in all drawings of a report.
 struct TimeAxis {
   double length = 0;
   [[nodiscard]] double x(double at) const {
-    return kLeft + (length > 0 ? at / length : 0) * (kRight - kLeft);
+    return kPlotLeft + (length > 0 ? at / length : 0) * (kPlotRight - kPlotLeft);
   }
 };
 
@@ -32,10 +32,12 @@ struct ValueAxis {
 
 // Returns round numbers from `low` to `high`, about `wanted` of them, at least two.
 [[nodiscard]] std::vector<double> round_numbers(double low, double high, int wanted);
+// Returns round whole numbers from 0 to `last`, about `wanted` of them.
+[[nodiscard]] std::vector<double> round_counts(double last, int wanted);
 // Returns round numbers of seconds: 1, 2, 5, 10, 15, 30, then minutes and hours.
 [[nodiscard]] std::vector<double> round_times(double length);
 
 // Returns an axis that covers all values with a margin; the axis is never empty.
-[[nodiscard]] ValueAxis around(const Curve& curve, double top, double bottom);
+[[nodiscard]] ValueAxis axis_around(const Curve& curve, double top, double bottom);
 
 }  // namespace ratoon::cli

@@ -26,6 +26,15 @@ std::string text_at(double x, double y, const char* kind, const std::string& tex
          escaped(text) + "</text>";
 }
 
+// Draws the name of a point on the horizontal axis below the point. At the right edge of the drawing, where
+// half of the name would be cut off, the name ends at the edge.
+std::string name_on_axis(double x, double y, const std::string& name) {
+  constexpr double kHalfCharacter = 3.5;
+  constexpr double kEdge = 1000;
+  const bool is_cut_off = x + kHalfCharacter * static_cast<double>(name.size()) > kEdge;
+  return text_at(is_cut_off ? kEdge : x, y, is_cut_off ? "scale" : "moment", name);
+}
+
 std::string line_at(double x1, double y1, double x2, double y2, const char* kind) {
   return "<line x1=\"" + pixel_text(x1) + "\" y1=\"" + pixel_text(y1) + "\" x2=\"" + pixel_text(x2) +
          "\" y2=\"" + pixel_text(y2) + "\" class=\"" + kind + "\"/>";
@@ -49,8 +58,8 @@ std::string draw_losses(const Report& report, double top, double bottom) {
 std::string draw_grid(const ValueAxis& axis, int wanted) {
   std::string drawn;
   for (const double value : round_numbers(axis.low, axis.high, wanted)) {
-    drawn += line_at(kLeft, axis.y(value), kRight, axis.y(value), "grid");
-    drawn += text_at(kLeft - 8, axis.y(value) + 4, "scale", number_text(value));
+    drawn += line_at(kPlotLeft, axis.y(value), kPlotRight, axis.y(value), "grid");
+    drawn += text_at(kPlotLeft - 8, axis.y(value) + 4, "scale", number_text(value));
   }
   return drawn;
 }
@@ -72,7 +81,7 @@ std::string line_through(const CurveLine& line, const TimeAxis& along, const Val
   return "<path d=\"" + path + "\" class=\"curve" + kind + "\">" + title + "</path>";
 }
 
-// Draws the lines of steps that are in the weights last, on top of repeated steps.
+// Draws first the lines of repeated steps, and on top of them the lines of steps that are in the weights.
 std::string lines_through(const std::vector<CurveLine>& lines, const TimeAxis& along, const ValueAxis& axis) {
   std::string drawn;
   for (const bool is_kept : {false, true})
@@ -81,7 +90,7 @@ std::string lines_through(const std::vector<CurveLine>& lines, const TimeAxis& a
   return drawn;
 }
 
-bool is_known(const std::string& name, const auto& names) {
+bool contains_name(const std::string& name, const auto& names) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
@@ -92,7 +101,7 @@ std::string colour_of(const std::string& name) {
       "unfinished", "suspended",  "useful", "recomputed", "save_stall", "data_wait", "waiting_for_capacity",
       "starting",   "restarting", "ending", "hung",       "validation", "away",      "absent",
       "detect",     "decide",     "place",  "start",      "rendezvous", "load",      "first step"};
-  if (!is_known(name, kNames)) return "c-other";
+  if (!contains_name(name, kNames)) return "c-other";
   std::string kind = "c-" + name;
   std::ranges::replace(kind, ' ', '_');
   return kind;
@@ -105,7 +114,7 @@ std::string title_of(const std::string& part) {
 }
 
 std::string draw_curve(const Curve& curve, const Report& report) {
-  const ValueAxis axis = around(curve, 10, kCurveHeight - 8);
+  const ValueAxis axis = axis_around(curve, 10, kCurveHeight - 8);
   const TimeAxis time{report.length};
   return begin_svg(kCurveHeight, curve.name + " over time") + draw_grid(axis, 4) +
          draw_losses(report, 4, kCurveHeight) + lines_through(curve.lines, time, axis) + "</svg>";
@@ -113,15 +122,15 @@ std::string draw_curve(const Curve& curve, const Report& report) {
 
 std::string draw_by_step(const Curve& curve, const Report& report) {
   const double bottom = kCurveHeight - 8;
-  const ValueAxis axis = around(curve, 10, bottom);
+  const ValueAxis axis = axis_around(curve, 10, bottom);
   const auto steps = static_cast<double>(report.step);
   const TimeAxis along{steps};
   std::string drawn = begin_svg(kCurveHeight + 22, curve.name + " by step") + draw_grid(axis, 4) +
                       lines_through(curve.by_step, along, axis);
-  drawn += text_at(kLeft - 8, kCurveHeight + 14, "scale", "step");
-  for (const double step : round_numbers(0, steps, 8)) {
+  drawn += text_at(kPlotLeft - 8, kCurveHeight + 14, "scale", "step");
+  for (const double step : round_counts(steps, 8)) {
     drawn += line_at(along.x(step), bottom, along.x(step), bottom + 5, "tick");
-    drawn += text_at(along.x(step), kCurveHeight + 14, "moment", number_text(step));
+    drawn += name_on_axis(along.x(step), kCurveHeight + 14, number_text(step));
   }
   return drawn + "</svg>";
 }
@@ -132,14 +141,14 @@ std::string draw_rate(const Report& report) {
   const ValueAxis axis{
       .low = 0, .high = highest > 0 ? highest * 1.08 : 1, .top = 6, .bottom = kRateHeight - 4};
   const TimeAxis time{report.length};
-  std::string path = "M" + pixel_text(kLeft) + " " + pixel_text(axis.bottom);
+  std::string path = "M" + pixel_text(kPlotLeft) + " " + pixel_text(axis.bottom);
   const double half = report.rate.size() < 2 ? 0 : (report.rate[1].at - report.rate[0].at) / 2;
   for (const CurvePoint& point : report.rate) {
     path += "L" + pixel_text(time.x(point.at - half)) + " " + pixel_text(axis.y(point.value));
     path += "L" + pixel_text(time.x(point.at + half)) + " " + pixel_text(axis.y(point.value));
   }
-  path += "L" + pixel_text(kRight) + " " + pixel_text(axis.bottom) + "Z";
-  return begin_svg(kRateHeight, "steps a second over time") + draw_grid(axis, 2) + "<path d=\"" + path +
+  path += "L" + pixel_text(kPlotRight) + " " + pixel_text(axis.bottom) + "Z";
+  return begin_svg(kRateHeight + 4, "steps a second over time") + draw_grid(axis, 2) + "<path d=\"" + path +
          "\" class=\"rate\"/>" + draw_losses(report, 0, kRateHeight) + "</svg>";
 }
 
@@ -148,7 +157,7 @@ std::string draw_timeline(const Report& report) {
   const double rows_top = kSavesHeight + 12;
   const double rows_bottom = rows_top + kRowHeight * static_cast<double>(report.rows.size());
   std::string drawn = begin_svg(rows_bottom + 26, "where the time of each member went");
-  drawn += text_at(kLeft - 8, 16, "scale", "saves");
+  drawn += text_at(kPlotLeft - 8, 16, "scale", "saves");
   for (const TimelineMark& save : report.saves) {
     const std::string x = pixel_text(time.x(save.at));
     drawn += "<path d=\"M" + x + " 6v12\" class=\"save\"><title>" + escaped(save.what) + " at " +
@@ -156,7 +165,7 @@ std::string draw_timeline(const Report& report) {
   }
   double top = rows_top;
   for (const TimelineRow& row : report.rows) {
-    drawn += text_at(kLeft - 8, top + 14, "scale", row.name);
+    drawn += text_at(kPlotLeft - 8, top + 14, "scale", row.name);
     for (const TimelineBar& bar : row.bars)
       drawn += box_at(time.x(bar.begin), top + 2, time.x(bar.end) - time.x(bar.begin), kRowHeight - 5,
                       colour_of(bar.part),
@@ -165,8 +174,7 @@ std::string draw_timeline(const Report& report) {
   }
   for (const double at : round_times(report.length)) {
     drawn += line_at(time.x(at), rows_bottom + 2, time.x(at), rows_bottom + 7, "tick");
-    drawn +=
-        text_at(time.x(at), rows_bottom + 20, "moment", at < 60 ? number_text(at) + " s" : clock_text(at));
+    drawn += name_on_axis(time.x(at), rows_bottom + 20, at < 60 ? number_text(at) + " s" : clock_text(at));
   }
   for (const TimelineMark& loss : report.losses) {
     const std::string x = pixel_text(time.x(loss.at));

@@ -1,5 +1,5 @@
-// Makes the drawings of a report as SVG. The page contains each string unchanged, so all text in a drawing is
-// escaped here.
+// Makes the drawings of a report as SVG. The page contains each string unchanged, so the functions of
+// drawings.h escape all text.
 #pragma once
 
 #include <string>

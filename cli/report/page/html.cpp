@@ -18,7 +18,7 @@ constexpr const char* kReplacement = "\xEF\xBF\xBD";
 constexpr const char* kEllipsis = "\xE2\x80\xA6";
 
 template <typename... Values>
-std::string printed(const char* format, Values... values) {
+std::string format_number(const char* format, Values... values) {
   std::array<char, 64> text{};
   std::snprintf(text.data(), text.size(), format, values...);
   return text.data();
@@ -78,24 +78,26 @@ std::string number_text(double value) {
                                  std::pair(1e4, "k")};
   const double size = std::abs(value);
   for (const auto& [unit, name] : kUnits)
-    if (size >= unit && size < 1e16) return printed("%.4g %s", value / (unit == 1e4 ? 1e3 : unit), name);
-  return printed("%.4g", value);
+    if (size >= unit && size < 1e16)
+      return format_number("%.4g %s", value / (unit == 1e4 ? 1e3 : unit), name);
+  return format_number("%.4g", value);
 }
 
 std::string pixel_text(double value) {
   const double rounded = std::round(value * 10) / 10;
-  return printed("%.*f", rounded == std::round(rounded) ? 0 : 1, rounded);
+  return format_number("%.*f", rounded == std::round(rounded) ? 0 : 1, rounded);
 }
 
 std::string seconds_text(double seconds) {
-  if (seconds < 10) return printed("%.2f s", seconds);
-  if (seconds < 100) return printed("%.1f s", seconds);
+  if (seconds < 10) return format_number("%.2f s", seconds);
+  if (seconds < 100) return format_number("%.1f s", seconds);
   return clock_text(seconds);
 }
 
 std::string percent_text(double share) {
-  const double percent = share >= 1 ? 100 : std::floor(share * 1000) / 10;
-  return printed(percent >= 100 ? "%.0f %%" : "%.1f %%", percent);
+  // A share below 1 is never shown as 100 %.
+  const double percent = share >= 1 ? 100 : std::min(std::round(share * 1000) / 10, 99.9);
+  return format_number(percent >= 100 ? "%.0f %%" : "%.1f %%", percent);
 }
 
 }  // namespace ratoon::cli

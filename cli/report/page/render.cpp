@@ -4,8 +4,8 @@
 
 #include <ratoon/version.h>
 
-#include "base/core/counted.h"
-#include "base/core/lists.h"
+#include "base/core/count_with_noun.h"
+#include "base/core/split_join.h"
 #include "cli/report/page/drawings.h"
 #include "cli/report/page/html.h"
 #include "cli/report/page/page_style.h"
@@ -32,22 +32,26 @@ std::string causes_of(const Report& report) {
   return report.restarts ? " (" + losses_text(*report.restarts) + ")" : "";
 }
 
-std::string lead_of(const Report& report) {
+std::string lead_text(const Report& report) {
   if (report.length <= 0) return "No time of this run is known yet.";
-  std::string lead = "Step " + std::to_string(report.step) + " after " + seconds_text(report.length) +
-                     ", in " + counted(report.attempts, "attempt") + ". ";
-  if (report.losses_in_all + report.recoveries_in_all == 0) return lead + "Nothing was lost.";
-  lead += report.losses_in_all == 0 ? "Nothing was lost"
-                                    : counted(report.losses_in_all, "loss", "losses") + causes_of(report);
-  lead += "; " + counted(report.steps_made_again, "step") + " made again";
-  if (report.recoveries_in_all > 0)
-    lead += "; " + counted(report.recoveries_in_all, "recovery", "recoveries") +
-            (report.recoveries_in_all == 1 ? ", within " : ", half of them within ") +
+  std::string lead = report.attempts == 0
+                         ? "No attempt began within " + seconds_text(report.length) + ". "
+                         : "Step " + std::to_string(report.step) + " after " + seconds_text(report.length) +
+                               ", in " + count_with_noun(report.attempts, "attempt") + ". ";
+  // Steps may be repeated although no member was lost, if the whole run was stopped and started again.
+  if (report.loss_count + report.recovery_count + report.repeated_step_count == 0)
+    return lead + "Nothing was lost.";
+  lead += report.loss_count == 0 ? "No member was lost"
+                                 : count_with_noun(report.loss_count, "loss", "losses") + causes_of(report);
+  lead += "; " + count_with_noun(report.repeated_step_count, "step") + " made again";
+  if (report.recovery_count > 0)
+    lead += "; " + count_with_noun(report.recovery_count, "recovery", "recoveries") +
+            (report.recovery_count == 1 ? ", within " : ", half of them within ") +
             seconds_text(report.median_recovery);
   return lead + ".";
 }
 
-std::string card(const std::string& value, const std::string& what) {
+std::string card_html(const std::string& value, const std::string& what) {
   return "<div class=\"card\"><b>" + escaped(value) + "</b><span>" + escaped(what) + "</span></div>";
 }
 
@@ -77,19 +81,19 @@ std::string head_of(const Report& report) {
   head += "<div class=\"where\">" + escaped(report.folder) +
           (report.began.empty() ? "" : ", began " + escaped(report.began)) + "</div>";
   head +=
-      "<p class=\"lead\">" + escaped(lead_of(report)) +
+      "<p class=\"lead\">" + escaped(lead_text(report)) +
       (report.finish_reason.empty() ? ""
                                     : " The program ended the run: " + escaped(report.finish_reason) + ".") +
       (report.message.empty() || is_good ? "" : " " + escaped(report.message)) + "</p></header>\n";
   head += "<div class=\"cards\">";
   if (!report.account.empty() && !is_bad)
-    head += card(percent_text(useful_share(report)), "of the time was useful");
-  head += card(std::to_string(report.step), "newest step");
-  head += card(std::to_string(report.losses_in_all), report.losses_in_all == 1 ? "loss" : "losses");
-  if (report.recoveries_in_all > 0) head += card(seconds_text(report.median_recovery), "median recovery");
-  head += card(std::to_string(report.steps_made_again), "steps made again");
+    head += card_html(percent_text(useful_share(report)), "of the time was useful");
+  head += card_html(std::to_string(report.step), "newest step");
+  head += card_html(std::to_string(report.loss_count), report.loss_count == 1 ? "loss" : "losses");
+  if (report.recovery_count > 0) head += card_html(seconds_text(report.median_recovery), "median recovery");
+  head += card_html(std::to_string(report.repeated_step_count), "steps made again");
   if (!report.checkpoints.empty())
-    head += card("step " + std::to_string(report.checkpoints.front().step), "newest checkpoint");
+    head += card_html("step " + std::to_string(report.checkpoints.front().step), "newest checkpoint");
   return head + "</div>\n";
 }
 
@@ -117,7 +121,7 @@ std::string by_step_of(const Report& report) {
   std::string body;
   for (const Curve& curve : report.curves)
     body += "<div class=\"label\"><b>" + escaped(curve.name) + "</b></div>" + draw_by_step(curve, report);
-  return section("By step", "The same values over the steps of the run.", body);
+  return section("By step", "The reported values over the steps of the run, not over the time.", body);
 }
 
 std::string over_time_of(const Report& report) {
@@ -134,11 +138,10 @@ std::string over_time_of(const Report& report) {
   body += "<div class=\"label\"><b>the run and its members</b></div>" + draw_timeline(report);
   std::vector<std::pair<std::string, std::string>> legend;
   for (const auto& part : drawn_parts(report)) legend.emplace_back(part, "");
-  const std::string text =
-      report.losses.empty() && report.steps_made_again == 0
-          ? "All drawings share one axis of time; point at a bar or a mark to read it."
-          : "All drawings share one axis of time. Red lines are losses; yellow parts are steps that a loss "
-            "undid and that the run repeated. Point at a bar or a mark to read it.";
+  std::string text = "All drawings share one axis of time. ";
+  if (!report.losses.empty()) text += "Red lines are losses. ";
+  if (report.repeated_step_count > 0) text += "Yellow parts are steps that were undone and made again. ";
+  text += "Point at a bar or a mark to read its text.";
   return section("Over time", text, body + legend_of(legend));
 }
 
@@ -157,11 +160,13 @@ std::string recoveries_of(const Report& report) {
             "</td></tr>";
   std::vector<std::pair<std::string, std::string>> legend;
   for (const auto& [phase, seconds] : report.recoveries.front().phases) legend.emplace_back(phase, "");
-  const std::string text = report.recoveries_in_all > report.recoveries.size()
+  const std::string text = report.recovery_count > report.recoveries.size()
                                ? "The " + std::to_string(report.recoveries.size()) + " longest of " +
-                                     std::to_string(report.recoveries_in_all) +
-                                     ", from the last sign of life until all members made a step."
-                               : "From the last sign of life until all members made a step.";
+                                     std::to_string(report.recovery_count) +
+                                     " recoveries, from the lost member's last sign of life until all "
+                                     "members made a step."
+                               : "Recoveries last from the lost member's last sign of life until all "
+                                 "members made a step.";
   return section("Recoveries", text, rows + "</table>" + legend_of(legend));
 }
 
@@ -187,16 +192,17 @@ std::string checkpoints_of(const Report& report) {
       ends += "; step " + std::to_string(one.step) + " ended the run: " + one.finish_reason;
     rows += "<tr><td class=\"num\">" + std::to_string(one.step) + "</td><td class=\"num\">" +
             std::to_string(one.attempt) + "</td><td" + (one.why.empty() ? "" : " class=\"why\"") + ">" +
-            escaped(one.state) + (one.pinned_why.empty() ? "" : ", pinned: " + escaped(one.pinned_why)) +
+            escaped(one.state) + (one.pin_reason.empty() ? "" : ", pinned: " + escaped(one.pin_reason)) +
             (one.why.empty() ? "" : ": " + escaped(one.why)) + "</td><td class=\"num\">" +
             (one.ranks == 0 ? "" : std::to_string(one.ranks)) + "</td><td class=\"num\">" +
             size_text(one.size_bytes) + "</td><td>" + (one.saved_at ? format_rfc3339(*one.saved_at) : "") +
             "</td><td>" + join(one.tiers, ", ", escaped) + "</td><td><code>" +
             escaped(one.digest.substr(0, kDigestDigitsShown)) + "</code></td></tr>";
   }
+  for (const std::string& best : checkpoint::describe_kept_best(report.best)) ends += "; best " + best;
   const std::string text =
-      counted(report.checkpoints_in_all, "checkpoint") + ", " + size_text(report.stored_bytes) +
-      (report.checkpoints_in_all > report.checkpoints.size() ? "; the newest are listed" : "") + ends;
+      count_with_noun(report.checkpoint_count, "checkpoint") + ", " + size_text(report.stored_bytes) +
+      (report.checkpoint_count > report.checkpoints.size() ? "; the newest are listed" : "") + ends;
   return section("Checkpoints", text, rows + "</table>");
 }
 
@@ -209,10 +215,10 @@ std::string samples_of(const Report& report) {
     rows += "<tr><td>" + escaped(one.stream) + "</td><td class=\"num\">" + std::to_string(one.samples) +
             "</td><td class=\"num\">" + std::to_string(one.batches) + "</td><td><code>" +
             escaped(one.digest) + "</code></td></tr>";
-  return section(
-      "Samples",
-      "The samples that the newest checkpoint consumed, in order. The digest does not depend on losses.",
-      rows + "</table>");
+  return section("Samples",
+                 "The samples that the newest checkpoint consumed, in order. The digest of the samples "
+                 "does not depend on lost members.",
+                 rows + "</table>");
 }
 
 std::string remarks_of(const Report& report) {

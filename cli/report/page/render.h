@@ -15,7 +15,7 @@ namespace ratoon::cli {
 // Returns the report's numbers as JSON, without the curves. docs/train/report.md lists the fields.
 [[nodiscard]] nlohmann::json report_json(const Report& report);
 
-// Returns the values that the trainer reported as CSV, one per row: time,attempt,step,kept,name,value.
+// Returns the trainer's reported values as CSV, one value per row: time,attempt,step,kept,name,value.
 [[nodiscard]] std::string history_csv(const AttemptHistory& history);
 
 }  // namespace ratoon::cli

@@ -28,9 +28,9 @@ struct Place {
 
 TEST(ClusterSelection, IsMeantByAnyWordForIt) {
   EXPECT_FALSE(selects_cluster({}));
-  EXPECT_TRUE(selects_cluster({.is_said = true}));
+  EXPECT_TRUE(selects_cluster({.is_requested = true}));
   EXPECT_TRUE(selects_cluster({.name_space = "prod"}));
-  EXPECT_TRUE(selects_cluster({.is_for_all = true}));
+  EXPECT_TRUE(selects_cluster({.is_for_all_namespaces = true}));
   EXPECT_TRUE(selects_cluster({.kubeconfig = "f"}));
   EXPECT_TRUE(selects_cluster({.context = "c"}));
 }

@@ -8,6 +8,7 @@
 
 #include "cli/report/page/axis.h"
 #include "cli/report/page/html.h"
+#include "tests/unit/cli/report/run_facts_builders.h"
 
 namespace ratoon::cli::render_test {
 namespace {
@@ -124,6 +125,34 @@ TEST(RenderTest, TheSentenceAndTheCardCountTheSameLosses) {
   EXPECT_THAT(page, HasSubstr("<b>1</b><span>loss</span>"));
 }
 
+TEST(RenderTest, StepsMadeAgainWithoutALossAreNamed) {
+  Report report{.length = 15.7, .step = 100, .attempts = 2, .repeated_step_count = 7};
+  std::string page = render_page(report);
+  EXPECT_THAT(page,
+              HasSubstr("Step 100 after 15.7 s, in 2 attempts. No member was lost; 7 steps made again."));
+  EXPECT_THAT(page, AllOf(HasSubstr("Yellow parts are steps that were undone and made again."),
+                          Not(HasSubstr("Red lines are losses"))));
+  report.repeated_step_count = 0;
+  page = render_page(report);
+  EXPECT_THAT(page, HasSubstr("in 2 attempts. Nothing was lost."));
+  EXPECT_THAT(page, Not(HasSubstr("Yellow parts")));
+}
+
+TEST(RenderTest, ARunWithoutAnAttemptMadeNoStep) {
+  const Report report{.length = 1.73, .loss_count = 2};
+  EXPECT_THAT(render_page(report),
+              HasSubstr(">No attempt began within 1.73 s. 2 losses; 0 steps made again."));
+}
+
+TEST(RenderTest, TheLastNameOfAnAxisIsWithinTheDrawing) {
+  RunFacts facts = report_test::run_with_a_loss();
+  for (HistoryRow& row : facts.history.values["loss"]) row.step *= 100;
+  facts.history.steps = facts.history.values["loss"];
+  const std::string page = render_page(make_report(facts));
+  EXPECT_THAT(page, HasSubstr("<text x=\"1000\" y=\"184\" class=\"scale\">1000</text>"));
+  EXPECT_THAT(page, HasSubstr("class=\"moment\">800</text>"));
+}
+
 TEST(RenderTest, AFailedRunClaimsNoUsefulTime) {
   RunFacts facts = hostile_run();
   EXPECT_THAT(render_page(make_report(facts)), Not(HasSubstr("of the time was useful")));
@@ -137,6 +166,22 @@ TEST(RenderTest, TheReasonOfFinishIsShown) {
   EXPECT_THAT(render_page(make_report(facts)),
               HasSubstr("The program ended the run: the loss no longer falls."));
   EXPECT_EQ(report_json(make_report(facts))["finish_reason"], "the loss no longer falls");
+}
+
+TEST(RenderTest, TheBestCheckpointsAreShown) {
+  RunFacts facts;
+  facts.checkpoints = {{.step = 12, .attempt = 2, .state = "complete", .tiers = {"folder"}}};
+  const auto best = [](const char* name, std::uint64_t step, double value) {
+    return checkpoint::KeptBest{
+        .name = name, .checkpoint = {.id = {.attempt = Attempt(2), .step = Step(step)}, .value = value}};
+  };
+  facts.best = {best("error", 10, 0), best("error", 7, 0.5), best("<hits>", 11, 7)};
+  const Report report = make_report(facts);
+  EXPECT_THAT(render_page(report),
+              HasSubstr("; best error: 0 at step 10, 0.5 at step 7; best &lt;hits&gt;: 7 at step "
+                        "11"));
+  EXPECT_EQ(report_json(report)["best"][1],
+            (nlohmann::json{{"name", "error"}, {"value", 0.5}, {"step", 7}, {"attempt", 2}}));
 }
 
 TEST(RenderTest, ALineOfOneValueIsAPoint) {
@@ -190,6 +235,7 @@ TEST(TextTest, NumbersAsPeopleReadThem) {
   EXPECT_EQ(seconds_text(205), "3:25");
   EXPECT_EQ(percent_text(0.99999), "99.9 %");
   EXPECT_EQ(percent_text(1), "100 %");
+  EXPECT_EQ(percent_text(0.49683), "49.7 %");
   EXPECT_EQ(pixel_text(3.04), "3");
   EXPECT_EQ(number_text(150'000), "150 k");
   EXPECT_EQ(number_text(-2.5e9), "-2.5 G");
@@ -199,6 +245,9 @@ TEST(TextTest, NumbersAsPeopleReadThem) {
 TEST(AxisTest, RoundNumbers) {
   EXPECT_EQ(round_numbers(0.1, 2.3, 4), (std::vector<double>{1, 2}));
   EXPECT_EQ(round_numbers(5, 5, 4), (std::vector<double>{5, 5}));
+  EXPECT_EQ(round_numbers(0, 44.38, 2), (std::vector<double>{0, 20, 40})) << "and not 0 and 44.38";
+  EXPECT_EQ(round_counts(1, 8), (std::vector<double>{0, 1})) << "there is no half of a step";
+  EXPECT_EQ(round_counts(400, 8), (std::vector<double>{0, 50, 100, 150, 200, 250, 300, 350, 400}));
   EXPECT_EQ(round_times(3), (std::vector<double>{0, 0.5, 1, 1.5, 2, 2.5, 3}));
   EXPECT_EQ(round_times(11 * 3600).size(), 12u);
 }
@@ -206,7 +255,7 @@ TEST(AxisTest, RoundNumbers) {
 TEST(AxisTest, ACurveOfOneValueAndOneOfTheLargestHaveRoom) {
   for (const double value : {0.0, 5.0, 1.7e308, -1.7e308}) {
     const Curve curve{.lines = {{.points = {{0, value}}}}};
-    const ValueAxis axis = around(curve, 0, 100);
+    const ValueAxis axis = axis_around(curve, 0, 100);
     EXPECT_TRUE(std::isfinite(axis.y(std::clamp(value, -1e300, 1e300)))) << value;
     EXPECT_LT(axis.low, axis.high) << value;
   }

@@ -16,25 +16,25 @@ TEST(ReportAccountTest, AnAttemptOfWhichOnlyPacksAreLeftIsALossToo) {
   facts.history.ledgers = {row(0, 1, 0, 0), row(2, 1, 20, 0), row(6, 3, 10, 0), row(9, 3, 30, 0)};
   const Report report = make_report(facts);
   EXPECT_EQ(report.attempts, 3u);
-  EXPECT_EQ(report.losses_in_all, 2u);
+  EXPECT_EQ(report.loss_count, 2u);
 }
 
 // Two starts of `ratoon run`, as an operator counts them: 3 s until the first step, steps until a loss at 12
 // s that is seen at 15 s, then a hang, and the runner is killed at 26 s. The next one begins at 40 s.
 RunFacts run_with_a_ledger() {
   RunFacts facts{.name = "digits", .folder = "runs/digits"};
-  api::JobLedger ledger;
-  const auto line = [&](double at, api::LedgerPart part, std::optional<double> since) {
+  api::JobTimeLedger ledger;
+  const auto line = [&](double at, api::TimeLedgerPart part, std::optional<double> since) {
     ledger.part = part;
     ledger.since = since ? std::optional(WallTime{from_seconds(kBegan + *since)}) : std::nullopt;
     RunEvent e = event(at, "ledger");
     e.ledger = ledger;
     facts.events.push_back(e);
   };
-  const auto spend = [&](api::LedgerPart part, double seconds) {
+  const auto spend = [&](api::TimeLedgerPart part, double seconds) {
     ledger.seconds[static_cast<std::size_t>(part)] += seconds;
   };
-  using enum api::LedgerPart;
+  using enum api::TimeLedgerPart;
   facts.events = {event(0, "run"), member(1, "w-0-i0", 0, "running"), world(2, 1)};
   line(0, kRestarting, 0);
   ledger.newest_attempt = Attempt(1);
@@ -43,7 +43,7 @@ RunFacts run_with_a_ledger() {
   spend(kUseful, 9);
   line(15, kRestarting, 12);
   ledger.newest_attempt = Attempt(2);
-  ledger.steps_made_again = 12;
+  ledger.repeated_step_count = 12;
   spend(kRestarting, 4);
   line(16, kRecomputed, 16);
   spend(kRecomputed, 2);
@@ -56,7 +56,7 @@ RunFacts run_with_a_ledger() {
   facts.events.push_back(world(41, 3));
   line(41, kRestarting, 23);
   ledger.newest_attempt = Attempt(3);
-  ledger.steps_made_again = 22;
+  ledger.repeated_step_count = 22;
   spend(kRestarting, 19);
   line(42, kUseful, 42);
   spend(kUseful, 8);
@@ -76,18 +76,27 @@ TEST(ReportAccountTest, TheTimeIsThatOfTheJobsLedger) {
                                           testing::Pair("hung", 3.0), testing::Pair("starting", 5.0),
                                           testing::Pair("restarting", 7.0), testing::Pair("ending", 1.0),
                                           testing::Pair("away", 14.0)));
-  EXPECT_EQ(report.steps_made_again, 22u) << "also after the time without a runner";
-  EXPECT_EQ(report.losses_in_all, 4u) << "as the status counts them, drawn or not";
+  EXPECT_EQ(report.repeated_step_count, 22u) << "also after the time without a runner";
+  EXPECT_EQ(report.loss_count, 4u) << "as the status counts them, drawn or not";
 }
 
 TEST(ReportAccountTest, TheRanksSplitTheUsefulTimeOfTheLedger) {
   RunFacts facts = run_with_a_ledger();
-  facts.history.ledger = {{"useful", 500}, {"save_stall", 4}, {"data_wait", 2}, {"validation", 900}};
+  facts.history.ledger = {{"useful", 3}, {"save_stall", 4}, {"data_wait", 2}, {"validation", 5}};
   const Report report = make_report(facts);
   EXPECT_NEAR(spent(report, "save_stall"), 4, 1e-6);
   EXPECT_NEAR(spent(report, "data_wait"), 2, 1e-6);
-  EXPECT_NEAR(spent(report, "validation"), 13, 1e-6) << "at most the time of the attempt";
-  EXPECT_NEAR(spent(report, "useful"), 0, 1e-6);
+  EXPECT_NEAR(spent(report, "validation"), 5, 1e-6);
+  EXPECT_NEAR(spent(report, "useful"), 8, 1e-6) << "of 19 s";
+}
+
+TEST(ReportAccountTest, SavesDoNotTakeThePlaceOfStepsWhereTheOperatorCountsLessTimeThanTheRanks) {
+  RunFacts facts = run_with_a_ledger();
+  facts.history.ledger = {{"useful", 2}, {"save_stall", 32}, {"data_wait", 4}};
+  const Report report = make_report(facts);
+  EXPECT_NEAR(spent(report, "useful"), 1, 1e-6) << "2 of 38 s of the ranks are 1 of 19 s";
+  EXPECT_NEAR(spent(report, "save_stall"), 16, 1e-6);
+  EXPECT_NEAR(spent(report, "data_wait"), 2, 1e-6);
 }
 
 TEST(ReportAccountTest, AFailedRunHasNoUsefulTime) {
@@ -117,11 +126,17 @@ TEST(ReportAccountTest, TheProgramsReasonForTheEndIsThatOfTheStatusOrOfTheCheckp
   EXPECT_EQ(make_report(facts).finish_reason, "");
 }
 
+TEST(ReportAccountTest, ARunOfOneStepHasNoRate) {
+  RunFacts facts = run_with_a_loss();
+  facts.history.steps = {row(4, 1, 1, 0)};
+  EXPECT_TRUE(make_report(facts).rate.empty()) << "and no rate of 0, since a step was made";
+}
+
 TEST(ReportAccountTest, ACurveHasItsStepsAsWell) {
   const Report report = make_report(run_with_a_loss());
   ASSERT_EQ(report.curves.size(), 1u);
   ASSERT_EQ(report.curves[0].by_step.size(), report.curves[0].lines.size());
-  EXPECT_EQ(report.curves[0].by_step.back().points.front().at, 5);
+  EXPECT_EQ(report.curves[0].by_step.back().points.front().at, 4) << "where the line before it ends";
   EXPECT_EQ(report.curves[0].by_step.back().points.back().at, 10);
 }
 

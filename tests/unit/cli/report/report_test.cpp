@@ -69,7 +69,7 @@ TEST(ReportTest, AMemberHasARowWithTheGapInWhichItWasNot) {
 
 TEST(ReportTest, WhatWasMadeAgainIsALineOfItsOwn) {
   const Report report = make_report(run_with_a_loss());
-  EXPECT_EQ(report.steps_made_again, 2u);
+  EXPECT_EQ(report.repeated_step_count, 2u);
   ASSERT_EQ(report.curves.size(), 1u);
   std::size_t undone = 0;
   for (const CurveLine& line : report.curves[0].lines) {
@@ -118,7 +118,7 @@ TEST(ReportTest, WhoFellSilentIsALoss) {
   facts.events[4].state = "deleting";
   facts.events[5].message = "w-1-i0: silent for too long";
   const Report report = make_report(facts);
-  EXPECT_EQ(report.losses_in_all, 1u);
+  EXPECT_EQ(report.loss_count, 1u);
   ASSERT_EQ(report.losses.size(), 1u);
   EXPECT_EQ(report.losses[0].what, "w-1-i0: silent for too long");
 }
@@ -128,14 +128,14 @@ TEST(ReportTest, WhoHandedOverOnNoticeIsNone) {
   facts.events[5].reason = "NodeNotice";
   const Report report = make_report(facts);
   EXPECT_THAT(report.losses, IsEmpty());
-  EXPECT_EQ(report.recoveries_in_all, 1u);
+  EXPECT_EQ(report.recovery_count, 1u);
 }
 
 TEST(ReportTest, OfManyLossesAllAreCounted) {
   RunFacts facts = run_with_a_loss();
   for (int i = 0; i < 999; ++i) facts.events.push_back(news(15, "MemberLost", "w-0-i0: ended by signal 9"));
   const Report report = make_report(facts);
-  EXPECT_EQ(report.losses_in_all, 1000u);
+  EXPECT_EQ(report.loss_count, 1000u);
   EXPECT_LT(report.losses.size(), 500u);
 }
 
@@ -149,7 +149,7 @@ TEST(ReportTest, OfManyRecoveriesTheLongestStayInTime) {
     facts.events.push_back(one);
   }
   const Report report = make_report(facts);
-  EXPECT_EQ(report.recoveries_in_all, 101u);
+  EXPECT_EQ(report.recovery_count, 101u);
   EXPECT_EQ(report.recoveries.size(), 40u);
   EXPECT_EQ(report.recoveries.back().total, 100);
   EXPECT_TRUE(std::ranges::is_sorted(report.recoveries, {}, &Recovery::at));
@@ -183,7 +183,7 @@ TEST(ReportTest, OfATrainerThatReportsNothingTheLedgerTellsOfAttemptsAndLosses) 
   ASSERT_EQ(report.losses.size(), 2u);
   EXPECT_NEAR(report.losses[0].at, 2, 1e-6) << "when attempt 1 was last heard of";
   EXPECT_NEAR(report.losses[1].at, 9, 1e-6);
-  EXPECT_EQ(report.steps_made_again, 10u) << "11 to 20, which no row of steps shows";
+  EXPECT_EQ(report.repeated_step_count, 10u) << "11 to 20, which no row of steps shows";
   ASSERT_EQ(report.rows.size(), 1u);
   EXPECT_FALSE(report.rate.empty());
 }

@@ -1,0 +1,31 @@
+// TensorboardEvents: the reported values of a run as records of TensorBoard's event files.
+//
+// A record is the length of an event, a checksum of the length, the event, and a checksum of the event.
+// Events are messages of TensorFlow's event.proto; TensorBoard reads them without TensorFlow.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "cli/report/facts/attempt_history.h"
+
+namespace ratoon::cli {
+
+class TensorboardEvents {
+ public:
+  // Returns the records of the rows that were added since the last call; the first call also returns the
+  // record that begins a file. Leaves out the values of steps that a later attempt made again. If an earlier
+  // call returned values of such steps, a record tells TensorBoard to forget them.
+  [[nodiscard]] std::string take(const AttemptHistory& history);
+
+ private:
+  std::map<std::string, std::size_t> taken_;  // numbers of rows, by the name of the value
+  bool has_begun_ = false;
+  std::uint64_t attempt_ = 0;  // of the newest row that was taken
+};
+
+// Returns the record of an event file whose content is `event`.
+[[nodiscard]] std::string tensorboard_record(const std::string& event);
+
+}  // namespace ratoon::cli
