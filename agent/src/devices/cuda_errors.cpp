@@ -6,11 +6,11 @@
 namespace ratoon::devices {
 namespace {
 
-// The classes of errors follow the comments in the CUDA runtime's header. CUDA's header says that after every
-// error of the class kKernelFault, and most errors of the class kUnclear, the process is in an inconsistent
-// state. A contained memory error (code 226) comes from the hardware, or from reading the memory of another
-// process that has ended.
-constexpr auto kCudaErrorRows = std::to_array<CudaErrorRow>({
+// The classes of errors follow the comments in the header of the CUDA runtime. The header says that every
+// error of the class kKernelFault, and most errors of the class kUnclear, leave the process in an
+// inconsistent state. A contained memory error (code 226) comes from the hardware, or from reading the memory
+// of another process that has ended.
+constexpr auto kCudaErrorTable = std::to_array<CudaErrorRow>({
     {0, "cudaSuccess", CudaErrorClass::kNone},
     {1, "cudaErrorInvalidValue", CudaErrorClass::kMistake},
     {2, "cudaErrorMemoryAllocation", CudaErrorClass::kMemory},
@@ -146,19 +146,19 @@ constexpr auto kCudaErrorRows = std::to_array<CudaErrorRow>({
     {999, "cudaErrorUnknown", CudaErrorClass::kUnclear},
 });
 
-const CudaErrorRow* find_cuda_error(int code) {
-  const auto row = std::ranges::lower_bound(kCudaErrorRows, code, {}, &CudaErrorRow::code);
-  return row != kCudaErrorRows.end() && row->code == code ? &*row : nullptr;
+const CudaErrorRow* find_cuda_error_row(int code) {
+  const auto row = std::ranges::lower_bound(kCudaErrorTable, code, {}, &CudaErrorRow::code);
+  return row != kCudaErrorTable.end() && row->code == code ? &*row : nullptr;
 }
 
 }  // namespace
 
 std::span<const CudaErrorRow> cuda_errors() {
-  return kCudaErrorRows;
+  return kCudaErrorTable;
 }
 
-CudaErrorClass class_of_cuda_error(int code) {
-  const CudaErrorRow* row = find_cuda_error(code);
+CudaErrorClass classify_cuda_error(int code) {
+  const CudaErrorRow* row = find_cuda_error_row(code);
   return row == nullptr ? CudaErrorClass::kUnclear : row->of;
 }
 
@@ -168,7 +168,7 @@ bool is_sticky(CudaErrorClass of) {
 }
 
 std::string_view name_of_cuda_error(int code) {
-  const CudaErrorRow* row = find_cuda_error(code);
+  const CudaErrorRow* row = find_cuda_error_row(code);
   return row == nullptr ? "unknown to this version of Ratoon" : row->name;
 }
 

@@ -31,7 +31,7 @@ struct CudaErrorRow {
 [[nodiscard]] std::span<const CudaErrorRow> cuda_errors();
 
 // Returns kUnclear for an unknown code, for example of a newer CUDA.
-[[nodiscard]] CudaErrorClass class_of_cuda_error(int code);
+[[nodiscard]] CudaErrorClass classify_cuda_error(int code);
 
 // Returns true if, after an error of this class, every further CUDA call of the process fails.
 [[nodiscard]] bool is_sticky(CudaErrorClass of);

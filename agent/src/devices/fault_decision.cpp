@@ -16,12 +16,12 @@ using enum FaultAction;
 constexpr int kProgramExitCode = 1;
 
 // The names of the ncclResult_t values of NCCL 2.28, in the order of their numbers.
-constexpr std::array<const char*, 8> kNcclNames = {
+constexpr std::array<const char*, 8> kNcclResultNames = {
     "ncclSuccess",         "ncclUnhandledCudaError", "ncclSystemError", "ncclInternalError",
     "ncclInvalidArgument", "ncclInvalidUsage",       "ncclRemoteError", "ncclInProgress"};
 
-// Returns a reason to continue on another machine that follows from the observed facts and not from the error
-// itself; empty if there is none.
+// If the observed facts require that training continues on another machine, regardless of the error, returns
+// the reason. Otherwise returns an empty text.
 std::string hardware_evidence(const DeviceFacts& facts, bool may_be_hardware) {
   if (facts.fatal_xid) {
     const std::string_view words = describe_xid(*facts.fatal_xid);
@@ -36,9 +36,9 @@ std::string hardware_evidence(const DeviceFacts& facts, bool may_be_hardware) {
   return {};
 }
 
-// If the device or a communicator hangs, this process cannot continue: replaces a decision to continue in
-// this process by a decision to start a new process.
-FaultOpinion apply_probe_results(FaultOpinion opinion, AbortResult abort, ProbeResult probe) {
+// If the device or a communicator hangs, this process cannot continue. Replaces a suggestion to continue in
+// this process by a suggestion to start a new process.
+SuggestedAction apply_probe_results(SuggestedAction opinion, AbortResult abort, ProbeResult probe) {
   if (opinion.action != kRestartInProcess) return opinion;
   const char* why = nullptr;
   if (abort == AbortResult::kOverdue)
@@ -49,12 +49,12 @@ FaultOpinion apply_probe_results(FaultOpinion opinion, AbortResult abort, ProbeR
     why = "the device did not finish its work in time";
   if (why != nullptr) {
     opinion.action = kStartAgain;
-    opinion.why = std::string(why) + ". A fresh process continues";
+    opinion.reason = std::string(why) + ". A fresh process continues";
   }
   return opinion;
 }
 
-std::optional<int> code_for(FaultAction action, AbortResult abort) {
+std::optional<int> exit_code_for(FaultAction action, AbortResult abort) {
   switch (action) {
     case kRestartInProcess:
       return std::nullopt;
@@ -71,7 +71,7 @@ std::optional<int> code_for(FaultAction action, AbortResult abort) {
   return kProgramExitCode;
 }
 
-const char* name_of(FaultOrigin where) {
+const char* describe_origin(FaultOrigin where) {
   switch (where) {
     case FaultOrigin::kProgram:
       return "in the program's own code";
@@ -94,8 +94,8 @@ std::string describe(const DeviceFault& what) {
       return "CUDA error " + number + " (" + std::string(name_of_cuda_error(what.code)) + ")";
     case FaultKind::kNccl: {
       const auto index = static_cast<std::size_t>(what.code);
-      const bool is_known = what.code >= 0 && index < kNcclNames.size();
-      return "NCCL result " + number + " (" + (is_known ? kNcclNames[index] : "unknown") + ")";
+      const bool is_known = what.code >= 0 && index < kNcclResultNames.size();
+      return "NCCL result " + number + " (" + (is_known ? kNcclResultNames[index] : "unknown") + ")";
     }
     case FaultKind::kPeerLost:
       return "another process of the attempt was lost";
@@ -108,26 +108,27 @@ std::string describe(const DeviceFault& what) {
 }  // namespace
 
 std::string describe(const DeviceFault& what, FaultOrigin where) {
-  return describe(what) + " " + name_of(where);
+  return describe(what) + " " + describe_origin(where);
 }
 
 FaultDecision decide_after_fault(const DeviceFault& what, FaultOrigin where, AbortResult abort,
                                  ProbeResult probe, const DeviceFacts& facts) {
-  FaultOpinion opinion = opinion_on(what, where, probe, facts.has_lost_peer);
-  // If the test kernel fails again after all work was aborted, a bad row of the device's memory may be the
+  SuggestedAction opinion = suggest_action(what, where, probe, facts.has_lost_peer);
+  // If the test kernel fails although all other work was aborted, a bad row of the device's memory may be the
   // cause.
   const bool may_be_hardware = opinion.may_be_hardware || probe != ProbeResult::kClean;
   if (const std::string evidence = hardware_evidence(facts, may_be_hardware); !evidence.empty()) {
     opinion.action = kLeaveNode;
-    opinion.why = evidence + ". Training continues on another machine; have this device tested";
+    opinion.reason = evidence + ". Training continues on another machine; have this device tested";
   } else {
     opinion = apply_probe_results(std::move(opinion), abort, probe);
   }
-  return {.action = opinion.action,
-          .exit_code = code_for(opinion.action, abort),
-          .skips_destructors =
-              opinion.is_sticky || abort == AbortResult::kOverdue || probe != ProbeResult::kClean,
-          .sentence = describe(what, where) + ": " + opinion.why + "."};
+  return {
+      .action = opinion.action,
+      .exit_code = exit_code_for(opinion.action, abort),
+      .skips_destructors =
+          opinion.is_sticky || abort == AbortResult::kOverdue || probe != ProbeResult::kClean,
+      .sentence = (what.kind == FaultKind::kNone ? "" : describe(what, where) + ": ") + opinion.reason + "."};
 }
 
 }  // namespace ratoon::devices

@@ -1,5 +1,5 @@
-// Decides what a process does after an error of a device or of a collective. The decision is a pure function,
-// so that a test can check it with a table of cases.
+// Decides what a process does after an error of a device or of a collective. The decision is made by a pure
+// function, so that a test can check a table of cases.
 #pragma once
 
 #include <cstdint>
@@ -37,25 +37,25 @@ enum class FaultOrigin {
 // The result of aborting NCCL's communicators.
 enum class AbortResult { kNotNeeded, kDone, kOverdue };
 
-// The result of a small test kernel that is run on the device after all other work on it was aborted.
+// ProbeResult is the result of a small test kernel that ran after the device's other work was aborted.
 enum class ProbeResult {
   kClean,
-  kSticky,   // it failed again
-  kOverdue,  // it, or the work before it, did not end in time
+  kSticky,   // the test kernel failed, too
+  kOverdue,  // the test kernel, or the work before it, did not end in time
 };
 
-// Facts about the device that were observed since the attempt began.
+// DeviceFacts are the facts about the device that were observed since the attempt began.
 struct DeviceFacts {
   std::optional<std::uint64_t> fatal_xid{};
-  bool has_uncorrectable_error = false;  // ECC; the volatile count grew
+  bool has_uncorrectable_error = false;  // the driver's count of uncorrectable ECC errors grew
   bool has_remap_failed = false;         // a bad row of memory could not be replaced
-  // A bad row of the device's memory will be replaced at the next reset of the device. Programs that do not
-  // use the bad row still work, so a pending reset alone is no reason to leave the machine.
+  // True if a bad row of the device's memory will be replaced at the next reset of the device. Programs that
+  // do not use the bad row still work, so a pending reset alone is no reason to leave the machine.
   bool is_remap_pending = false;
-  // The machine has fewer devices than the attempt began with, or than the platform gave to it.
+  // True if the machine has fewer devices than at the start of the attempt, or than the platform gave to it.
   bool is_device_missing = false;
-  // Another process of this attempt ended before the error. Kernels that read the memory of a process that
-  // has ended fail although the device works.
+  // True if another process of this attempt ended before the error. A kernel that reads the memory of the
+  // ended process then fails although the device works.
   bool has_lost_peer = false;
 
   friend bool operator==(const DeviceFacts&, const DeviceFacts&) = default;
@@ -72,9 +72,9 @@ enum class FaultAction {
 struct FaultDecision {
   FaultAction action = FaultAction::kRestartInProcess;
   std::optional<int> exit_code{};  // none if the process continues
-  // The device does not respond to this process, or a thread is blocked in a call to it. If skips_destructors
-  // is true, the process must write its last log lines and end with _exit(), since a destructor that calls
-  // the device would throw or block.
+  // True if the device does not respond to this process, or if a thread is blocked in a call to the device.
+  // If skips_destructors is true, the process must write its last log lines and end with _exit(), since a
+  // destructor that calls the device would throw or block.
   bool skips_destructors = false;
   std::string sentence{};  // the explanation for people
 };
@@ -84,9 +84,9 @@ struct FaultDecision {
 // kConfiguration is returned only at the start, if the program, the libraries and the driver do not fit each
 // other and every device is present.
 //
-// If the device has no free memory, the result is an error of the program: the same step would need as much
-// memory again, and restarting in the same process would not defragment its memory. maxRestarts limits the
-// number of new processes. At the start of the program, a lack of memory is no error of the program, because
+// If the device has no free memory, the result is kProgramError: the same step would need as much memory
+// again. A restart in the same process would not help, because it does not defragment the device's memory.
+// maxRestarts limits how many new processes try it. At the start, the result is not kProgramError, because
 // the previous process on this machine may not have released its memory yet.
 [[nodiscard]] FaultDecision decide_after_fault(const DeviceFault& what, FaultOrigin where, AbortResult abort,
                                                ProbeResult probe, const DeviceFacts& facts);

@@ -17,7 +17,7 @@ constexpr int kNcclInvalidUsage = 5;
 constexpr int kNcclRemoteError = 6;
 constexpr int kNcclInProgress = 7;
 
-FaultOpinion of_memory(FaultOrigin where) {
+SuggestedAction suggest_for_full_memory(FaultOrigin where) {
   if (where == FaultOrigin::kStart) {
     return {kStartAgain,
             "the device has no free memory while Ratoon starts: an earlier process may not have released its "
@@ -29,10 +29,10 @@ FaultOpinion of_memory(FaultOrigin where) {
           "accumulate gradients"};
 }
 
-FaultOpinion of_kernel_fault(bool has_lost_peer) {
+SuggestedAction suggest_for_kernel_fault(bool has_lost_peer) {
   if (has_lost_peer) {
     return {.action = kStartAgain,
-            .why =
+            .reason =
                 "a kernel failed after a peer had ended: it may have read the peer's memory. A fresh process "
                 "can use the device",
             .may_be_hardware = true,
@@ -40,71 +40,71 @@ FaultOpinion of_kernel_fault(bool has_lost_peer) {
   }
   return {
       .action = kProgramError,
-      .why =
+      .reason =
           "a kernel of the program failed, and the driver reports no fault of the device. Run the program "
           "with compute-sanitizer, or with CUDA_LAUNCH_BLOCKING=1, to find the kernel",
       .may_be_hardware = true,
       .is_sticky = true};
 }
 
-FaultOpinion of_unclear() {
+SuggestedAction suggest_for_unclear_error() {
   return {.action = kStartAgain,
-          .why =
+          .reason =
               "this process cannot use the device again, and the error does not say why. A fresh process can "
               "use the device",
           .may_be_hardware = true,
           .is_sticky = true};
 }
 
-FaultOpinion of_missing_fit(FaultOrigin where, const char* at_the_start) {
+SuggestedAction suggest_for_incompatibility(FaultOrigin where, const char* at_the_start) {
   if (where == FaultOrigin::kStart) return {kConfiguration, at_the_start};
   return {kProgramError, "the program asked for something that this device, driver or build does not have"};
 }
 
-FaultOpinion of_unavailable(FaultOrigin where, ProbeResult probe) {
+SuggestedAction suggest_for_unavailable(FaultOrigin where, ProbeResult probe) {
   if (where == FaultOrigin::kProgram && probe == ProbeResult::kClean)
     return {kProgramError, "a call of the program was refused, and the device works"};
   return {.action = kLeaveNode,
-          .why =
+          .reason =
               "the device or its driver cannot be used on this machine. Training continues on another "
               "machine; look at "
               "nvidia-smi and the kernel log here",
           .may_be_hardware = true};
 }
 
-FaultOpinion of_cuda(int code, FaultOrigin where, ProbeResult probe, bool has_lost_peer) {
+SuggestedAction suggest_for_cuda_error(int code, FaultOrigin where, ProbeResult probe, bool has_lost_peer) {
   constexpr int kNoDevice = 100;
-  switch (class_of_cuda_error(code)) {
+  switch (classify_cuda_error(code)) {
     case CudaErrorClass::kNone:
       return {kRestartInProcess, "the device reports no error"};
     case CudaErrorClass::kMistake:
       // A call with correct arguments can fail, too, if the device broke before the call.
-      if (probe == ProbeResult::kSticky) return of_unclear();
+      if (probe == ProbeResult::kSticky) return suggest_for_unclear_error();
       return {kProgramError, "the program made a wrong call, or gave wrong arguments; the device works"};
     case CudaErrorClass::kMemory:
-      return of_memory(where);
+      return suggest_for_full_memory(where);
     case CudaErrorClass::kKernelFault:
-      return of_kernel_fault(has_lost_peer);
+      return suggest_for_kernel_fault(has_lost_peer);
     case CudaErrorClass::kUnclear:
-      return of_unclear();
+      return suggest_for_unclear_error();
     case CudaErrorClass::kHardware:
       return {
           .action = kLeaveNode,
-          .why =
+          .reason =
               "the device or its link failed. Training continues on another machine; have this device tested",
           .may_be_hardware = true,
           .is_sticky = true};
     case CudaErrorClass::kUnavailable:
-      return of_unavailable(where, probe);
+      return suggest_for_unavailable(where, probe);
     case CudaErrorClass::kServer:
       return {.action = kStartAgain,
-              .why =
+              .reason =
                   "the server that shares the device (MPS) does not serve this process. A fresh process asks "
                   "MPS again; look at the log of MPS on this machine",
               .may_be_hardware = true,
               .is_sticky = true};
     case CudaErrorClass::kInstallation:
-      return of_missing_fit(
+      return suggest_for_incompatibility(
           where,
           "this machine's driver and the program's libraries do not fit each other. Install a "
           "driver that is new enough, or build for this device");
@@ -113,20 +113,21 @@ FaultOpinion of_cuda(int code, FaultOrigin where, ProbeResult probe, bool has_lo
   }
   if (code == kNoDevice && where != FaultOrigin::kStart)
     return {.action = kLeaveNode,
-            .why = "all devices of this machine are gone. Training continues on another machine",
+            .reason = "all devices of this machine are gone. Training continues on another machine",
             .may_be_hardware = true,
             .is_sticky = true};
-  return of_missing_fit(where,
-                        "the program uses a device that does not exist, and this machine has lost no device. "
-                        "Ask for GPUs in the pod or look at "
-                        "CUDA_VISIBLE_DEVICES, and start at most as many processes as there are devices");
+  return suggest_for_incompatibility(
+      where,
+      "the program uses a device that does not exist, and this machine has lost no device. "
+      "Ask for GPUs in the pod or look at "
+      "CUDA_VISIBLE_DEVICES, and start at most as many processes as there are devices");
 }
 
-FaultOpinion of_peer() {
+SuggestedAction suggest_for_lost_peer() {
   return {kRestartInProcess, "another process left the attempt; this process and its device work"};
 }
 
-FaultOpinion of_nccl(int code, FaultOrigin where, bool has_lost_peer) {
+SuggestedAction suggest_for_nccl_error(int code, FaultOrigin where, bool has_lost_peer) {
   switch (code) {
     case kNcclInvalidArgument:
     case kNcclInvalidUsage:
@@ -134,19 +135,19 @@ FaultOpinion of_nccl(int code, FaultOrigin where, bool has_lost_peer) {
               "NCCL refuses a call or its arguments; set NCCL_DEBUG=WARN to see the reason. A usual cause is "
               "that there are more processes than devices"};
     case kNcclRemoteError:
-      return of_peer();
+      return suggest_for_lost_peer();
     case kNcclInternalError:
       return {.action = kStartAgain,
-              .why = "NCCL had an internal error. A fresh process starts NCCL in a clean state"};
+              .reason = "NCCL had an internal error. A fresh process starts NCCL in a clean state"};
     case kNcclUnhandledCudaError:
     case kNcclSystemError:
       // If NCCL fails at the start and no other process was lost, it would fail in the same way in each
-      // attempt. Start a new process instead of a new attempt, because the operator limits the number of
-      // processes that end without a step, and does not limit attempts.
+      // attempt. Start a new process instead of a new attempt: the operator limits how many processes end
+      // without a step, but it does not limit attempts.
       if (where == FaultOrigin::kStart && !has_lost_peer)
         return {
             .action = kStartAgain,
-            .why =
+            .reason =
                 "NCCL could not set up its connections. A fresh process tries again; set NCCL_DEBUG=WARN, "
                 "and look at NCCL_SOCKET_IFNAME and the network between the members",
             .may_be_hardware = true};
@@ -154,26 +155,28 @@ FaultOpinion of_nccl(int code, FaultOrigin where, bool has_lost_peer) {
     default:
       if (code == kNcclSuccess || code == kNcclInProgress)
         return {kRestartInProcess, "NCCL reports no error"};
-      return {.action = kStartAgain, .why = "NCCL gives a result that this version of Ratoon does not know"};
+      return {.action = kStartAgain,
+              .reason = "NCCL gives a result that this version of Ratoon does not know"};
   }
 }
 
 }  // namespace
 
-FaultOpinion opinion_on(const DeviceFault& what, FaultOrigin where, ProbeResult probe, bool has_lost_peer) {
+SuggestedAction suggest_action(const DeviceFault& what, FaultOrigin where, ProbeResult probe,
+                               bool has_lost_peer) {
   switch (what.kind) {
     case FaultKind::kNone:
       return {kRestartInProcess, "the device reports no error"};
     case FaultKind::kCuda:
-      return of_cuda(what.code, where, probe, has_lost_peer);
+      return suggest_for_cuda_error(what.code, where, probe, has_lost_peer);
     case FaultKind::kNccl:
-      return of_nccl(what.code, where, has_lost_peer);
+      return suggest_for_nccl_error(what.code, where, has_lost_peer);
     case FaultKind::kPeerLost:
-      return of_peer();
+      return suggest_for_lost_peer();
     case FaultKind::kMemory:
       break;
   }
-  return of_memory(where);
+  return suggest_for_full_memory(where);
 }
 
 }  // namespace ratoon::devices

@@ -7,16 +7,16 @@
 
 namespace ratoon::devices {
 
-// The action that an error suggests if nothing else is known, and the reason for it. Ratoon takes this action
-// if the device responds and no observed fact requires another action.
-struct FaultOpinion {
+// The action that an error suggests if nothing else is known, and the reason for it. Ratoon takes the
+// suggested action if the device responds and no observed fact requires another action.
+struct SuggestedAction {
   FaultAction action;
-  std::string why;
+  std::string reason;
   bool may_be_hardware = false;  // a memory row that waits for a reset may be the cause
   bool is_sticky = false;
 };
 
-[[nodiscard]] FaultOpinion opinion_on(const DeviceFault& what, FaultOrigin where, ProbeResult probe,
-                                      bool has_lost_peer);
+[[nodiscard]] SuggestedAction suggest_action(const DeviceFault& what, FaultOrigin where, ProbeResult probe,
+                                             bool has_lost_peer);
 
 }  // namespace ratoon::devices

@@ -17,7 +17,7 @@ struct XidRow {
 // of the memory cannot be used until a reset. The Xids 13, 31, 43, 45 and 109 are not fatal, because faults
 // of a program's own kernels cause them. Xid 63 says that a row of the device's memory will be replaced at
 // the next reset, which matters only together with an error (see DeviceFacts::is_remap_pending).
-constexpr auto kXidRows = std::to_array<XidRow>({
+constexpr auto kXidTable = std::to_array<XidRow>({
     {13, false, "a kernel caused an exception"},
     {31, false, "a kernel used memory that is not mapped"},
     {43, false, "the work of a program was stopped"},
@@ -55,8 +55,8 @@ constexpr auto kXidRows = std::to_array<XidRow>({
 });
 
 const XidRow* find_xid(std::uint64_t xid) {
-  const auto row = std::ranges::lower_bound(kXidRows, xid, {}, &XidRow::xid);
-  return row != kXidRows.end() && row->xid == xid ? &*row : nullptr;
+  const auto row = std::ranges::lower_bound(kXidTable, xid, {}, &XidRow::xid);
+  return row != kXidTable.end() && row->xid == xid ? &*row : nullptr;
 }
 
 }  // namespace

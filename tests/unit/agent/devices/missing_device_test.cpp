@@ -9,11 +9,11 @@ namespace {
 
 using testing::HasSubstr;
 
-DeviceRequest seen(std::uint32_t count, std::uint32_t index = 0) {
+DeviceRequest visible_devices(std::uint32_t count, std::uint32_t index = 0) {
   return {.name = "cuda",
           .kind = "cuda",
           .is_supported = true,
-          .seen = count,
+          .visible_devices = count,
           .index = index,
           .local_rank = index,
           .local_size = 4};
@@ -25,14 +25,15 @@ ExitCode code_of(const DeviceRequest& request, const GivenDevices& given) {
 }
 
 TEST(MissingDevice, OneThatIsSeenIsNotMissing) {
-  EXPECT_EQ(find_missing_device(seen(1), {}), std::nullopt);
-  EXPECT_EQ(find_missing_device(seen(4, 3), {.files = 8}), std::nullopt) << "this process has its own";
+  EXPECT_EQ(find_missing_device(visible_devices(1), {}), std::nullopt);
+  EXPECT_EQ(find_missing_device(visible_devices(4, 3), {.device_files = 8}), std::nullopt)
+      << "this process has its own";
 }
 
 TEST(MissingDevice, ALibTorchWithoutSupportIsTheSameOnEveryMachine) {
-  auto request = seen(0);
+  auto request = visible_devices(0);
   request.is_supported = false;
-  const auto missing = find_missing_device(request, {.files = 4});
+  const auto missing = find_missing_device(request, {.device_files = 4});
   ASSERT_TRUE(missing);
   EXPECT_EQ(missing->exit_code, ExitCode::kConfiguration);
   EXPECT_THAT(missing->sentence, HasSubstr("has no support for devices of the kind cuda"));
@@ -43,7 +44,7 @@ TEST(MissingDevice, WhereNoneWasGivenTheStartIsWrong) {
        {GivenDevices{}, GivenDevices{.nvidia_visible_devices = "void"},
         GivenDevices{.nvidia_visible_devices = "none"}, GivenDevices{.nvidia_visible_devices = ""},
         GivenDevices{.nvidia_visible_devices = "all"}}) {
-    const auto missing = find_missing_device(seen(0), given);
+    const auto missing = find_missing_device(visible_devices(0), given);
     ASSERT_TRUE(missing);
     EXPECT_EQ(missing->exit_code, ExitCode::kConfiguration);
     EXPECT_THAT(missing->sentence, HasSubstr("was given to this process: ask for GPUs in the pod"));
@@ -51,9 +52,9 @@ TEST(MissingDevice, WhereNoneWasGivenTheStartIsWrong) {
 }
 
 TEST(MissingDevice, WhereTheDriverDiedAnotherMachineGoesOn) {
-  for (const GivenDevices& given : {GivenDevices{.files = 1}, GivenDevices{.of_driver = 1},
+  for (const GivenDevices& given : {GivenDevices{.device_files = 1}, GivenDevices{.driver_entries = 1},
                                     GivenDevices{.nvidia_visible_devices = "GPU-1,GPU-2"}}) {
-    const auto missing = find_missing_device(seen(0), given);
+    const auto missing = find_missing_device(visible_devices(0), given);
     ASSERT_TRUE(missing);
     EXPECT_EQ(missing->exit_code, ExitCode::kDeviceUnusable);
     EXPECT_THAT(missing->sentence, HasSubstr("Training continues on another machine"));
@@ -61,7 +62,7 @@ TEST(MissingDevice, WhereTheDriverDiedAnotherMachineGoesOn) {
 }
 
 TEST(MissingDevice, WhereOneFellOffTheBusAnotherMachineGoesOn) {
-  const auto missing = find_missing_device(seen(3, 3), {.files = 4, .of_driver = 4});
+  const auto missing = find_missing_device(visible_devices(3, 3), {.device_files = 4, .driver_entries = 4});
   ASSERT_TRUE(missing);
   EXPECT_EQ(missing->exit_code, ExitCode::kDeviceUnusable);
   EXPECT_THAT(
@@ -71,7 +72,7 @@ TEST(MissingDevice, WhereOneFellOffTheBusAnotherMachineGoesOn) {
 }
 
 TEST(MissingDevice, MoreProcessesThanDevicesAreAWrongStart) {
-  const auto missing = find_missing_device(seen(2, 2), {.files = 2, .of_driver = 2});
+  const auto missing = find_missing_device(visible_devices(2, 2), {.device_files = 2, .driver_entries = 2});
   ASSERT_TRUE(missing);
   EXPECT_EQ(missing->exit_code, ExitCode::kConfiguration);
   EXPECT_THAT(missing->sentence, HasSubstr("start no more processes on a machine than it has devices"));
@@ -79,30 +80,32 @@ TEST(MissingDevice, MoreProcessesThanDevicesAreAWrongStart) {
 
 TEST(MissingDevice, CudaVisibleDevicesExplainsFewer) {
   const auto given = [](const char* visible) {
-    return GivenDevices{.files = 4, .cuda_visible_devices = visible};
+    return GivenDevices{.device_files = 4, .cuda_visible_devices = visible};
   };
-  EXPECT_EQ(code_of(seen(0), given("")), ExitCode::kConfiguration);
-  EXPECT_EQ(code_of(seen(0), given("-1")), ExitCode::kConfiguration);
-  EXPECT_EQ(code_of(seen(0), given("NoDevFiles")), ExitCode::kConfiguration);
-  EXPECT_EQ(code_of(seen(0), given("7")), ExitCode::kConfiguration) << "there is no such device";
-  EXPECT_EQ(code_of(seen(1, 1), given("0,7,1")), ExitCode::kConfiguration) << "CUDA ends its list there";
-  EXPECT_EQ(code_of(seen(2, 2), given("0,1")), ExitCode::kConfiguration);
-  EXPECT_EQ(code_of(seen(1, 1), given("0,1")), ExitCode::kDeviceUnusable);
-  EXPECT_EQ(code_of(seen(0), given("GPU-1")), ExitCode::kDeviceUnusable);
+  EXPECT_EQ(code_of(visible_devices(0), given("")), ExitCode::kConfiguration);
+  EXPECT_EQ(code_of(visible_devices(0), given("-1")), ExitCode::kConfiguration);
+  EXPECT_EQ(code_of(visible_devices(0), given("NoDevFiles")), ExitCode::kConfiguration);
+  EXPECT_EQ(code_of(visible_devices(0), given("7")), ExitCode::kConfiguration) << "there is no such device";
+  EXPECT_EQ(code_of(visible_devices(1, 1), given("0,7,1")), ExitCode::kConfiguration)
+      << "CUDA ends its list there";
+  EXPECT_EQ(code_of(visible_devices(2, 2), given("0,1")), ExitCode::kConfiguration);
+  EXPECT_EQ(code_of(visible_devices(1, 1), given("0,1")), ExitCode::kDeviceUnusable);
+  EXPECT_EQ(code_of(visible_devices(0), given("GPU-1")), ExitCode::kDeviceUnusable);
 }
 
 TEST(MissingDevice, OfADividedDeviceAProcessSeesOnePart) {
-  EXPECT_EQ(code_of(seen(1, 1), {.files = 8, .nvidia_visible_devices = "MIG-1,MIG-2"}),
+  EXPECT_EQ(code_of(visible_devices(1, 1), {.device_files = 8, .nvidia_visible_devices = "MIG-1,MIG-2"}),
             ExitCode::kConfiguration);
-  EXPECT_EQ(code_of(seen(1, 1), {.files = 8, .cuda_visible_devices = "MIG-1,MIG-2"}),
+  EXPECT_EQ(code_of(visible_devices(1, 1), {.device_files = 8, .cuda_visible_devices = "MIG-1,MIG-2"}),
             ExitCode::kConfiguration);
-  EXPECT_EQ(code_of(seen(0), {.files = 1, .nvidia_visible_devices = "MIG-1"}), ExitCode::kDeviceUnusable);
+  EXPECT_EQ(code_of(visible_devices(0), {.device_files = 1, .nvidia_visible_devices = "MIG-1"}),
+            ExitCode::kDeviceUnusable);
 }
 
 TEST(MissingDevice, OfAnotherKindNothingIsKnown) {
-  auto request = seen(0);
+  auto request = visible_devices(0);
   request.name = request.kind = "xpu";
-  EXPECT_EQ(code_of(request, {.files = 4}), ExitCode::kConfiguration);
+  EXPECT_EQ(code_of(request, {.device_files = 4}), ExitCode::kConfiguration);
 }
 
 TEST(MissingDevice, FilesOfTheDriverAreNoDevices) {

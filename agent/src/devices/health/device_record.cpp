@@ -1,0 +1,38 @@
+#include "agent/src/devices/health/device_record.h"
+
+#include "agent/src/devices/xids.h"
+
+namespace ratoon::devices {
+
+void DeviceRecord::add_reading(const DeviceReading& reading) {
+  newest_reading_ = reading;
+  was_lost_ |= reading.is_lost;
+  if (!reading.uncorrectable_errors) return;
+  if (!uncorrectable_errors_at_first_) uncorrectable_errors_at_first_ = reading.uncorrectable_errors;
+  has_uncorrectable_error_ |= *reading.uncorrectable_errors > *uncorrectable_errors_at_first_;
+}
+
+bool DeviceRecord::record_xid(std::uint64_t xid) {
+  if (is_fatal_xid(xid) && !fatal_xid_) fatal_xid_ = xid;
+  return ++xids_[xid] == 1;
+}
+
+DeviceFacts DeviceRecord::facts() const {
+  return {.fatal_xid = fatal_xid_,
+          .has_uncorrectable_error = has_uncorrectable_error_,
+          .has_remap_failed = newest_reading_ && newest_reading_->has_remap_failed.value_or(false),
+          .is_remap_pending = newest_reading_ && newest_reading_->is_remap_pending.value_or(false),
+          .is_device_missing = was_lost_};
+}
+
+DeviceFacts merge_facts(DeviceFacts one, const DeviceFacts& other) {
+  if (!one.fatal_xid) one.fatal_xid = other.fatal_xid;
+  one.has_uncorrectable_error |= other.has_uncorrectable_error;
+  one.has_remap_failed |= other.has_remap_failed;
+  one.is_remap_pending |= other.is_remap_pending;
+  one.is_device_missing |= other.is_device_missing;
+  one.has_lost_peer |= other.has_lost_peer;
+  return one;
+}
+
+}  // namespace ratoon::devices
