@@ -1,14 +1,14 @@
 // The name of a directory shows whether it is finished: "<prefix>7" is finished, and "<prefix>7.unfinished"
-// is not. If a directory has a greater number than the directory that the link names, the name alone does not
-// decide. prepare() removes a directory with a greater number if a temporary link names it: a save was
-// interrupted after it renamed the directory and before it replaced the link. prepare() keeps a directory
-// that no temporary link names: a user set the link back, or cycling_utils has not filled the directory yet.
+// is not. The name proves nothing if its number is greater than that of the linked directory. If a temporary
+// link names such a directory, prepare() removes it, because a save was interrupted after it renamed the
+// directory and before it replaced the link. Otherwise prepare() keeps the directory, because a user may have
+// set the link back, or cycling_utils has not filled the directory yet.
 //
-// finalize() syncs all files of the directory and then their folders. Next, it makes the new link under a
-// temporary name, renames the directory and replaces the link, and syncs the folder after each of these
-// steps. If no directory is finished yet, finalize() replaces the link before it renames the directory: a
-// save that is interrupted between the steps then never leaves a directory with a finished name and no link
-// to it.
+// finalize() syncs all files of the directory and then their folders. Next, finalize() makes the new link
+// under a temporary name, renames the directory and replaces the link, and syncs the folder after each of
+// these steps. If no directory is finished yet, finalize() replaces the link before it renames the
+// directory, so that an interruption between these steps leaves no directory that has a finished name and no
+// link to it.
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -34,7 +34,7 @@ bool is_plain_name(const std::string& name) {
 }
 
 // Rank 0 throws an error that occurs between two barriers only after the second barrier, so that all ranks
-// pass the same number of barriers. The other ranks look for the directory or the link that rank 0 should
+// pass the same number of barriers. Ranks other than 0 look for the directory or the link that rank 0 should
 // have made, and throw their own error if it does not exist.
 template <class Work>
 std::exception_ptr error_of(const Work& work) {
@@ -61,7 +61,7 @@ AtomicDirectory::AtomicDirectory(fs::path folder, AtomicDirectoryOptions options
     throw std::invalid_argument(
         "AtomicDirectory: prefix and link must be names without '/', and not empty, '.' or '..', found '" +
         options_.prefix + "' and '" + options_.link + "'");
-  check(create_folders(folder_));
+  throw_if_failed(create_folders(folder_));
 }
 
 void AtomicDirectory::wait_for_all() const {
@@ -72,11 +72,11 @@ void AtomicDirectory::wait_for_all() const {
 // the unfinished directory would look finished.
 void AtomicDirectory::remove_unfinished(const std::optional<Entry>& unlinked) const {
   if (unlinked) remove_tree(folder_ / unlinked->name);
-  for (const fs::path& path : entries_of(folder_)) {
+  for (const fs::path& path : list_entries(folder_)) {
     const std::string name = path.filename().string();
     const auto other = parse(name);
     const bool is_unfinished = other && other->is_unfinished && is_directory_itself(path);
-    const bool is_links = name_behind_temporary(name) == options_.link && is_link(path);
+    const bool is_links = target_name_of_temporary(name) == options_.link && is_link(path);
     if (is_unfinished || is_links) remove_tree(path);
   }
 }
@@ -95,43 +95,45 @@ fs::path AtomicDirectory::prepare() const {
       remove_unfinished(unlinked);
       std::error_code code;
       fs::create_directory(directory, code);
-      check(code, "creating " + directory.string());
+      throw_if_failed(code, "creating " + directory.string());
     });
     if (error) remove_leftover_directory(directory);
   }
   wait_for_all();
   if (error) std::rethrow_exception(error);
   if (is_link(directory))
-    fail(ExitCode::kConfiguration, directory.string() +
-                                       " is a link, and links here are not followed: remove it, and call "
-                                       "prepare() again");
+    throw_failure(ExitCode::kConfiguration,
+                  directory.string() +
+                      " is a link, and links here are not followed: remove it, and call "
+                      "prepare() again");
   if (!is_directory_itself(directory))
-    fail(ExitCode::kStorage, directory.string() +
-                                 " does not exist: rank 0 did not create it; see the error of rank 0, or put "
-                                 "its folder on a volume that all ranks share");
+    throw_failure(ExitCode::kStorage,
+                  directory.string() +
+                      " does not exist: rank 0 did not create it; see the error of rank 0, or put "
+                      "its folder on a volume that all ranks share");
   return directory;
 }
 
 fs::path AtomicDirectory::make_link(const std::string& name) const {
-  const fs::path temporary = folder_ / ("." + options_.link + ".tmp-" + draw_name());
+  const fs::path temporary = folder_ / ("." + options_.link + ".tmp-" + random_hex_name());
   std::error_code code;
   fs::create_directory_symlink(name, temporary, code);
-  check(code, "creating the link " + temporary.string());
-  check(sync_folder(folder_));
+  throw_if_failed(code, "creating the link " + temporary.string());
+  throw_if_failed(sync_folder(folder_));
   return temporary;
 }
 
 void AtomicDirectory::replace_link(const fs::path& made) const {
   const fs::path link = folder_ / options_.link;
   if (::rename(made.c_str(), link.c_str()) != 0)
-    check(Result<void>(system_error(errno, "replacing the link " + link.string())));
-  check(sync_folder(folder_));
+    throw_if_failed(Result<void>(system_error(errno, "replacing the link " + link.string())));
+  throw_if_failed(sync_folder(folder_));
 }
 
 void AtomicDirectory::give_name(const fs::path& directory, const std::string& name) const {
   if (::rename(directory.c_str(), (folder_ / name).c_str()) != 0)
-    check(Result<void>(system_error(errno, "renaming " + directory.string() + " to " + name)));
-  check(sync_folder(folder_));
+    throw_if_failed(Result<void>(system_error(errno, "renaming " + directory.string() + " to " + name)));
+  throw_if_failed(sync_folder(folder_));
 }
 
 // Ignores errors of the removal: the new directory is already finished, and the next finalize() removes the
@@ -156,12 +158,12 @@ fs::path AtomicDirectory::finalize(const fs::path& directory) const {
         "AtomicDirectory::finalize() takes the path that prepare() returned, found '" + directory.string() +
         "'");
   const std::string name = parsed->name.substr(0, parsed->name.size() - kUnfinishedEnding.size());
-  sync_all(directory);
+  sync_tree(directory);
   wait_for_all();
   std::exception_ptr error;
   if (options_.rank == 0) {
     error = error_of([&] {
-      const bool is_first = !find().is_there;
+      const bool is_first = !find().link_target_exists;
       const fs::path link = make_link(name);
       if (is_first) replace_link(link);
       give_name(directory, name);
@@ -173,9 +175,10 @@ fs::path AtomicDirectory::finalize(const fs::path& directory) const {
   if (error) std::rethrow_exception(error);
   const fs::path finished = folder_ / name;
   if (!is_directory_itself(finished))
-    fail(ExitCode::kStorage, finished.string() +
-                                 " does not exist: rank 0 did not give the new directory this name; see the "
-                                 "error of rank 0, or put the folder on a volume that all ranks share");
+    throw_failure(ExitCode::kStorage,
+                  finished.string() +
+                      " does not exist: rank 0 did not give the new directory this name; see the "
+                      "error of rank 0, or put the folder on a volume that all ranks share");
   return finished;
 }
 

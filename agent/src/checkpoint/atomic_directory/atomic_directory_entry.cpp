@@ -39,17 +39,17 @@ std::optional<std::string> AtomicDirectory::linked_name() const {
   std::error_code code;
   const auto status = fs::symlink_status(link, code);
   if (status.type() == fs::file_type::not_found) return std::nullopt;
-  check(code, "looking at " + link.string());
+  throw_if_failed(code, "looking at " + link.string());
   if (!fs::is_symlink(status))
-    fail(ExitCode::kConfiguration, link.string() +
-                                       " is no link: remove it, or give AtomicDirectory another "
-                                       "name for its link");
-  return target_of(link);
+    throw_failure(ExitCode::kConfiguration, link.string() +
+                                                " is no link: remove it, or give AtomicDirectory another "
+                                                "name for its link");
+  return link_target_name(link);
 }
 
 std::vector<AtomicDirectory::Entry> AtomicDirectory::finished() const {
   std::vector<Entry> found;
-  for (const fs::path& path : entries_of(folder_)) {
+  for (const fs::path& path : list_entries(folder_)) {
     const auto other = parse(path.filename().string());
     if (other && !other->is_unfinished && is_directory_itself(path)) found.push_back(*other);
   }
@@ -62,39 +62,40 @@ std::string AtomicDirectory::how_to_link(const Entry& found) const {
 }
 
 // Returns the directory that the link names. If no directory is finished, the returned entry has number 0 and
-// is_there false.
+// link_target_exists false.
 AtomicDirectory::Entry AtomicDirectory::find() const {
   const fs::path link = folder_ / options_.link;
   const auto name = linked_name();
-  Entry found{.name = {}, .is_there = false};
+  Entry found{.name = {}, .link_target_exists = false};
   if (name) {
     const auto parsed = parse(*name);
     if (!parsed || parsed->is_unfinished)
-      fail(ExitCode::kConfiguration, link.string() + " names '" + *name + "', which is no directory '" +
-                                         options_.prefix +
-                                         "<number>': give AtomicDirectory the prefix of these directories");
+      throw_failure(ExitCode::kConfiguration,
+                    link.string() + " names '" + *name + "', which is no directory '" + options_.prefix +
+                        "<number>': give AtomicDirectory the prefix of these directories");
     found = *parsed;
-    found.is_there = is_directory_itself(folder_ / *name);
+    found.link_target_exists = is_directory_itself(folder_ / *name);
   }
-  if (found.is_there) return found;
+  if (found.link_target_exists) return found;
   if (const auto others = finished(); !others.empty())
-    fail(ExitCode::kCheckpointsBad,
-         link.string() + (name ? " names '" + *name + "', which does not exist" : " does not exist") +
-             ", but " + (folder_ / others.front().name).string() + " does: link the newest complete one (" +
-             how_to_link(others.front()) + "), or move all of these directories away to start over");
+    throw_failure(ExitCode::kCheckpointsBad,
+                  link.string() +
+                      (name ? " names '" + *name + "', which does not exist" : " does not exist") + ", but " +
+                      (folder_ / others.front().name).string() + " exists: link the newest directory (" +
+                      how_to_link(others.front()) + "), or move all finished directories away to start over");
   return found;
 }
 
 std::optional<fs::path> AtomicDirectory::latest() const {
   const Entry found = find();
-  return found.is_there ? std::optional(folder_ / found.name) : std::nullopt;
+  return found.link_target_exists ? std::optional(folder_ / found.name) : std::nullopt;
 }
 
 std::set<std::string> AtomicDirectory::cut_short() const {
   std::set<std::string> names;
-  for (const fs::path& path : entries_of(folder_)) {
-    if (name_behind_temporary(path.filename().string()) == options_.link && is_link(path))
-      names.insert(target_of(path));
+  for (const fs::path& path : list_entries(folder_)) {
+    if (target_name_of_temporary(path.filename().string()) == options_.link && is_link(path))
+      names.insert(link_target_name(path));
   }
   return names;
 }
@@ -103,17 +104,17 @@ std::set<std::string> AtomicDirectory::cut_short() const {
 // nothing if the link names no directory: in that case find() has checked that no directory is finished.
 std::optional<AtomicDirectory::Entry> AtomicDirectory::find_unlinked(const Entry& linked) const {
   std::vector<Entry> newer;
-  if (linked.is_there) newer = finished();
+  if (linked.link_target_exists) newer = finished();
   std::erase_if(newer, [&](const Entry& one) { return one.number <= linked.number || one.is_pinned; });
   if (newer.empty()) return std::nullopt;
   const Entry& newest = newer.front();
   // A crash of finalize() leaves at most one renamed directory without a link.
   if (newest.number == linked.number + 1 && cut_short().contains(newest.name)) return newest;
-  fail(ExitCode::kCheckpointsBad, (folder_ / newest.name).string() + " is newer than " + linked.name +
-                                      ", which " + (folder_ / options_.link).string() +
-                                      " names, and is not removed, since it may be whole: link it (" +
-                                      how_to_link(newest) +
-                                      "), or move all newer directories away to go on from " + linked.name);
+  throw_failure(ExitCode::kCheckpointsBad,
+                (folder_ / newest.name).string() + " is newer than " + linked.name + ", the target of " +
+                    (folder_ / options_.link).string() +
+                    ", and is not removed, since it may be complete: link it (" + how_to_link(newest) +
+                    "), or move all newer directories away to go on from " + linked.name);
 }
 
 }  // namespace ratoon

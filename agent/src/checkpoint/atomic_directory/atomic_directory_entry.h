@@ -16,7 +16,7 @@ struct AtomicDirectory::Entry {
   std::uint64_t number = 0;
   bool is_pinned = false;
   bool is_unfinished = false;
-  bool is_there = true;  // false: no link, or a link to a directory that does not exist
+  bool link_target_exists = true;  // false: no link, or a link to a directory that does not exist
 };
 
 }  // namespace ratoon

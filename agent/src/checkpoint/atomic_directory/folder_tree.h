@@ -16,11 +16,11 @@
 
 namespace ratoon::folder_tree {
 
-[[noreturn]] void fail(ExitCode code, const std::string& sentence);
-void check(const Result<void>& done);
-void check(const std::error_code& code, const std::string& doing);
+[[noreturn]] void throw_failure(ExitCode code, const std::string& sentence);
+void throw_if_failed(const Result<void>& done);
+void throw_if_failed(const std::error_code& code, const std::string& doing);
 
-[[nodiscard]] std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder);
+[[nodiscard]] std::vector<std::filesystem::path> list_entries(const std::filesystem::path& folder);
 
 // Returns true if the path itself is a directory, and false if it is a link to a directory.
 [[nodiscard]] bool is_directory_itself(const std::filesystem::path& path);
@@ -28,12 +28,12 @@ void check(const std::error_code& code, const std::string& doing);
 [[nodiscard]] bool is_link(const std::filesystem::path& path);
 
 // Syncs a whole tree of folders: the files in a folder first, and then the folder itself.
-void sync_all(const std::filesystem::path& folder);
+void sync_tree(const std::filesystem::path& folder);
 
 void remove_tree(const std::filesystem::path& path);
 
-// Returns the last name in the path that the link contains. The folders in this path may exist on another
-// machine only.
-[[nodiscard]] std::string target_of(const std::filesystem::path& link);
+// Returns the last name in the path that the link contains. The folders in a link's path may not exist on
+// this machine.
+[[nodiscard]] std::string link_target_name(const std::filesystem::path& link);
 
 }  // namespace ratoon::folder_tree

@@ -2,12 +2,12 @@
 // rollbacks and commits.
 //
 // The steps of a commit:
-//   1. Every rank writes its pack, durably.
-//   2. Every rank writes its receipt: its pack is on the disk. The receipt itself need not be durable:
-//      after a power cut no attempt commits the packs of an earlier one.
+//   1. Every rank writes its pack, and the part files that no earlier checkpoint has, durably.
+//   2. Every rank writes its receipt, which says that its pack is on the disk. The receipt itself need not
+//      be durable: after a power cut, no attempt commits the packs of an earlier attempt.
 //   3. Rank 0 reads all receipts and writes the manifest, once.          <- the commit
-// As long as its manifest does not exist, a checkpoint does not exist. Rank 0 writes no manifest if the parts
-// of a shared tensor do not make up the whole tensor.
+// A checkpoint exists only after rank 0 has written its manifest. Rank 0 writes no manifest if the parts of a
+// shared tensor do not make up the whole tensor.
 #pragma once
 
 #include <optional>
@@ -19,35 +19,39 @@
 
 #include "agent/src/checkpoint/disk/disk.h"
 #include "agent/src/checkpoint/format/manifest.h"
+#include "agent/src/checkpoint/parts/split_parts.h"
 #include "agent/src/checkpoint/saver/pack_writer.h"
 #include "base/contract/messages.h"
 
 namespace ratoon::checkpoint {
 
-// Steps 1 and 2 of a commit for one rank: writes its pack and its receipt. `mark` is a text, unique to the
-// writing process, in the names of its temporary files. `owner` is the identity of the job, which pack,
-// receipt and manifest contain. If a file belongs to another job, the call returns kConflict and leaves the
-// file unchanged. If `owner` is empty, no job identity is recorded or compared.
+// Steps 1 and 2 of a commit for one rank: writes its pack and its receipt. `mark`, a text that is unique to
+// the writing process, is a part of the names of its temporary files. `owner`, the identity of the job, is
+// written into pack, receipt and manifest. If a file belongs to another job, write_pack() returns kConflict
+// and leaves the file unchanged. If `owner` is empty, no job identity is recorded or compared.
 [[nodiscard]] Result<void> write_pack(Disk& disk, const CheckpointId& id, Rank rank,
                                       std::span<const TensorView> tensors, std::string_view mark,
-                                      std::string_view owner = {});
+                                      std::string_view owner = {}, const KnownParts& known = {});
 
 // Makes steps 1 and 2 of a commit for a pack whose image is in memory, or is still being copied into memory.
-// `image` has layout.file_bytes() bytes. Tried::kBefore says that this process or an earlier process has
-// already tried to write this pack: the files of that try are used or replaced. `run`, the record of the run,
-// is written into the receipt. The identity of the job is layout.owner.
-enum class Tried { kNever, kBefore };
+// `image` has layout.file_bytes() bytes. EarlierWriteTry::kBefore says that this process or an earlier
+// process has already tried to write this pack: the files of that try are used or replaced. `run`, the record
+// of the run, is written into the receipt. The identity of the job is layout.owner. `parts` are the tensors
+// of this rank that are not in the pack; their bytes must be complete when `filling` is complete.
+enum class EarlierWriteTry { kNever, kBefore };
 [[nodiscard]] Result<WrittenPack> write_staged_pack(Disk& disk, const CheckpointId& id, Rank rank,
                                                     const PackLayout& layout,
                                                     std::span<const std::byte> image, std::string_view mark,
-                                                    Tried tried, const CopyProgress& filling,
-                                                    const std::optional<RunRecord>& run = {});
+                                                    EarlierWriteTry tried, const CopyProgress& filling,
+                                                    const std::optional<RunRecord>& run = {},
+                                                    const PartsOfSave& parts = {});
 
 // Steps 1 and 2 of a commit in two calls: write_unvoted_pack() writes the pack, and vote() writes the
 // receipt. Before vote(), check that no tensor was freed since the call of write_unvoted_pack().
 [[nodiscard]] Result<PackRecord> write_unvoted_pack(Disk& disk, const CheckpointId& id, Rank rank,
                                                     std::span<const TensorView> tensors,
-                                                    std::string_view mark, std::string_view owner = {});
+                                                    std::string_view mark, std::string_view owner = {},
+                                                    const KnownParts& known = {});
 [[nodiscard]] Result<void> vote(Disk& disk, const CheckpointId& id, const PackRecord& record,
                                 std::string_view mark);
 
@@ -56,10 +60,10 @@ enum class Tried { kNever, kBefore };
 [[nodiscard]] Result<bool> read_receipts(const Disk& disk, const CheckpointId& id, std::uint32_t world_size,
                                          std::vector<PackRecord>& receipts);
 
-// Step 3 of a commit: writes the manifest. Returns nothing if receipts are missing. Otherwise returns the
-// committed checkpoint, even if another process committed it. Returns kInvalid if the packs do not make up
-// one whole checkpoint; the message names the tensor. `receipts` holds, by rank, the receipts that earlier
-// calls have read, so that no call reads them again. If the call returns an error, it has emptied `receipts`.
+// Step 3 of a commit: writes the manifest. Returns nothing if receipts are missing. Returns the committed
+// checkpoint, even if another process committed it. Returns kInvalid if the packs do not make up one whole
+// checkpoint; the message names the tensor. `receipts` holds, by rank, the receipts that earlier calls have
+// read: try_commit() does not read them again. try_commit() empties `receipts` if it returns an error.
 [[nodiscard]] Result<std::optional<InventoryEntry>> try_commit(Disk& disk, const CheckpointId& id,
                                                                std::uint32_t world_size,
                                                                std::string_view mark, std::string_view owner,

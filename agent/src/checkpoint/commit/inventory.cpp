@@ -12,10 +12,10 @@
 namespace ratoon::checkpoint {
 namespace {
 
-constexpr int kLooksMax = 100;
+constexpr int kListingTriesMax = 100;
 
-void note_foreign_paths(const char* folder, std::span<const DiskEntry> entries,
-                        std::set<std::string>& foreign_paths) {
+void collect_foreign_paths(const char* folder, std::span<const DiskEntry> entries,
+                           std::set<std::string>& foreign_paths) {
   for (const DiskEntry& entry : entries)
     if (has_number_above_limit(entry.name)) foreign_paths.insert(std::string(folder) + "/" + entry.name);
 }
@@ -24,7 +24,7 @@ Result<std::vector<CheckpointId>> manifests_in(const Disk& disk, const char* fol
                                                std::set<std::string>& foreign_paths) {
   const auto entries = list_if_there(disk, folder);
   if (!entries) return entries.error();
-  note_foreign_paths(folder, *entries, foreign_paths);
+  collect_foreign_paths(folder, *entries, foreign_paths);
   std::vector<CheckpointId> ids;
   for (const DiskEntry& entry : *entries) {
     const auto id = parse_manifest_name(entry.name);
@@ -35,14 +35,14 @@ Result<std::vector<CheckpointId>> manifests_in(const Disk& disk, const char* fol
 }
 
 // The number of an attempt that wrote packs or a history is never used again, even if the attempt committed
-// no checkpoint. The number of an attempt whose checkpoints a rollback gave up is not used again either.
+// no checkpoint, or if a rollback moved its manifests to aside/.
 Result<Attempt> newest_attempt_in(const Disk& disk, std::set<std::string>& foreign_paths) {
   const auto entries = list_if_there(disk, kPacks);
   if (!entries) return entries.error();
   const auto histories = list_if_there(disk, kHistory);
   if (!histories) return histories.error();
-  note_foreign_paths(kPacks, *entries, foreign_paths);
-  note_foreign_paths(kHistory, *histories, foreign_paths);
+  collect_foreign_paths(kPacks, *entries, foreign_paths);
+  collect_foreign_paths(kHistory, *histories, foreign_paths);
   const auto aside = manifests_in(disk, kAside, foreign_paths);
   if (!aside) return aside.error();
   Attempt newest = aside->empty() ? Attempt(0) : aside->front().attempt;
@@ -57,12 +57,13 @@ Result<Attempt> newest_attempt_in(const Disk& disk, std::set<std::string>& forei
 
 Result<SealedManifest> read_manifest_once(const Disk& disk, const CheckpointId& id) {
   const std::string path = manifest_path(id);
-  auto text = read_whole(disk, path, kManifestBytesMax);
+  auto text = read_whole_file(disk, path, kManifestBytesMax);
   if (!text) return text.error();
   auto manifest = decode_manifest(*text);
   if (!manifest) return Error(manifest.error().kind(), disk.shown(path) + ": " + manifest.error().message());
   if (manifest->id != id)
-    return Error(ErrorKind::kCorrupted, disk.shown(path) + " describes another checkpoint");
+    return Error(ErrorKind::kCorrupted,
+                 disk.shown(path) + " describes another checkpoint than its name says");
   std::string digest = manifest_digest(*text);
   return SealedManifest{
       .manifest = *std::move(manifest), .text = *std::move(text), .digest = std::move(digest)};
@@ -102,10 +103,10 @@ bool lacks_a_pack(const Disk& disk, const Manifest& manifest) {
 
 namespace {
 
-// Adds the listed checkpoints to `found`. Returns false if a manifest was removed after the listing: another
-// process has committed a newer checkpoint and removed the old one. The caller then lists the manifests
-// again, to find the newer checkpoint: without it, the run could seem to have no checkpoint.
-Result<bool> look_at(const Disk& disk, std::span<const CheckpointId> listed, Inventory& found) {
+// Adds the listed checkpoints to `found`. Returns false if a manifest was removed after the listing, because
+// another process has committed a newer checkpoint and removed the old one. The caller must then list the
+// manifests again: the list lacks the newer checkpoint, which may be the only one.
+Result<bool> read_listed_manifests(const Disk& disk, std::span<const CheckpointId> listed, Inventory& found) {
   for (const CheckpointId& id : listed) {
     found.newest_attempt = std::max(found.newest_attempt, id.attempt);
     auto sealed = read_manifest(disk, id);
@@ -129,10 +130,10 @@ Result<bool> look_at(const Disk& disk, std::span<const CheckpointId> listed, Inv
   return true;
 }
 
-// Moves the checkpoints that rollbacks gave up into their own list. Call this function after listing the
-// manifests: a rollback writes its record before it moves manifests to aside/, so the record of each moved
-// manifest exists.
-Result<void> separate_given_up(const Disk& disk, Inventory& found) {
+// Moves the checkpoints that rollbacks gave up into their own list. Call separate_given_up_checkpoints()
+// after listing the manifests: a rollback writes its record before it moves manifests to aside/, so the
+// record of each moved manifest exists.
+Result<void> separate_given_up_checkpoints(const Disk& disk, Inventory& found) {
   auto rollbacks = rollbacks_in(disk);
   if (!rollbacks) return rollbacks.error();
   found.rollbacks = *std::move(rollbacks);
@@ -140,7 +141,7 @@ Result<void> separate_given_up(const Disk& disk, Inventory& found) {
   found.newest_attempt = std::max(found.newest_attempt, found.rollbacks.back().attempt);
   const auto aside = manifests_in(disk, kAside, found.foreign_paths);
   if (!aside) return aside.error();
-  const auto standing = in_force(found.rollbacks);
+  const auto standing = rollbacks_in_force(found.rollbacks);
   std::set<CheckpointId, std::greater<>> given_up;
   for (auto* list : {&found.complete, &found.damaged}) {
     for (const InventoryEntry& entry : *list) given_up.insert(id_of(entry));
@@ -148,7 +149,7 @@ Result<void> separate_given_up(const Disk& disk, Inventory& found) {
   }
   given_up.insert(aside->begin(), aside->end());
   for (const CheckpointId& id : given_up)
-    if (is_given_up(id, standing)) found.given_up.push_back(entry_of(id, kGivenUp, false));
+    if (is_given_up(id, standing)) found.given_up.push_back(entry_of(id, kAbandonedDigest, false));
   return {};
 }
 
@@ -161,27 +162,27 @@ Result<Inventory> take_inventory(const Disk& disk) {
   Inventory found;
   bool has_seen_all = false;
   for (int look = 0; !has_seen_all; ++look) {
-    if (look == kLooksMax)
+    if (look == kListingTriesMax)
       return Error(ErrorKind::kUnavailable, "the checkpoints in " + disk.shown(kManifests) +
                                                 " change faster than they can be listed; another process of "
                                                 "this run is still saving: stop it, or try again");
     const auto committed = manifests_in(disk, kManifests, foreign_paths);
     if (!committed) return committed.error();
     found = Inventory{.newest_attempt = *newest, .complete = {}, .damaged = {}};
-    const auto looked = look_at(disk, *committed, found);
+    const auto looked = read_listed_manifests(disk, *committed, found);
     if (!looked) return looked.error();
     has_seen_all = *looked;
   }
   // List quarantine/ after manifests/: a checkpoint whose manifest moves to quarantine/ during the listing is
   // then in at least one of the two lists.
-  const auto set_aside = manifests_in(disk, kQuarantine, foreign_paths);
-  if (!set_aside) return set_aside.error();
-  for (const CheckpointId& id : *set_aside) {
+  const auto quarantine_checkpoint = manifests_in(disk, kQuarantine, foreign_paths);
+  if (!quarantine_checkpoint) return quarantine_checkpoint.error();
+  for (const CheckpointId& id : *quarantine_checkpoint) {
     found.newest_attempt = std::max(found.newest_attempt, id.attempt);
     found.damaged.push_back(entry_of(id, "set aside", false));
   }
   found.foreign_paths = std::move(foreign_paths);
-  if (auto left_out = separate_given_up(disk, found); !left_out) return left_out.error();
+  if (auto left_out = separate_given_up_checkpoints(disk, found); !left_out) return left_out.error();
   return found;
 }
 

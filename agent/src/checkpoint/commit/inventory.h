@@ -15,9 +15,9 @@
 
 namespace ratoon::checkpoint {
 
-// Newest first. Damaged checkpoints and checkpoints in quarantine are listed too, so that no run starts over
-// at step 0 while it still has checkpoints. Other processes may commit checkpoints and remove old ones during
-// the listing.
+// The checkpoints are listed newest first. Damaged checkpoints and checkpoints in quarantine are listed too,
+// so that no run starts over at step 0 while it still has checkpoints. Other processes may commit checkpoints
+// and remove old ones during the listing.
 struct Inventory {
   Attempt newest_attempt{0};  // the newest that left files here, committed or not
   std::vector<InventoryEntry> complete{};
@@ -28,13 +28,13 @@ struct Inventory {
 };
 [[nodiscard]] Result<Inventory> take_inventory(const Disk& disk);
 
-// An entry has this text and no digest if the disk cannot read the manifest, which may be intact.
+// If the disk cannot read a manifest, the `digest` of its entry is kUnreadable.
 inline constexpr const char* kUnreadable = "unreadable";
 
-// An entry has this text and no digest if the manifest names a pack that does not exist.
+// If a manifest names a pack that does not exist, the `digest` of its entry is kWithoutPack.
 inline constexpr const char* kWithoutPack = "without a pack";
 
-// Returns the XXH3-128 digest of a manifest's text. A resume point names its checkpoint by this digest.
+// Returns the XXH3-128 digest of a manifest's text. A resume point contains the digest of its manifest.
 [[nodiscard]] std::string manifest_digest(std::string_view text);
 
 struct SealedManifest {
@@ -44,9 +44,9 @@ struct SealedManifest {
 };
 [[nodiscard]] Result<SealedManifest> read_manifest(const Disk& disk, const CheckpointId& id);
 
-// Returns true if one of the pack files that the manifest names does not exist, and false if the disk cannot
-// list them. A process of an older attempt may write its manifest after a newer attempt has removed its
-// packs: such a manifest without packs is no checkpoint and must not replace one.
+// Returns true if a pack file that the manifest names does not exist. Returns false also if the disk cannot
+// list the pack files. A process of an older attempt may write its manifest after a newer attempt has removed
+// its packs: a manifest without packs is no checkpoint.
 [[nodiscard]] bool lacks_a_pack(const Disk& disk, const Manifest& manifest);
 
 [[nodiscard]] InventoryEntry entry_of(const CheckpointId& id, std::string digest, bool is_complete);

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 // Returns the newest attempt that a manifest names, including manifests in quarantine/ and aside/. Returns
 // nothing if there is no manifest.
-Result<std::optional<Attempt>> newest_named(const Disk& disk) {
+Result<std::optional<Attempt>> newest_attempt_in_manifests(const Disk& disk) {
   const auto named = checkpoints_named_in(disk, {kManifests, kQuarantine, kAside});
   if (!named) return named.error();
   return named->empty() ? std::nullopt : std::optional(named->rbegin()->attempt);
@@ -38,7 +38,7 @@ Result<std::vector<Attempt>> attempts_with_packs(const Disk& disk) {
 }
 
 // Returns the attempts for which a file `committed.a<attempt>` says that they have committed, oldest first.
-Result<std::vector<Attempt>> attempts_that_committed(const Disk& disk) {
+Result<std::vector<Attempt>> attempts_with_commit_note(const Disk& disk) {
   const auto entries = list_if_there(disk, kPacks);
   if (!entries) return entries.error();
   std::vector<Attempt> attempts;
@@ -48,9 +48,9 @@ Result<std::vector<Attempt>> attempts_that_committed(const Disk& disk) {
   return attempts;
 }
 
-// Returns true if files show that some attempt committed, without naming that attempt: notes of older
-// versions of Ratoon, or records of rollbacks, because a rollback goes back to a committed checkpoint.
-bool has_sign_of_any_commit(const Disk& disk) {
+// Returns true if files show that some attempt committed, but not which attempt: notes of older versions of
+// Ratoon, or records of rollbacks. A rollback always goes back to a committed checkpoint.
+bool has_trace_of_any_commit(const Disk& disk) {
   for (const char* path : kOldCommitNotes)
     if (disk.open(path)) return true;
   const auto records = list_if_there(disk, kRollbacks);
@@ -72,21 +72,21 @@ Result<bool> has_packs_of_lost_manifests(const Disk& disk) {
   const auto named = checkpoints_named_in(disk, {kManifests});
   if (!named) return named.error();
   if (!named->empty()) return false;
-  const auto newest = newest_named(disk);
+  const auto newest = newest_attempt_in_manifests(disk);
   if (!newest) return newest.error();
   const auto packs = attempts_with_packs(disk);
   if (!packs) return packs.error();
   if (packs->empty()) return false;
-  const auto committed = attempts_that_committed(disk);
+  const auto committed = attempts_with_commit_note(disk);
   if (!committed) return committed.error();
   const bool is_lost = std::ranges::any_of(*committed, [&](Attempt attempt) {
     return (!*newest || attempt > **newest) && std::ranges::binary_search(*packs, attempt);
   });
-  return is_lost || (!*newest && has_sign_of_any_commit(disk));
+  return is_lost || (!*newest && has_trace_of_any_commit(disk));
 }
 
 Result<bool> has_packs_and_no_manifest(const Disk& disk) {
-  const auto newest = newest_named(disk);
+  const auto newest = newest_attempt_in_manifests(disk);
   if (!newest) return newest.error();
   if (*newest) return false;
   const auto packs = attempts_with_packs(disk);
@@ -94,30 +94,31 @@ Result<bool> has_packs_and_no_manifest(const Disk& disk) {
   return !packs->empty();
 }
 
-void note_commit(Disk& disk, Attempt attempt) {
+void write_commit_note(Disk& disk, Attempt attempt) {
   const std::string path = committed_path(attempt);
   const auto file = disk.create(path);  // fails if an earlier commit of this attempt created it
   if (!file || !(*file)->sync() || !(*file)->close()) return;
-  static_cast<void>(disk.rename_new(path, path));  // a store creates an object only when it is renamed
+  static_cast<void>(disk.rename_no_replace(path, path));  // a store creates an object only when it is renamed
   static_cast<void>(disk.sync_folder(kPacks));
 }
 
-Result<void> remove_old_notes_of_commits(Disk& disk) {
-  auto attempts = attempts_that_committed(disk);
+Result<void> remove_old_commit_notes(Disk& disk) {
+  auto attempts = attempts_with_commit_note(disk);
   if (!attempts) return attempts.error();
   if (!attempts->empty()) attempts->pop_back();
   for (const Attempt attempt : *attempts) {
     auto removed = disk.remove(committed_path(attempt));
-    if (!removed && !says(removed, ErrorKind::kNotFound)) return removed;  // else another process removed it
+    if (!removed && !failed_with(removed, ErrorKind::kNotFound))
+      return removed;  // else another process removed it
   }
   return {};
 }
 
-Result<std::optional<std::string>> link_without_manifests(const Disk& disk, const fs::path& run_folder) {
+Result<std::optional<std::string>> find_link_without_manifest(const Disk& disk, const fs::path& run_folder) {
   const auto named = checkpoints_named_in(disk, {kManifests});
   if (!named) return named.error();
   if (!named->empty()) return std::optional<std::string>();
-  const auto newest = newest_named(disk);
+  const auto newest = newest_attempt_in_manifests(disk);
   if (!newest) return newest.error();
   std::error_code code;
   for (fs::directory_iterator entry(run_folder, code); !code && entry != fs::directory_iterator();

@@ -10,23 +10,24 @@ namespace {
 Result<Rollback> read_rollback(const Disk& disk, Attempt attempt) {
   const std::string path = rollback_path(attempt);
   return read_file_twice(disk, path, [&]() -> Result<Rollback> {
-    const auto text = read_whole(disk, path, kRollbackBytesMax);
+    const auto text = read_whole_file(disk, path, kRollbackBytesMax);
     if (!text) return text.error();
     auto rollback = decode_rollback(*text);
     if (!rollback) return rollback.error().with_context(disk.shown(path));
     if (rollback->attempt == attempt) return rollback;
-    return Error(ErrorKind::kCorrupted, disk.shown(path) + " holds the record of another attempt");
+    return Error(ErrorKind::kCorrupted,
+                 disk.shown(path) + " holds the record of another attempt than its name says");
   });
 }
 
-Error with_next_step(const Error& damage) {
+Error add_rollback_advice(const Error& damage) {
   return {
       ErrorKind::kCorrupted,
       damage.message() +
           ": this file records the checkpoint to which the run went back (--resume-from). Without the record "
           "a start could resume from a checkpoint that the run gave up. If another place of the run, such "
-          "as a store, has the record of that name, remove this file: the next start copies the record "
-          "from there. If no place has a record of this rollback, the run resumes from the newest "
+          "as a store, has an undamaged copy, remove this file: the next start copies the "
+          "record from there. If no place has a record of this rollback, the run resumes from the newest "
           "checkpoint in manifests/ after the removal; nothing was changed"};
 }
 
@@ -44,7 +45,7 @@ Result<std::vector<Rollback>> rollbacks_in(const Disk& disk) {
     // moved it away since then.
     if (!rollback && rollback.error().kind() == ErrorKind::kNotFound) continue;
     if (!rollback && rollback.error().kind() == ErrorKind::kCorrupted)
-      return with_next_step(rollback.error());
+      return add_rollback_advice(rollback.error());
     if (!rollback) return rollback.error();
     all.push_back(*rollback);
   }
@@ -54,7 +55,7 @@ Result<std::vector<Rollback>> rollbacks_in(const Disk& disk) {
 }
 
 Result<void> record_rollback(Disk& disk, const Rollback& rollback, std::string_view mark) {
-  if (auto made = make_folders(disk, kRollbacks, Durability::kPowerCuts); !made) return made;
+  if (auto made = make_folders(disk, kRollbacks, Durability::kSurvivesPowerCuts); !made) return made;
   const std::string path = rollback_path(rollback.attempt);
   const auto saved = save_durably(disk, path, encode_rollback(rollback), mark);
   if (saved || saved.error().kind() != ErrorKind::kAlreadyExists) return saved;

@@ -15,8 +15,8 @@ namespace ratoon::checkpoint {
 // Returns all records of rollbacks on this disk, oldest first.
 [[nodiscard]] Result<std::vector<Rollback>> rollbacks_in(const Disk& disk);
 
-// Writes the record of one rollback, durably. If the same record exists already, the call succeeds. Returns
-// kConflict if this attempt already has a different record.
+// Writes the record of one rollback, durably. Succeeds if the same record exists already. Returns kConflict
+// if this attempt already has a different rollback record.
 [[nodiscard]] Result<void> record_rollback(Disk& disk, const Rollback& rollback, std::string_view mark);
 
 }  // namespace ratoon::checkpoint

@@ -20,7 +20,7 @@ bool belongs_to_run(const fs::path& file) {
   if (code) return false;
   fs::path name = file.filename();
   for (fs::path at = folder; at.has_relative_path(); name = at.filename(), at = at.parent_path())
-    if (is_taken_in_run_folder(name.string()) && is_run_folder(at)) return true;
+    if (is_reserved_in_run_folder(name.string()) && is_run_folder(at)) return true;
   return false;
 }
 

@@ -7,9 +7,9 @@
 namespace ratoon::checkpoint {
 namespace {
 
-constexpr std::size_t kSizesMax = 64;  // a call opens at most this many files
+constexpr std::size_t kSizedFilesMax = 64;  // a call opens at most this many files
 
-Result<std::vector<DiskEntry>> entries_if_there(const Disk& disk, const std::string& folder) {
+Result<std::vector<DiskEntry>> list_or_empty(const Disk& disk, const std::string& folder) {
   auto listed = disk.list(folder);
   if (!listed && listed.error().kind() == ErrorKind::kNotFound) return std::vector<DiskEntry>();
   return listed;
@@ -24,9 +24,9 @@ std::uint64_t size_of(const Disk& disk, const std::string& path) {
 }  // namespace
 
 Result<Votes> count_votes(const Disk& disk, const CheckpointId& id, std::uint32_t world_size) {
-  const auto receipts = entries_if_there(disk, receipts_folder(id));
+  const auto receipts = list_or_empty(disk, receipts_folder(id));
   if (!receipts) return receipts.error();
-  const auto packs = entries_if_there(disk, packs_folder(id));
+  const auto packs = list_or_empty(disk, packs_folder(id));
   if (!packs) return packs.error();
   std::set<std::string> found;
   for (const DiskEntry& entry : *receipts) found.insert(receipts_folder(id) + "/" + entry.name);
@@ -41,9 +41,9 @@ Result<Votes> count_votes(const Disk& disk, const CheckpointId& id, std::uint32_
   std::size_t looked_at = 0;
   for (const DiskEntry& entry : *packs) {
     const std::string path = packs_folder(id) + "/" + entry.name;
-    if (entry.is_folder || voted.contains(path) || looked_at == kSizesMax) continue;
+    if (entry.is_folder || voted.contains(path) || looked_at == kSizedFilesMax) continue;
     ++looked_at;
-    votes.bytes_begun += size_of(disk, path);
+    votes.unvoted_pack_bytes += size_of(disk, path);
   }
   return votes;
 }

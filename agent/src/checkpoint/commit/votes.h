@@ -1,6 +1,6 @@
-// Votes: the receipts and packs that ranks have written so far for a checkpoint that is not committed. A
-// process that waits for the commit logs these files, so that a user sees which ranks still write and which
-// do not.
+// Votes: the receipts and packs that ranks have written so far for a checkpoint that is not committed yet. A
+// process that waits for the commit logs its Votes, so that a user sees which ranks still write and which do
+// not.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@ namespace ratoon::checkpoint {
 
 struct Votes {
   CheckpointId id;
-  std::vector<Rank> missing{};    // ranks without a receipt
-  std::uint64_t files = 0;        // receipts and packs, also temporary ones
-  std::uint64_t bytes_begun = 0;  // of packs without a receipt; count_votes() limits their number
+  std::vector<Rank> missing{};           // ranks without a receipt
+  std::uint64_t files = 0;               // receipts and packs, also temporary ones
+  std::uint64_t unvoted_pack_bytes = 0;  // of packs without a receipt; count_votes() limits their number
 
   friend bool operator==(const Votes&, const Votes&) = default;
 };

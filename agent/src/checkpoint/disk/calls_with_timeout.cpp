@@ -37,7 +37,7 @@ struct CallsWithTimeout::Shared {
 };
 
 CallsWithTimeout::CallsWithTimeout(Duration patience, std::shared_ptr<const Clock> clock)
-    : patience_(patience), clock_(std::move(clock)), shared_(std::make_shared<Shared>()) {}
+    : timeout_(patience), clock_(std::move(clock)), shared_(std::make_shared<Shared>()) {}
 
 CallsWithTimeout::~CallsWithTimeout() {
   const std::lock_guard lock(shared_->mutex);
@@ -60,9 +60,9 @@ Result<void> CallsWithTimeout::begin(std::function<void()> job) {
   return {};
 }
 
-Error CallsWithTimeout::give_up(const std::string& doing) {
+Error CallsWithTimeout::abandon_call(const std::string& doing) {
   was_abandoned_->store(true);
-  const auto waited = std::chrono::duration_cast<std::chrono::seconds>(patience_).count();
+  const auto waited = std::chrono::duration_cast<std::chrono::seconds>(timeout_).count();
   return {ErrorKind::kTimeout, doing + ": the disk has not answered for " + std::to_string(waited) +
                                    " s (--disk-timeout); check whether it answers other programs, repair or "
                                    "mount it, and start again"};

@@ -1,6 +1,6 @@
 // CallsWithTimeout: makes calls that may hang forever, for callers that must not hang. A file operation of
-// the kernel has no timeout. Therefore another thread makes the call, and the caller waits for its result
-// until the timeout.
+// the kernel has no timeout. CallsWithTimeout makes each call on another thread, and the caller waits for the
+// result until the timeout.
 //
 // If a call hangs, CallsWithTimeout abandons the thread that made the call. A call owns all memory that it
 // uses, because a call that hangs may return after its caller has ended.
@@ -31,7 +31,7 @@ class CallsWithTimeout {
   CallsWithTimeout(const CallsWithTimeout&) = delete;
   CallsWithTimeout& operator=(const CallsWithTimeout&) = delete;
 
-  // Returns the result of `call`, or kTimeout with `doing` in its message, such as "reading /run/x".
+  // Returns the result of `call`, or kTimeout. The error message contains `doing`, such as "reading /run/x".
   // If `call` throws, the exception reaches the caller. `call` is destroyed, with all objects that it owns
   // (such as a lock), before the caller gets its result.
   template <class Call>
@@ -44,23 +44,23 @@ class CallsWithTimeout {
     auto result = task->get_future();
     const Timestamp began = clock_->now();
     if (auto begun = begin([task] { (*task)(); }); !begun) return begun.error();
-    while (result.wait_for(kLook) != std::future_status::ready) {
-      if (clock_->now() - began > patience_) return give_up(doing);
+    while (result.wait_for(kPollInterval) != std::future_status::ready) {
+      if (clock_->now() - began > timeout_) return abandon_call(doing);
     }
     return result.get();
   }
 
-  // Set to true when a thread hangs in a call and is abandoned; the process must then end without destroying
-  // objects that the thread may use.
+  // The returned value becomes true when a thread hangs in a call and is abandoned; the process must then end
+  // without destroying objects that this thread may use.
   [[nodiscard]] std::shared_ptr<const std::atomic<bool>> was_abandoned() const { return was_abandoned_; }
 
  private:
-  static constexpr auto kLook = std::chrono::milliseconds(20);  // between two looks at the clock
+  static constexpr auto kPollInterval = std::chrono::milliseconds(20);  // between two looks at the clock
   struct Shared;
   [[nodiscard]] Result<void> begin(std::function<void()> job);
-  [[nodiscard]] Error give_up(const std::string& doing);
+  [[nodiscard]] Error abandon_call(const std::string& doing);
 
-  const Duration patience_;
+  const Duration timeout_;
   const std::shared_ptr<const Clock> clock_;
   const std::shared_ptr<Shared> shared_;
   const std::shared_ptr<std::atomic<bool>> was_abandoned_ = std::make_shared<std::atomic<bool>>(false);

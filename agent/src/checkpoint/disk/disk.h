@@ -2,8 +2,8 @@
 // disks that add a timeout.
 //
 // Disk: all file operations that the checkpoint engine uses, on files below one folder. The engine accesses
-// files only through a Disk, so that tests can replace the real disk by a simulated one that loses, tears and
-// refuses writes.
+// files only through a Disk, so that tests can replace the real disk by a simulated disk that loses writes,
+// writes only parts, or refuses writes.
 //
 // A path consists of names separated by '/', relative to the folder:
 // "packs/a0003/s0000001200/r0002.safetensors". Empty paths, absolute paths and paths with "." or ".." are
@@ -41,16 +41,16 @@ class WriteFile {
   // Do not call sync() again after an error: the system forgets which bytes it lost, and a second sync()
   // would report success.
   [[nodiscard]] virtual Result<void> sync() = 0;
-  // Some file systems report lost bytes only when the file is closed.
+  // Do not ignore an error of close(), because some file systems report lost bytes only here.
   [[nodiscard]] virtual Result<void> close() = 0;
 
   // Writes bytes like write(), but the caller promises that they do not change until the file is renamed or
   // removed, so that a file that is kept in memory need not copy them.
-  [[nodiscard]] virtual Result<void> lend(std::uint64_t at, std::span<const std::byte> bytes) {
+  [[nodiscard]] virtual Result<void> write_borrowed(std::uint64_t at, std::span<const std::byte> bytes) {
     return write(at, bytes);
   }
-  // Returns true if lend() copies no bytes; callers then need not gather small pieces into large ones before
-  // they write.
+  // Returns true if write_borrowed() copies no bytes; callers then need not gather small pieces into large
+  // ones before they write.
   [[nodiscard]] virtual bool lends_without_copy() const { return false; }
 };
 
@@ -62,22 +62,22 @@ class ReadFile {
   // Fills all of `bytes` from the file, or returns an error.
   [[nodiscard]] virtual Result<void> read(std::uint64_t at, std::span<std::byte> bytes) const = 0;
   // Fills `bytes` and returns true if the page cache holds that part of the file; never waits for a disk. If
-  // the call returns false, `bytes` may be partly filled.
+  // read_from_page_cache() returns false, `bytes` may be partly filled.
   [[nodiscard]] virtual bool read_from_page_cache(std::uint64_t /*at*/,
                                                   std::span<std::byte> /*bytes*/) const {
     return false;
   }
   // Reads `count` bytes at offset `at`, a multiple of kDirectAlignment, into the beginning of `room`.
-  // Bypasses the page cache if possible; use it for large reads that are not repeated soon. The call may also
-  // change bytes of `room` after the first `count` bytes.
+  // Bypasses the page cache if possible, for large reads that are not repeated soon. read_directly()
+  // may also change bytes of `room` after the first `count` bytes.
   [[nodiscard]] virtual Result<void> read_directly(std::uint64_t at, const ReadBuffer& room,
                                                    std::uint64_t count) const {
     return read(at, room.bytes().first(count));
   }
   // Removes the file from the system's page cache if possible, so that the next read comes from the disk.
-  virtual void forget() const = 0;
+  virtual void drop_from_page_cache() const = 0;
   // Announces that `bytes` bytes will be read soon, so that the disk may begin to read them. Does not wait.
-  virtual void expect(std::uint64_t /*at*/, std::uint64_t /*bytes*/) const {}
+  virtual void start_read_ahead(std::uint64_t /*at*/, std::uint64_t /*bytes*/) const {}
 };
 
 struct DiskEntry {
@@ -96,9 +96,9 @@ class Disk {
 
   [[nodiscard]] virtual Result<std::unique_ptr<WriteFile>> create(const std::string& path) = 0;  // a new file
   [[nodiscard]] virtual Result<std::unique_ptr<ReadFile>> open(const std::string& path) const = 0;
-  // Renames a file, and returns kAlreadyExists if `to` exists. The rename is atomic: of several renames to
-  // one name, exactly one succeeds.
-  [[nodiscard]] virtual Result<void> rename_new(const std::string& from, const std::string& to) = 0;
+  // Renames a file to `to`, and returns kAlreadyExists if `to` exists. The rename is atomic: of several
+  // renames to one name, exactly one succeeds.
+  [[nodiscard]] virtual Result<void> rename_no_replace(const std::string& from, const std::string& to) = 0;
   [[nodiscard]] virtual Result<void> remove(const std::string& path) = 0;         // a file or link
   [[nodiscard]] virtual Result<void> remove_folder(const std::string& path) = 0;  // an empty folder
   [[nodiscard]] virtual Result<void> make_folder(const std::string& path) = 0;    // its parent must exist

@@ -65,8 +65,8 @@ class ReadFileWithTimeout : public ReadFile {
   }
   Result<void> read(std::uint64_t at, std::span<std::byte> bytes) const override {
     if (!has_hung_ && file_->read_from_page_cache(at, bytes)) return {};
-    // The read fills a buffer of its own, because after a timeout the caller may reuse its memory while the
-    // read goes on.
+    // The read fills a separate buffer: a read that hangs may still write bytes after the timeout, when the
+    // caller already uses its own memory for something else.
     const ReadBuffer room = ReadBuffer::of(bytes.size());
     auto read = call<Result<void>>(
         [file = file_, at, room, count = bytes.size()] { return file->read(at, room.bytes().first(count)); });
@@ -80,15 +80,15 @@ class ReadFileWithTimeout : public ReadFile {
     return call<Result<void>>(
         [file = file_, at, room, count] { return file->read_directly(at, room, count); });
   }
-  void forget() const override {
+  void drop_from_page_cache() const override {
     static_cast<void>(call<Result<void>>([file = file_]() -> Result<void> {
-      file->forget();
+      file->drop_from_page_cache();
       return {};
     }));
   }
-  void expect(std::uint64_t at, std::uint64_t bytes) const override {
+  void start_read_ahead(std::uint64_t at, std::uint64_t bytes) const override {
     static_cast<void>(call<Result<void>>([file = file_, at, bytes]() -> Result<void> {
-      file->expect(at, bytes);
+      file->start_read_ahead(at, bytes);
       return {};
     }));
   }
@@ -127,8 +127,8 @@ class DiskWithTimeout : public Disk {
     return std::unique_ptr<ReadFile>(std::make_unique<ReadFileWithTimeout>(
         std::shared_ptr<const ReadFile>(*std::move(file)), calls_, shown(path)));
   }
-  Result<void> rename_new(const std::string& from, const std::string& to) override {
-    return call("renaming to", to, [disk = disk_, from, to] { return disk->rename_new(from, to); });
+  Result<void> rename_no_replace(const std::string& from, const std::string& to) override {
+    return call("renaming to", to, [disk = disk_, from, to] { return disk->rename_no_replace(from, to); });
   }
   Result<void> remove(const std::string& path) override {
     return call("removing", path, [disk = disk_, path] { return disk->remove(path); });

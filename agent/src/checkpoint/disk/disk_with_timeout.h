@@ -1,7 +1,7 @@
-// DiskWithTimeout: a disk with a timeout for each call, for callers that must go on when the disk hangs.
-// Written bytes are copied, because a call that hangs keeps using them: use this disk for small files. The
-// saver writes packs (files of tensors) not through DiskWithTimeout but through a WatchedDisk on a separate
-// thread (watched_disk.h).
+// DiskWithTimeout: a disk with a timeout for each call, for callers that must go on when the disk hangs. Use
+// DiskWithTimeout for small files: it copies all bytes that are written, because a write that hangs still
+// reads them after the timeout. The saver writes packs (files of tensors) not through DiskWithTimeout but
+// through a WatchedDisk on a separate thread (watched_disk.h).
 #pragma once
 
 #include <memory>

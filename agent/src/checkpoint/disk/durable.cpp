@@ -11,7 +11,7 @@ Result<void> write_temporary(Disk& disk, const std::string& temporary, std::stri
   if (!file) return file.error();
   if (auto reserved = (*file)->reserve(bytes.size()); !reserved) return reserved;
   if (auto written = (*file)->write(0, std::as_bytes(std::span(bytes))); !written) return written;
-  if (lasts == Durability::kPowerCuts) {
+  if (lasts == Durability::kSurvivesPowerCuts) {
     if (auto synced = (*file)->sync(); !synced) return synced;
   }
   return (*file)->close();
@@ -19,7 +19,7 @@ Result<void> write_temporary(Disk& disk, const std::string& temporary, std::stri
 
 }  // namespace
 
-bool says(const Result<void>& result, ErrorKind kind) {
+bool failed_with(const Result<void>& result, ErrorKind kind) {
   return !result && result.error().kind() == kind;
 }
 
@@ -30,61 +30,61 @@ Result<void> make_folders(Disk& disk, const std::string& path, Durability lasts)
   const std::string above = folder_of(path);
   if (auto parents = make_folders(disk, above, lasts); !parents) return parents;
   const auto made = disk.make_folder(path);
-  if (!made && !says(made, ErrorKind::kAlreadyExists)) return made;
-  return lasts == Durability::kPowerCuts ? disk.sync_folder(above) : Result<void>();
+  if (!made && !failed_with(made, ErrorKind::kAlreadyExists)) return made;
+  return lasts == Durability::kSurvivesPowerCuts ? disk.sync_folder(above) : Result<void>();
 }
 
 Result<std::unique_ptr<WriteFile>> create_temporary(Disk& disk, const std::string& temporary) {
   auto file = disk.create(temporary);
   if (file || file.error().kind() != ErrorKind::kAlreadyExists) return file;
   const auto removed = disk.remove(temporary);
-  const bool is_gone = removed || says(removed, ErrorKind::kNotFound);
+  const bool is_gone = removed || failed_with(removed, ErrorKind::kNotFound);
   if (is_gone) file = disk.create(temporary);
   if (file) return file;
   const Error& why = is_gone ? file.error() : removed.error();
-  // Return kIo if the temporary file cannot be replaced, because callers take kAlreadyExists to mean that the
-  // file with the final name exists.
+  // Return kIo and not kAlreadyExists if the temporary file cannot be replaced: for callers, kAlreadyExists
+  // means that a file with the final name exists.
   const ErrorKind kind = why.kind() == ErrorKind::kAlreadyExists ? ErrorKind::kIo : why.kind();
   return Error(kind, disk.shown(temporary) +
                          " is left over from an earlier try and cannot be replaced: " + why.message());
 }
 
-Result<void> publish(Disk& disk, const std::string& temporary, const std::string& path) {
-  if (auto renamed = disk.rename_new(temporary, path); !renamed) return renamed;
+Result<void> rename_durably(Disk& disk, const std::string& temporary, const std::string& path) {
+  if (auto renamed = disk.rename_no_replace(temporary, path); !renamed) return renamed;
   return disk.sync_folder(folder_of(path));
 }
 
 Result<void> save_durably(Disk& disk, const std::string& path, std::string_view bytes,
                           std::string_view mark) {
   const std::string temporary = temporary_path(path, mark);
-  auto saved = write_temporary(disk, temporary, bytes, Durability::kPowerCuts);
-  if (saved) saved = publish(disk, temporary, path);
+  auto saved = write_temporary(disk, temporary, bytes, Durability::kSurvivesPowerCuts);
+  if (saved) saved = rename_durably(disk, temporary, path);
   if (!saved) static_cast<void>(disk.remove(temporary));
   return saved;
 }
 
-Result<void> save_for_now(Disk& disk, const std::string& path, std::string_view bytes,
-                          std::string_view mark) {
+Result<void> save_without_sync(Disk& disk, const std::string& path, std::string_view bytes,
+                               std::string_view mark) {
   const std::string temporary = temporary_path(path, mark);
-  auto saved = write_temporary(disk, temporary, bytes, Durability::kForNow);
-  if (saved) saved = disk.rename_new(temporary, path);
+  auto saved = write_temporary(disk, temporary, bytes, Durability::kNotDurable);
+  if (saved) saved = disk.rename_no_replace(temporary, path);
   if (!saved) static_cast<void>(disk.remove(temporary));
   return saved;
 }
 
 Result<void> move_durably(Disk& disk, const std::string& from, const std::string& to, std::uint64_t bytes_max,
                           std::string_view mark) {
-  const auto bytes = read_whole(disk, from, bytes_max);
+  const auto bytes = read_whole_file(disk, from, bytes_max);
   if (!bytes) return bytes.error();
   const auto copied = save_durably(disk, to, *bytes, mark);
-  if (!copied && !says(copied, ErrorKind::kAlreadyExists)) return copied;
+  if (!copied && !failed_with(copied, ErrorKind::kAlreadyExists)) return copied;
   // If the copy exists already, sync its folder: the process that made the copy may have died before it
   // synced the copy's name.
   if (!copied) {
     if (auto synced = disk.sync_folder(folder_of(to)); !synced) return synced;
   }
   const auto removed = disk.remove(from);
-  if (!removed && !says(removed, ErrorKind::kNotFound)) return removed;
+  if (!removed && !failed_with(removed, ErrorKind::kNotFound)) return removed;
   return disk.sync_folder(folder_of(from));
 }
 
@@ -94,11 +94,16 @@ Result<std::vector<DiskEntry>> list_if_there(const Disk& disk, const std::string
   return entries;
 }
 
-void forget(const Disk& disk, const std::string& path) {
-  if (const auto file = disk.open(path)) (*file)->forget();
+void drop_from_page_cache(const Disk& disk, const std::string& path) {
+  if (const auto file = disk.open(path)) (*file)->drop_from_page_cache();
 }
 
-Result<std::string> read_whole(const Disk& disk, const std::string& path, std::uint64_t bytes_max) {
+bool is_file_missing(const Disk& disk, const std::string& path) {
+  const auto file = disk.open(path);
+  return !file && file.error().kind() == ErrorKind::kNotFound;
+}
+
+Result<std::string> read_whole_file(const Disk& disk, const std::string& path, std::uint64_t bytes_max) {
   const auto file = disk.open(path);
   if (!file) return file.error();
   const auto size = (*file)->size();

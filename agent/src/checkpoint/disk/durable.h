@@ -12,14 +12,14 @@
 
 namespace ratoon::checkpoint {
 
-enum class Durability { kForNow, kPowerCuts };
+enum class Durability { kNotDurable, kSurvivesPowerCuts };
 
 // Returns true if a call failed with this error kind. Callers often treat kNotFound and kAlreadyExists as
 // success.
-[[nodiscard]] bool says(const Result<void>& result, ErrorKind kind);
+[[nodiscard]] bool failed_with(const Result<void>& result, ErrorKind kind);
 
-// Creates a folder and its missing parents. With kPowerCuts the folders are durable when the call returns,
-// even if another process has just created them and not synced them yet.
+// Creates a folder and its missing parents. With kSurvivesPowerCuts the folders are durable when
+// make_folders() returns, even if another process has just created them and not synced them yet.
 [[nodiscard]] Result<void> make_folders(Disk& disk, const std::string& path, Durability lasts);
 
 // Creates a file under a temporary name that only this writer uses. If a file of this name exists, removes
@@ -27,51 +27,54 @@ enum class Durability { kForNow, kPowerCuts };
 [[nodiscard]] Result<std::unique_ptr<WriteFile>> create_temporary(Disk& disk, const std::string& temporary);
 
 // Writes a temporary file, syncs and closes it, renames it to `path`, which must not exist, and syncs the
-// folder. `mark`, a text in the name of the temporary file, is unique to the writer, so that two writers
-// never share a temporary file. If only the last sync of the folder failed, `path` may exist; after any other
-// failure `path` is unchanged. A failed sync() is never repeated on the same file.
+// folder. `mark`, a text in the temporary file's name, is unique to the writer: two writers never share a
+// temporary file. If only the sync of the folder failed, `path` may exist; after any other failure `path` is
+// unchanged. A failed sync() is never repeated: a second sync() may succeed although bytes are lost.
 [[nodiscard]] Result<void> save_durably(Disk& disk, const std::string& path, std::string_view bytes,
                                         std::string_view mark);
 
-// Writes the file without any sync. Use save_for_now() for files that other processes wait for and that are
-// not needed after a power cut.
-[[nodiscard]] Result<void> save_for_now(Disk& disk, const std::string& path, std::string_view bytes,
-                                        std::string_view mark);
+// Writes the file without any sync. Use save_without_sync() for files that other processes wait for and that
+// are not needed after a power cut.
+[[nodiscard]] Result<void> save_without_sync(Disk& disk, const std::string& path, std::string_view bytes,
+                                             std::string_view mark);
 
 // Renames a written and closed file to its final name and syncs the folder.
-[[nodiscard]] Result<void> publish(Disk& disk, const std::string& temporary, const std::string& path);
+[[nodiscard]] Result<void> rename_durably(Disk& disk, const std::string& temporary, const std::string& path);
 
-// Moves a file into another folder. `to` may exist already as a copy of the file. Copies the file and then
-// removes the original: after a power cut the original, the copy or both exist.
+// Moves a file into another folder. `to` may exist already as a copy of the file. Removes the original only
+// after the copy is durable: after a power cut the original, the copy or both exist.
 [[nodiscard]] Result<void> move_durably(Disk& disk, const std::string& from, const std::string& to,
                                         std::uint64_t bytes_max, std::string_view mark);
 
 // Returns the entries of a folder, or an empty list if the folder does not exist.
 [[nodiscard]] Result<std::vector<DiskEntry>> list_if_there(const Disk& disk, const std::string& folder);
 
-[[nodiscard]] Result<std::string> read_whole(const Disk& disk, const std::string& path,
-                                             std::uint64_t bytes_max);
+// Returns true if no file has this path, and false if it exists or the disk cannot tell.
+[[nodiscard]] bool is_file_missing(const Disk& disk, const std::string& path);
+
+[[nodiscard]] Result<std::string> read_whole_file(const Disk& disk, const std::string& path,
+                                                  std::uint64_t bytes_max);
 
 // Drops the file's bytes from the system's page cache if possible, so that the next read comes from the disk.
 // Does nothing if the file cannot be opened.
-void forget(const Disk& disk, const std::string& path);
+void drop_from_page_cache(const Disk& disk, const std::string& path);
 
 // Calls `read` and returns its result. If `read` returns kCorrupted or kIo, calls `read` again and returns
-// the second result: an intact disk may deliver damaged bytes once, and a checkpoint counts as damaged only
-// if the second read fails, too. `before_again` is called between the two reads and makes sure that the
-// second read comes from the disk, because the system may have cached the damaged bytes.
-template <class Read, class BeforeAgain>
-[[nodiscard]] auto read_twice(const Read& read, const BeforeAgain& before_again) {
+// the second result: an intact disk may deliver damaged bytes once. A checkpoint counts as damaged only if
+// the second read fails, too. `before_retry` is called between the two reads and makes sure that the second
+// read comes from the disk, because the system may have cached the damaged bytes.
+template <class Read, class BeforeRetry>
+[[nodiscard]] auto read_twice(const Read& read, const BeforeRetry& before_retry) {
   auto result = read();
   if (result || (result.error().kind() != ErrorKind::kCorrupted && result.error().kind() != ErrorKind::kIo))
     return result;
-  before_again();
+  before_retry();
   return read();
 }
 // Reads one file as read_twice() does, and drops the file's cached bytes between the two reads.
 template <class Read>
 [[nodiscard]] auto read_file_twice(const Disk& disk, const std::string& path, const Read& read) {
-  return read_twice(read, [&] { forget(disk, path); });
+  return read_twice(read, [&] { drop_from_page_cache(disk, path); });
 }
 
 }  // namespace ratoon::checkpoint

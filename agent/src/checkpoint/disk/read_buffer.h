@@ -1,5 +1,5 @@
-// ReadBuffer: memory into which a disk can read directly (O_DIRECT). The copies of a ReadBuffer share the
-// memory, so that a call that hangs keeps it alive after the caller has ended.
+// ReadBuffer: memory into which a disk can read directly (O_DIRECT). All copies of a ReadBuffer share its
+// memory. A read that hangs holds a copy, so the memory stays valid for it after the timeout.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace ratoon::checkpoint {
 
 class ReadBuffer {
  public:
-  // Returns at least `bytes` bytes in whole pages, not zeroed.
+  // Returns uninitialized memory for `bytes` bytes, rounded up to whole pages.
   [[nodiscard]] static ReadBuffer of(std::uint64_t bytes) {
     const std::uint64_t size = (bytes + kDirectAlignment - 1) / kDirectAlignment * kDirectAlignment;
     auto owner = std::make_shared_for_overwrite<std::byte[]>(size + kDirectAlignment);

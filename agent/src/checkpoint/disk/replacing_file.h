@@ -11,7 +11,7 @@
 
 namespace ratoon::checkpoint {
 
-// Each call has a timeout (disk_with_timeout.h).
+// Each call on the returned file has a timeout (disk_with_timeout.h).
 [[nodiscard]] Result<std::unique_ptr<WriteFile>> replace_with_timeout(
     const std::filesystem::path& path, std::shared_ptr<CallsWithTimeout> calls);
 

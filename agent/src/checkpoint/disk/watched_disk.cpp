@@ -7,7 +7,7 @@ namespace {
 
 class WatchedWriteFile : public WriteFile {
  public:
-  WatchedWriteFile(std::unique_ptr<WriteFile> file, std::shared_ptr<CallWatch> watch)
+  WatchedWriteFile(std::unique_ptr<WriteFile> file, std::shared_ptr<CallTimer> watch)
       : file_(std::move(file)), watch_(std::move(watch)) {}
 
   Result<void> reserve(std::uint64_t bytes) override {
@@ -16,8 +16,8 @@ class WatchedWriteFile : public WriteFile {
   Result<void> write(std::uint64_t at, std::span<const std::byte> bytes) override {
     return (*watch_)([&] { return file_->write(at, bytes); });
   }
-  Result<void> lend(std::uint64_t at, std::span<const std::byte> bytes) override {
-    return (*watch_)([&] { return file_->lend(at, bytes); });
+  Result<void> write_borrowed(std::uint64_t at, std::span<const std::byte> bytes) override {
+    return (*watch_)([&] { return file_->write_borrowed(at, bytes); });
   }
   bool lends_without_copy() const override { return file_->lends_without_copy(); }
   Result<void> sync() override {
@@ -29,12 +29,12 @@ class WatchedWriteFile : public WriteFile {
 
  private:
   const std::unique_ptr<WriteFile> file_;
-  const std::shared_ptr<CallWatch> watch_;
+  const std::shared_ptr<CallTimer> watch_;
 };
 
 class WatchedReadFile : public ReadFile {
  public:
-  WatchedReadFile(std::unique_ptr<ReadFile> file, std::shared_ptr<CallWatch> watch)
+  WatchedReadFile(std::unique_ptr<ReadFile> file, std::shared_ptr<CallTimer> watch)
       : file_(std::move(file)), watch_(std::move(watch)) {}
 
   Result<std::uint64_t> size() const override {
@@ -49,17 +49,19 @@ class WatchedReadFile : public ReadFile {
   Result<void> read_directly(std::uint64_t at, const ReadBuffer& room, std::uint64_t count) const override {
     return (*watch_)([&] { return file_->read_directly(at, room, count); });
   }
-  void forget() const override { file_->forget(); }
-  void expect(std::uint64_t at, std::uint64_t bytes) const override { file_->expect(at, bytes); }
+  void drop_from_page_cache() const override { file_->drop_from_page_cache(); }
+  void start_read_ahead(std::uint64_t at, std::uint64_t bytes) const override {
+    file_->start_read_ahead(at, bytes);
+  }
 
  private:
   const std::unique_ptr<ReadFile> file_;
-  const std::shared_ptr<CallWatch> watch_;
+  const std::shared_ptr<CallTimer> watch_;
 };
 
 class WatchedDisk : public Disk {
  public:
-  WatchedDisk(std::shared_ptr<Disk> disk, std::shared_ptr<CallWatch> watch)
+  WatchedDisk(std::shared_ptr<Disk> disk, std::shared_ptr<CallTimer> watch)
       : disk_(std::move(disk)), watch_(std::move(watch)) {}
 
   std::string shown(std::string_view path) const override { return disk_->shown(path); }
@@ -73,8 +75,8 @@ class WatchedDisk : public Disk {
     if (!file) return file;
     return std::unique_ptr<ReadFile>(std::make_unique<WatchedReadFile>(*std::move(file), watch_));
   }
-  Result<void> rename_new(const std::string& from, const std::string& to) override {
-    return (*watch_)([&] { return disk_->rename_new(from, to); });
+  Result<void> rename_no_replace(const std::string& from, const std::string& to) override {
+    return (*watch_)([&] { return disk_->rename_no_replace(from, to); });
   }
   Result<void> remove(const std::string& path) override {
     return (*watch_)([&] { return disk_->remove(path); });
@@ -94,12 +96,12 @@ class WatchedDisk : public Disk {
 
  private:
   const std::shared_ptr<Disk> disk_;
-  const std::shared_ptr<CallWatch> watch_;
+  const std::shared_ptr<CallTimer> watch_;
 };
 
 }  // namespace
 
-std::shared_ptr<Disk> watch_disk(std::shared_ptr<Disk> disk, std::shared_ptr<CallWatch> watch) {
+std::shared_ptr<Disk> watch_disk(std::shared_ptr<Disk> disk, std::shared_ptr<CallTimer> watch) {
   return std::make_shared<WatchedDisk>(std::move(disk), std::move(watch));
 }
 

@@ -5,12 +5,15 @@
 #include <charconv>
 #include <cstdio>
 
+#include "base/core/xxh3.h"
+
 namespace ratoon::checkpoint {
 namespace {
 
 constexpr std::string_view kHistoryEnding = ".jsonl";
 constexpr std::string_view kRollbackEnding = ".json";
 constexpr std::string_view kCommittedBeginning = "committed.";
+constexpr std::string_view kPackEnding = ".safetensors";
 
 std::string numbered(char prefix, int digits, std::uint64_t value) {
   std::array<char, 32> text{};
@@ -63,8 +66,16 @@ std::string receipts_folder(const CheckpointId& id) {
   return checkpoint_folder(kReceipts, id);
 }
 
+std::string parts_folder(const CheckpointId& id) {
+  return checkpoint_folder(kParts, id);
+}
+
+std::string part_path(const CheckpointId& saved_in, std::string_view header_digest) {
+  return parts_folder(saved_in) + "/" + std::string(header_digest) + std::string(kPackEnding);
+}
+
 std::string pack_path(const CheckpointId& id, Rank rank) {
-  return packs_folder(id) + "/" + rank_name(rank) + ".safetensors";
+  return packs_folder(id) + "/" + rank_name(rank) + std::string(kPackEnding);
 }
 
 std::string committed_path(Attempt attempt) {
@@ -83,15 +94,15 @@ std::string history_path(Attempt attempt) {
   return std::string(kHistory) + "/" + attempt_name(attempt) + std::string(kHistoryEnding);
 }
 
-bool is_taken_in_run_folder(std::string_view name) {
-  constexpr std::array<std::string_view, 14> kTaken{kFiles, kManifests, kPacks,   kReceipts, kQuarantine,
-                                                    kAside, kRollbacks, kHistory, kLaunches, kClaims,
-                                                    kPins,  kMeeting,   kLock,    kOwner};
+bool is_reserved_in_run_folder(std::string_view name) {
+  constexpr std::array<std::string_view, 15> kTaken{
+      kFiles,   kManifests, kPacks,  kParts, kReceipts,         kQuarantine, kAside, kRollbacks,
+      kHistory, kLaunches,  kClaims, kPins,  kRendezvousFolder, kLock,       kOwner};
   return std::ranges::find(kTaken, name) != kTaken.end();
 }
 
-// The parsers accept only names that Ratoon itself creates. For example, the parsers refuse names with signs,
-// spaces, too few leading zeros, other endings, or numbers above the limits.
+// The parsers accept only names that Ratoon itself creates. The parsers refuse, for example, names with
+// signs, spaces, too few leading zeros, other endings, or numbers above the limits.
 
 std::optional<Attempt> parse_attempt_name(std::string_view name) {
   const Attempt attempt(number_in(name));
@@ -185,7 +196,14 @@ bool is_name_of_rank_file(std::string_view name) {
   const std::uint64_t rank = number_in(name.substr(0, dot));
   if (rank > 0xffffffff || rank_name(Rank(static_cast<std::uint32_t>(rank))) != name.substr(0, dot))
     return false;
-  return name.substr(dot) == ".safetensors" || name.substr(dot) == ".json";
+  return name.substr(dot) == kPackEnding || name.substr(dot) == ".json";
+}
+
+bool is_name_of_part_file(std::string_view name) {
+  name = parse_temporary_name(name).value_or(name);
+  if (!name.ends_with(kPackEnding)) return false;
+  name.remove_suffix(kPackEnding.size());
+  return parse_hash128(name).has_value();
 }
 
 std::optional<Attempt> parse_temporary_rollback_name(std::string_view name) {

@@ -4,6 +4,8 @@
 #include <limits>
 
 #include "agent/src/checkpoint/format/sealed_json.h"
+#include "agent/src/checkpoint/pack/boxes.h"
+#include "agent/src/checkpoint/pack/header/safetensors_types.h"
 #include "base/contract/fields.h"
 
 namespace ratoon::checkpoint {
@@ -16,6 +18,27 @@ constexpr std::uint64_t kManifestCountMax = (1ULL << 53) - 1;
 constexpr std::size_t kRanksMax = 65536;
 constexpr std::size_t kDigestBytes = 32;
 constexpr std::size_t kWriterBytesMax = 200;
+constexpr std::size_t kTensorNameBytesMax = 64 * 1024;
+
+json to_json(const CheckpointId& id) {
+  return {{"attempt", id.attempt.value()}, {"step", id.step.value()}};
+}
+
+json to_json(const TensorInParts& tensor) {
+  json parts = json::array();
+  for (const PartRecord& part : tensor.parts) {
+    json one = to_json(part.saved_in);
+    one["header_bytes"] = part.header_bytes;
+    one["header_digest"] = part.header_digest;
+    one["rows_digest"] = to_hex(part.rows_digest);
+    parts.push_back(std::move(one));
+  }
+  return {{"name", tensor.name},
+          {"dtype", safetensors_name(tensor.type)},
+          {"shape", tensor.shape},
+          {"rows_per_part", tensor.rows_per_part},
+          {"parts", std::move(parts)}};
+}
 
 json to_json(const PackRecord& pack) {
   json body = {{"rank", pack.rank.value()},
@@ -23,6 +46,8 @@ json to_json(const PackRecord& pack) {
                {"header_bytes", pack.header_bytes},
                {"header_digest", pack.header_digest}};
   if (!pack.owner.empty()) body["owner"] = pack.owner;
+  for (const TensorInParts& tensor : pack.tensors_in_parts) body["in_parts"].push_back(to_json(tensor));
+  if (pack.parts_base) body["parts_base"] = to_json(*pack.parts_base);
   return body;
 }
 
@@ -42,7 +67,7 @@ json to_json(const PendingRequests& requests) {
   return body;
 }
 
-json to_json(const BestOf& best) {
+json to_json(const BestCheckpointList& best) {
   json kept = json::array();
   for (const BestCheckpoint& one : best.kept)
     kept.push_back(
@@ -50,8 +75,8 @@ json to_json(const BestOf& best) {
   return {{"name", best.name}, {"keep", best.keep}, {"kept", std::move(kept)}};
 }
 
-// The counts of a run (of samples, for example) may exceed the greatest number that a reader accepts. A
-// greater count is written as the greatest accepted number, so that the save succeeds.
+// The counts of a run (of samples, for example) may exceed the greatest number that a reader accepts. The
+// writer replaces a count above this number by the number itself, so that the save succeeds.
 json to_json(const RunRecord& run) {
   json body = {{"batches", std::min(run.batches, kManifestCountMax)},
                {"samples", std::min(run.samples, kManifestCountMax)},
@@ -65,7 +90,12 @@ json to_json(const RunRecord& run) {
   if (run.seed) body["seed"] = *run.seed;
   if (!run.keep.empty()) body["keep"] = run.keep;
   if (!run.requests.is_empty()) body["wishes"] = to_json(run.requests);
-  for (const BestOf& best : run.best) body["best"].push_back(to_json(best));
+  for (const BestCheckpointList& best : run.best) body["best"].push_back(to_json(best));
+  for (const UnpinnedStep& one : run.unpinned)
+    body["unpinned"].push_back({{"step", one.step},
+                                {"since_attempt", one.since.attempt.value()},
+                                {"since_step", one.since.step.value()}});
+  if (run.begins_epoch) body["begins_epoch"] = true;
   return body;
 }
 
@@ -83,15 +113,15 @@ Numerics read_numerics(Fields f) {
           .is_deterministic = f.flag("deterministic")};
 }
 
-PendingRequests read_wishes(Fields f) {
+PendingRequests read_pending_requests(Fields f) {
   return {.save = f.flag("save"),
           .keep = read_text(f, "keep", kReasonBytesMax),
           .finish = read_text(f, "finish", kReasonBytesMax)};
 }
 
-BestOf read_best(Fields f) {
-  BestOf best{.name = f.text("name", kBestNameBytesMax), .keep = f.whole("keep", kBestKeptMax)};
-  for (const auto& item : f.list("kept", kBestKeptMax + kBestSpare)) {
+BestCheckpointList read_best_list(Fields f) {
+  BestCheckpointList best{.name = f.text("name", kBestNameBytesMax), .keep = f.whole("keep", kBestKeptMax)};
+  for (const auto& item : f.list("kept", kBestKeptMax + kBestSpareEntries)) {
     Fields one = f.child(item, "kept[]");
     const json* const value = one.find("value");
     if (value == nullptr || !value->is_number()) one.complain("value", "a number");
@@ -126,19 +156,64 @@ std::optional<RunRecord> read_run(Fields& parent) {
   if (f.find("numerics") != nullptr) run.numerics = read_numerics(f.object("numerics"));
   if (f.find("seed") != nullptr) run.seed = f.whole("seed", std::numeric_limits<std::uint64_t>::max());
   run.keep = read_text(f, "keep", kReasonBytesMax);
-  if (f.find("wishes") != nullptr) run.requests = read_wishes(f.object("wishes"));
+  if (f.find("wishes") != nullptr) run.requests = read_pending_requests(f.object("wishes"));
   for (const auto& item : f.list("best", kBestNamesMax))
-    run.best.push_back(read_best(f.child(item, "best[]")));
+    run.best.push_back(read_best_list(f.child(item, "best[]")));
+  for (const auto& item : f.list("unpinned", kUnpinnedMax)) {
+    Fields one = f.child(item, "unpinned[]");
+    run.unpinned.push_back({.step = one.whole("step", kNumberMax),
+                            .since = {.attempt = Attempt(one.whole("since_attempt", kAttemptMax)),
+                                      .step = Step(one.whole("since_step", kNumberMax))}});
+  }
+  run.begins_epoch = f.flag("begins_epoch");
   return run;
 }
 
 // Returns an error for a training time that is longer than any run: the text is then damaged although its
 // checksum is right.
-Result<void> check_times(const std::optional<RunRecord>& run, const std::string& whose) {
+Result<void> check_trained_time(const std::optional<RunRecord>& run, const std::string& whose) {
   if (!run || run->trained_nanoseconds <= kTrainedNanosecondsMax) return {};
   return Error(ErrorKind::kCorrupted, whose + ".run.trained_nanoseconds is " +
                                           std::to_string(run->trained_nanoseconds) +
                                           ", and no run has trained for more than 146 years");
+}
+
+CheckpointId read_id(Fields& f) {
+  return {.attempt = Attempt(f.whole("attempt", kAttemptMax)), .step = Step(f.whole("step", kNumberMax))};
+}
+
+PartRecord read_part(Fields f) {
+  PartRecord part{.saved_in = read_id(f),
+                  .header_bytes = f.whole("header_bytes", kManifestCountMax),
+                  .header_digest = f.text("header_digest", kDigestBytes)};
+  if (!parse_hash128(part.header_digest)) f.complain("header_digest", "32 hexadecimal digits");
+  const auto rows = parse_hash128(f.text("rows_digest", kDigestBytes));
+  if (rows)
+    part.rows_digest = *rows;
+  else
+    f.complain("rows_digest", "32 hexadecimal digits");
+  return part;
+}
+
+TensorInParts read_tensor_in_parts(Fields f) {
+  TensorInParts tensor{.name = f.text("name", kTensorNameBytesMax)};
+  if (const auto type = element_type_named(f.text("dtype", kDigestBytes)))
+    tensor.type = *type;
+  else
+    f.complain("dtype", "an element type of safetensors");
+  for (const json& length : f.list("shape", kDimensionsMax)) {
+    if (!length.is_number_unsigned()) f.complain("shape", "whole numbers");
+    tensor.shape.push_back(length.is_number_unsigned() ? length.get<std::uint64_t>() : 0);
+  }
+  tensor.rows_per_part = f.whole("rows_per_part", kManifestCountMax);
+  for (const auto& item : f.list("parts", kPartsMax))
+    tensor.parts.push_back(read_part(f.child(item, "parts[]")));
+  const auto bytes = count_bytes(tensor.type, tensor.shape);
+  const std::uint64_t rows = tensor.shape.empty() ? 0 : tensor.shape.front();
+  if (!bytes || rows == 0 || tensor.rows_per_part == 0 ||
+      (rows - 1) / std::max<std::uint64_t>(tensor.rows_per_part, 1) + 1 != tensor.parts.size())
+    f.complain("parts", "as many parts as the shape and rows_per_part need");
+  return tensor;
 }
 
 PackRecord read_pack(Fields f) {
@@ -148,6 +223,12 @@ PackRecord read_pack(Fields f) {
   pack.header_bytes = f.whole("header_bytes", kManifestCountMax);
   pack.header_digest = f.text("header_digest", kDigestBytes);
   pack.owner = f.optional_text("owner", kOwnerBytesMax);
+  for (const auto& item : f.list("in_parts", kPartsMax))
+    pack.tensors_in_parts.push_back(read_tensor_in_parts(f.child(item, "in_parts[]")));
+  if (f.find("parts_base") != nullptr) {
+    Fields base = f.object("parts_base");
+    pack.parts_base = read_id(base);
+  }
   return pack;
 }
 
@@ -192,7 +273,7 @@ Result<PackRecord> decode_receipt(std::string_view text) {
   PackRecord receipt = read_pack(f.object("pack"));
   receipt.run = read_run(f);
   if (complaint) return *complaint;
-  if (auto checked = check_times(receipt.run, "receipt"); !checked) return checked.error();
+  if (auto checked = check_trained_time(receipt.run, "receipt"); !checked) return checked.error();
   return receipt;
 }
 
@@ -226,7 +307,7 @@ Result<Manifest> decode_manifest(std::string_view text) {
   if (manifest.packs.empty()) f.complain("packs", "at least one pack");
   manifest.run = read_run(f);
   if (complaint) return *complaint;
-  if (auto checked = check_times(manifest.run, "manifest"); !checked) return checked.error();
+  if (auto checked = check_trained_time(manifest.run, "manifest"); !checked) return checked.error();
   if (const auto mixture = find_two_owners(manifest.packs)) return Error(ErrorKind::kCorrupted, *mixture);
   return manifest;
 }

@@ -16,6 +16,7 @@
 
 #include "agent/src/checkpoint/format/file_names.h"
 #include "agent/src/checkpoint/format/run_record.h"
+#include "agent/src/checkpoint/format/tensor_in_parts.h"
 
 namespace ratoon::checkpoint {
 
@@ -25,9 +26,13 @@ struct PackRecord {
   std::uint64_t header_bytes = 0;  // of its header, at the beginning of the file
   std::string header_digest{};     // XXH3-128 of the header, which holds the checksums of all other bytes
   std::string owner{};             // identity of the job that wrote it; empty: not recorded
+  std::vector<TensorInParts> tensors_in_parts{};  // tensors of the rank whose bytes are in part files
+  // The committed checkpoint from whose record the save took the part files that it did not write; empty if
+  // the save wrote all its part files.
+  std::optional<CheckpointId> parts_base{};
   // Only the receipt of rank 0 has the whole run record (progress, counts and times), and rank 0 copies it
   // into the manifest. The receipt of another rank has a run record only if that rank requests a save, a pin
-  // or the end of the run: the manifest contains the requests of all ranks.
+  // or the end of the run, so that rank 0 can add the requests to the manifest.
   std::optional<RunRecord> run{};
 
   friend bool operator==(const PackRecord&, const PackRecord&) = default;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t kRollbackFormat = 1;
 constexpr std::uint64_t kRollbackCountMax = (1ULL << 53) - 1;
-constexpr std::uint64_t kSlotsMax = 1ULL << 62;
+constexpr std::uint64_t kSkippedSlotsMax = 1ULL << 62;
 
 }  // namespace
 
@@ -35,13 +35,13 @@ Result<Rollback> decode_rollback(std::string_view text) {
   Fields to = f.object("to");
   rollback.to = {.attempt = Attempt(to.whole("attempt", kRollbackCountMax)),
                  .step = Step(to.whole("step", kRollbackCountMax))};
-  rollback.skip = f.whole("skip", kSlotsMax);
-  rollback.skip_to = f.whole("skip_to", kSlotsMax);
+  rollback.skip = f.whole("skip", kSkippedSlotsMax);
+  rollback.skip_to = f.whole("skip_to", kSkippedSlotsMax);
   if (complaint) return *complaint;
   return rollback;
 }
 
-std::vector<Rollback> in_force(std::vector<Rollback> all) {
+std::vector<Rollback> rollbacks_in_force(std::vector<Rollback> all) {
   std::sort(all.begin(), all.end(),
             [](const Rollback& a, const Rollback& b) { return a.attempt < b.attempt; });
   std::vector<Rollback> standing;
@@ -58,8 +58,8 @@ bool is_given_up(const CheckpointId& id, std::span<const Rollback> in_force) {
   });
 }
 
-std::uint64_t slot_after(const CheckpointId& resumed, std::uint64_t cursor,
-                         std::span<const Rollback> in_force) {
+std::uint64_t slot_after_rollbacks(const CheckpointId& resumed, std::uint64_t cursor,
+                                   std::span<const Rollback> in_force) {
   for (const Rollback& one : in_force)
     if (resumed.attempt < one.attempt) cursor = std::max(cursor, one.skip_to);
   return cursor;

@@ -1,11 +1,12 @@
 // RunRecord: facts about the run that a checkpoint contains besides tensors: counts of steps and samples, the
-// training time, and the position in the run's history file. Rank 0 writes this record into its receipt, and
-// the manifest contains it, too.
+// training time, and the position in the run's history file. Rank 0 writes the run record into its receipt,
+// and the manifest contains the record, too.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,7 +27,7 @@ inline constexpr std::size_t kUntilBytesMax = 64;
 inline constexpr std::uint64_t kTrainedNanosecondsMax = 1ULL << 62;
 
 // Records that the program ended the run early, before `until`, the planned end of the run. The next start
-// continues the run only if that start plans another end than `until`.
+// continues the run only if the planned end of that start differs from `until`.
 struct EarlyEnd {
   std::string reason{};
   std::string until{};
@@ -43,9 +44,9 @@ struct PendingRequests {
   std::string finish{};  // why the next step is the run's last one; empty: it is not the last
 
   [[nodiscard]] bool is_empty() const { return !save && keep.empty() && finish.empty(); }
-  // Adds the requests of another rank to these requests. If both ranks give a reason, join() keeps the reason
-  // that is already in this object.
-  void join(const PendingRequests& other);
+  // Adds `other`, the requests of another rank. If both ranks give a reason, merge_requests() keeps the
+  // reason that is already in this object.
+  void merge_requests(const PendingRequests& other);
 
   friend bool operator==(const PendingRequests&, const PendingRequests&) = default;
 };
@@ -54,7 +55,7 @@ struct PendingRequests {
 inline constexpr std::size_t kBestNamesMax = 16;
 inline constexpr std::size_t kBestNameBytesMax = 64;
 inline constexpr std::size_t kBestKeptMax = 100;
-inline constexpr std::size_t kBestSpare = 10;  // how much longer than `keep` a list is
+inline constexpr std::size_t kBestSpareEntries = 10;  // how much longer than `keep` a list is
 
 // A checkpoint that was among the best ones by a named value, such as "accuracy", when this record was
 // written.
@@ -65,28 +66,54 @@ struct BestCheckpoint {
   friend bool operator==(const BestCheckpoint&, const BestCheckpoint&) = default;
 };
 
-// The list `kept` has more than `keep` entries, because a listed checkpoint may not exist: its save failed,
-// or a folder or store has no copy of it. Each folder and store keeps the first `keep` listed checkpoints
-// that it has.
-struct BestOf {
+// The list `kept` may have more than `keep` entries, because some listed checkpoints may not exist: a save
+// failed, or a folder or store has no copy. Of the listed checkpoints that it holds, each folder or store
+// keeps the first `keep`.
+struct BestCheckpointList {
   std::string name{};
   std::uint64_t keep = 1;
   std::vector<BestCheckpoint> kept{};  // not empty; the best one first
 
-  friend bool operator==(const BestOf&, const BestOf&) = default;
+  friend bool operator==(const BestCheckpointList&, const BestCheckpointList&) = default;
 };
 
-// Marks the reason of a pin as made by save_best(). A pin with this mark is removed when its checkpoint is no
-// longer among the best.
+// A checkpoint that save_best() keeps and that exists.
+struct KeptBest {
+  std::string name{};  // of the value
+  BestCheckpoint checkpoint{};
+
+  friend bool operator==(const KeptBest&, const KeptBest&) = default;
+};
+// Returns, of each list, the first `keep` checkpoints that are in `there`: the best one first.
+[[nodiscard]] std::vector<KeptBest> find_kept_best(const std::vector<BestCheckpointList>& lists,
+                                                   const std::set<CheckpointId>& there);
+// Returns a text for people: the kept checkpoints of each value, such as "error: 0 at step 10, 1 at step 7".
+[[nodiscard]] std::vector<std::string> describe_kept_best(const std::vector<KeptBest>& kept);
+
+// Limits of unpin(): the steps that one rank requests before its next save, and those in one record.
+inline constexpr std::size_t kUnpinnedOfRankMax = 100;
+inline constexpr std::size_t kUnpinnedMax = 1000;
+
+// A request of the program to unpin the checkpoints of a step. `since` is the first checkpoint whose record
+// has the request. Later records repeat the request for the folders and stores that have no copy of `since`.
+struct UnpinnedStep {
+  std::uint64_t step = 0;
+  CheckpointId since{};
+
+  friend bool operator==(const UnpinnedStep&, const UnpinnedStep&) = default;
+};
+
+// Marks the reason of a pin as made by save_best(). Ratoon removes a pin of save_best() when the pinned
+// checkpoint is no longer among the best.
 [[nodiscard]] std::string mark_as_best(std::string reason);
 [[nodiscard]] bool is_marked_as_best(std::string_view reason);
 
 // The reason that rank 0 records for a request of another rank: rank 0 receives the request without the
 // reason.
-inline constexpr std::string_view kAnotherRank = "another rank says so";
+inline constexpr std::string_view kReasonOfAnotherRank = "requested by another rank";
 
-// The record of a run in one checkpoint. If the program wants this checkpoint kept, `keep` holds its reason.
-// A commit of this checkpoint, and each copy of it into a store, then also creates its pin file.
+// The record of a run in one checkpoint. If the program asks to keep the checkpoint, `keep` is the reason. If
+// `keep` is set, the commit of the checkpoint and each copy of it into a store also create its pin file.
 struct RunRecord {
   std::uint64_t batches = 0;
   std::uint64_t samples = 0;              // slots before the stream's cursor
@@ -99,11 +126,13 @@ struct RunRecord {
   std::optional<std::uint64_t> seed{};    // empty if the writer had none
   std::string keep{};                     // empty: retention decides
   PendingRequests requests{};
-  std::vector<BestOf> best{};  // the checkpoints that save_best() keeps, with this one
+  std::vector<BestCheckpointList> best{};  // the checkpoints that save_best() keeps, with this one
+  std::vector<UnpinnedStep> unpinned{};    // of each rank's receipt its own; of the manifest those of all
+  bool begins_epoch = false;  // whether the next step is the first one whose batch begins in its epoch
 
-  // Adds the requests in the record of another rank, because rank 0 knows only the reasons of its own
-  // requests.
-  void join(const RunRecord& other);
+  // Adds the requests and reasons in `other`, the record of another rank, because rank 0 receives requests of
+  // other ranks without their reasons.
+  void merge_requests(const RunRecord& other);
 
   friend bool operator==(const RunRecord&, const RunRecord&) = default;
 };

@@ -17,9 +17,9 @@ std::string checksum_line(std::string_view body) {
   return text.data();
 }
 
-// A text that begins with '<' is a web page: Ratoon's JSON files begin with '{', and no single flipped bit
-// changes '{' into '<'.
-bool is_page(std::string_view text) {
+// A text that begins with '<' is a web page, because Ratoon's JSON files begin with '{', and no single
+// flipped bit changes '{' into '<'.
+bool is_html_page(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t\r\n\xef\xbb\xbf");
   return first != std::string_view::npos && text[first] == '<';
 }
@@ -27,13 +27,13 @@ bool is_page(std::string_view text) {
 }  // namespace
 
 std::string seal(const nlohmann::json& body) {
-  // A reason is a text that the user's program gives, so it may not be valid UTF-8.
+  // A reason is a text that the user's program gives, so it may be invalid UTF-8.
   std::string text = body.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   return text + checksum_line(text);
 }
 
 Result<nlohmann::json> unseal(std::string_view text, std::size_t bytes_max) {
-  if (is_page(text))
+  if (is_html_page(text))
     return Error(ErrorKind::kIo,
                  "the file has a web page instead of its content; check for a proxy or a "
                  "sign-in page between this process and the store");

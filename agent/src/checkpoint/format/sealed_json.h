@@ -14,8 +14,8 @@ namespace ratoon::checkpoint {
 
 [[nodiscard]] std::string seal(const nlohmann::json& body);
 
-// Returns the JSON if the checksum in the last line is right, and kCorrupted if it is wrong. Returns kIo if
-// the text is a web page (for example of a proxy), which does not show whether the file itself is damaged.
+// Returns the JSON if the checksum in the last line is right, and kCorrupted if it is wrong. Returns kIo for
+// a web page, for example of a proxy, because a web page does not show whether the file itself is damaged.
 [[nodiscard]] Result<nlohmann::json> unseal(std::string_view text, std::size_t bytes_max);
 
 }  // namespace ratoon::checkpoint

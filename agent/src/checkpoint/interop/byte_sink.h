@@ -12,7 +12,7 @@ class ByteSink {
  public:
   virtual ~ByteSink() = default;
 
-  // Appends `bytes` after the bytes of earlier calls. After an error, call append() no further.
+  // Appends `bytes` after the bytes of earlier calls. Do not call append() again after an error.
   [[nodiscard]] virtual Result<void> append(std::span<const std::byte> bytes) = 0;
 };
 

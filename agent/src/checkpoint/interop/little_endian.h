@@ -11,7 +11,7 @@
 namespace ratoon::checkpoint {
 
 static_assert(std::endian::native == std::endian::little,
-              "tensors are written in the byte order of the processor");
+              "expected a little-endian processor: tensors are written in its byte order");
 
 template <std::integral T>
 void put(std::string& out, T value) {

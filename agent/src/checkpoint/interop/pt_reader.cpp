@@ -11,15 +11,15 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-// A small file can expand to large data, because values may be shared; these limits bound the memory of the
-// result.
+// A small file can expand to large data, because values may be shared, so the limits below bound the memory
+// of the result.
 constexpr std::size_t kDepthMax = 64;
 constexpr std::size_t kVisitsMax = std::size_t{1} << 22;
 constexpr std::size_t kLeavesMax = std::size_t{1} << 20;
 constexpr std::size_t kNameBytesMax = 4096;
 constexpr std::size_t kTextBytesMax = std::size_t{256} << 20;  // of all names and texts
 constexpr std::uint64_t kExpansionMax = 16;                    // bytes of tensors for each byte of the file
-constexpr std::uint64_t kExpandedBytesFree = std::uint64_t{1} << 30;
+constexpr std::uint64_t kExpandedBytesAlwaysAllowed = std::uint64_t{1} << 30;
 
 Error refused_archive(const std::string& what) {
   return Error(ErrorKind::kInvalid, what);
@@ -49,10 +49,12 @@ Result<Bytes> bytes_of(const StorageValue& storage, const PtArchive& archive) {
 }
 
 // Visits all values from the root of the pickle on, and gives each tensor and plain value its name.
-class Unfolder {
+class Flattener {
  public:
-  Unfolder(const Pickle& pickle, const PtArchive& archive, std::uint64_t file_bytes)
-      : pickle_(pickle), archive_(archive), bytes_left_(kExpandedBytesFree + kExpansionMax * file_bytes) {}
+  Flattener(const Pickle& pickle, const PtArchive& archive, std::uint64_t file_bytes)
+      : pickle_(pickle),
+        archive_(archive),
+        bytes_left_(kExpandedBytesAlwaysAllowed + kExpansionMax * file_bytes) {}
 
   Result<PtFile> run() {
     const bool is_tensor = std::holds_alternative<TensorIndex>(pickle_.values[pickle_.root]);
@@ -135,8 +137,8 @@ class Unfolder {
     if (!stored) return said(stored.error());
     if (stored->size_bytes() > bytes_left_)
       return refused_archive(
-          "the tensors, up to " + quoted(name) +
-          ", take over 16 times the file's bytes; save tensor.clone() of tensors that are views of another");
+          "the tensors up to and including " + quoted(name) +
+          " have over 16 times the file's bytes; save tensor.clone() of tensors that share a storage");
     bytes_left_ -= stored->size_bytes();
     file_.tensors.push_back({name, std::move(*stored)});
     return {};
@@ -160,7 +162,7 @@ Result<PtFile> read_pt(Bytes file, const PtReadOptions& options) {
   if (!archive) return archive.error();
   const auto pickle = read_pickle(archive->records.find("data.pkl")->second);
   if (!pickle) return pickle.error().with_context("record " + quoted(archive->shown("data.pkl")));
-  return Unfolder(*pickle, *archive, file.size()).run();
+  return Flattener(*pickle, *archive, file.size()).run();
 }
 
 }  // namespace ratoon::checkpoint

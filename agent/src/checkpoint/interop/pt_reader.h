@@ -40,8 +40,8 @@ struct PtFile {
 };
 
 struct PtReadOptions {
-  // Also reads files that PyTorch wrote after torch.serialization.set_crc32_options(False): all their
-  // checksums are 0, so that nothing is verified.
+  // If true, read_pt() also accepts files that PyTorch wrote after
+  // torch.serialization.set_crc32_options(False): their checksums are all 0, and read_pt() verifies none.
   bool checksums_may_be_missing = false;
 };
 

@@ -23,7 +23,7 @@ struct PtWriteOptions {
   std::string archive = "archive";  // the folder in the file; torch.save takes the file's name without ending
 };
 
-// Tensors with equal names and contents always give the same bytes. If the call returns an error, the bytes
+// Tensors with equal names and contents always give the same bytes. If write_pt() returns an error, the bytes
 // in `sink` are no valid file.
 [[nodiscard]] Result<void> write_pt(std::span<const TensorSource> tensors, ByteSink& sink,
                                     const PtWriteOptions& options = {});

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kHeaderAlignment = 8;
 
-// A ByteSink for one tensor: it passes on as many bytes as the tensor has, and refuses further bytes.
+// A ByteSink for the bytes of one tensor: it refuses bytes after the tensor's last byte.
 class BoundedSink final : public ByteSink {
  public:
   BoundedSink(ByteSink& sink, std::uint64_t size_bytes) : sink_(sink), left_bytes_(size_bytes) {}
@@ -80,7 +80,7 @@ Result<void> write_safetensors(std::span<const TensorSource> tensors, ByteSink& 
 
 Result<std::vector<TensorView>> read_safetensors(std::span<const std::byte> file) {
   const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
-  const auto header_bytes = header_bytes_of(text.substr(0, kLengthBytes), file.size());
+  const auto header_bytes = header_bytes_of(text.substr(0, kHeaderLengthBytes), file.size());
   if (!header_bytes) return header_bytes.error();
   auto layout = decode_foreign_header(text.substr(0, *header_bytes), file.size());
   if (!layout) return layout.error();

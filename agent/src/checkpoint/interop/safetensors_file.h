@@ -22,8 +22,8 @@ namespace ratoon::checkpoint {
 using SafetensorsMetadata = std::map<std::string, std::string>;
 
 // Tensors with equal names and contents always give the same bytes, regardless of their order in `tensors`.
-// Elements of Ratoon's types bytes and text are written as U8. If the call returns an error, the bytes in
-// `sink` are no valid file.
+// Elements of Ratoon's types bytes and text are written as U8. If write_safetensors() returns an error, the
+// bytes in `sink` are no valid file.
 [[nodiscard]] Result<void> write_safetensors(std::span<const TensorSource> tensors, ByteSink& sink,
                                              const SafetensorsMetadata& metadata = {});
 

@@ -12,10 +12,10 @@ namespace {
 constexpr std::size_t kDimensionsMax = 64;
 constexpr std::size_t kPieceBytes = std::size_t{256} << 10;
 
-// Returns the index in the storage of the tensor's last element, or an error if the index is not below
-// `elements`, the size of the storage.
-Result<std::uint64_t> check_reach(const TensorShape& shape, const TensorShape& strides, std::uint64_t offset,
-                                  std::uint64_t elements) {
+// Returns the position that the tensor's last element has in the storage, or an error if this position is not
+// below `elements`, the number of elements in the storage.
+Result<std::uint64_t> check_elements_in_storage(const TensorShape& shape, const TensorShape& strides,
+                                                std::uint64_t offset, std::uint64_t elements) {
   std::uint64_t last = offset;
   bool is_inside = offset < elements;
   for (std::size_t i = 0; is_inside && i < shape.size(); ++i) {
@@ -29,9 +29,9 @@ Result<std::uint64_t> check_reach(const TensorShape& shape, const TensorShape& s
 }
 
 // Collects small pieces of bytes and passes them on as large pieces.
-class Gatherer {
+class PieceGatherer {
  public:
-  explicit Gatherer(ByteSink& sink) : sink_(sink) { gathered_.reserve(kPieceBytes); }
+  explicit PieceGatherer(ByteSink& sink) : sink_(sink) { gathered_.reserve(kPieceBytes); }
 
   Result<void> add(std::span<const std::byte> bytes) {
     if (gathered_.size() + bytes.size() > kPieceBytes)
@@ -57,7 +57,7 @@ class Gatherer {
 Result<StoredTensor> StoredTensor::make(ElementType type, TensorShape shape, TensorShape strides,
                                         std::uint64_t offset, std::span<const std::byte> storage) {
   if (shape.size() != strides.size() || shape.size() > kDimensionsMax)
-    return Error(ErrorKind::kCorrupted, "there are " + std::to_string(shape.size()) + " dimensions and " +
+    return Error(ErrorKind::kCorrupted, "a tensor has " + std::to_string(shape.size()) + " dimensions and " +
                                             std::to_string(strides.size()) + " strides; get the file again");
   const auto size_bytes = size_bytes_of(type, shape);
   if (!size_bytes) return size_bytes.error();
@@ -68,7 +68,7 @@ Result<StoredTensor> StoredTensor::make(ElementType type, TensorShape shape, Ten
     tensor.contiguous_dimensions_ = shape.size();
   } else {
     const std::uint64_t element_bytes = size_of(type);
-    if (auto last = check_reach(shape, strides, offset, storage.size() / element_bytes); !last)
+    if (auto last = check_elements_in_storage(shape, strides, offset, storage.size() / element_bytes); !last)
       return last.error();
     tensor.first_ = storage.subspan(offset * element_bytes);
     std::uint64_t run = 1;
@@ -76,7 +76,7 @@ Result<StoredTensor> StoredTensor::make(ElementType type, TensorShape shape, Ten
       if (shape[i] != 1 && strides[i] != run) break;
       run *= shape[i];
     }
-    tensor.run_bytes_ = run * element_bytes;
+    tensor.contiguous_bytes_ = run * element_bytes;
   }
   tensor.shape_ = std::move(shape);
   tensor.strides_ = std::move(strides);
@@ -89,14 +89,15 @@ std::span<const std::byte> StoredTensor::bytes() const {
 
 Result<void> StoredTensor::write(ByteSink& sink) const {
   if (is_contiguous()) return sink.append(bytes());
-  Gatherer gatherer(sink);
+  PieceGatherer gatherer(sink);
   const std::size_t outer = shape_.size() - contiguous_dimensions_;
   TensorShape at(outer, 0);
   std::uint64_t element = 0;
   for (std::size_t moved = 0; moved < outer + 1;) {
-    if (auto added = gatherer.add(first_.subspan(element * size_of(type_), run_bytes_)); !added) return added;
+    if (auto added = gatherer.add(first_.subspan(element * size_of(type_), contiguous_bytes_)); !added)
+      return added;
     // Continue with the next contiguous run of elements: increment the index of the last dimension, and carry
-    // into the dimension before it.
+    // an overflow into the dimension before it.
     for (moved = 1; moved <= outer; ++moved) {
       const std::size_t i = outer - moved;
       element += strides_[i];

@@ -22,8 +22,8 @@ class StoredTensor {
 
   [[nodiscard]] ElementType type() const { return type_; }
   [[nodiscard]] const TensorShape& shape() const { return shape_; }
-  // The number of elements times the size of one element, in bytes. size_bytes() exceeds the storage's size
-  // if a stride is 0 (an expanded tensor).
+  // The number of elements times the size of one element, in bytes. size_bytes() may exceed the size of the
+  // storage if a stride is 0 (an expanded tensor).
   [[nodiscard]] std::uint64_t size_bytes() const { return size_bytes_; }
 
   // Returns true if the elements are in the storage in row-major order and without gaps, so that bytes()
@@ -45,7 +45,7 @@ class StoredTensor {
   std::span<const std::byte> first_;  // the storage from the first element on
   std::size_t contiguous_dimensions_ =
       0;  // the number of last dimensions without holes between their elements
-  std::uint64_t run_bytes_ = 0;
+  std::uint64_t contiguous_bytes_ = 0;
 };
 
 }  // namespace ratoon::checkpoint

@@ -35,7 +35,7 @@ Result<std::uint64_t> size_bytes_of(ElementType type, const TensorShape& shape) 
     is_empty = is_empty || length == 0;
     if (length > kMax / size_bytes)
       return Error(ErrorKind::kInvalid,
-                   "its shape overflows: the lengths that are not 0 make over 2^62 bytes");
+                   "the shape overflows: its lengths other than 0 give more than 2^62 bytes");
     size_bytes *= std::max<std::uint64_t>(length, 1);
   }
   return is_empty ? 0 : size_bytes;

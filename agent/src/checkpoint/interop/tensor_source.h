@@ -1,8 +1,8 @@
-// checkpoint/interop/: Reads and writes files of other programs: PyTorch's .pt files and safetensors.
-// Pure.
+// checkpoint/interop/ reads and writes the files of other programs: PyTorch's .pt files and safetensors
+// files. The functions in interop/ are pure.
 //
-// TensorSource: a tensor to be written into a file of another format. A TensorSource provides its bytes only
-// when they are written, so that a state larger than memory can be written.
+// TensorSource: a tensor that is to be written into a file for another program. A TensorSource provides its
+// bytes only when they are written, so that a state larger than memory can be written.
 #pragma once
 
 #include <cstdint>

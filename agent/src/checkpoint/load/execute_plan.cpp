@@ -12,28 +12,28 @@
 namespace ratoon::checkpoint {
 namespace {
 
-constexpr std::size_t kThreadsMax = 8;
-// Two additional threads keep the disk busy while one thread per processor verifies and copies.
-constexpr std::size_t kThreadsThatWait = 2;
+constexpr std::size_t kReaderThreadsMax = 8;
+// The number of threads beyond one per processor: they read while the others verify and copy bytes.
+constexpr std::size_t kDiskWaitThreads = 2;
 // The number of bytes after the current read that the system is asked to read ahead, if it supports such
 // requests.
-constexpr std::uint64_t kExpectedBytes = 2 * kExtentBytesMax;
-// Direct reads cover whole pages. For reads of less than 128 KiB, reading the rest of the first and last page
-// would take too much time.
+constexpr std::uint64_t kPrefetchBytes = 2 * kExtentBytesMax;
+// Direct reads cover whole pages. A read of less than 128 KiB is not direct, because reading the rest of its
+// first and last page takes too much time.
 constexpr std::uint64_t kDirectBytesMin = 128 * 1024;
-// Readers may want 10 % more bytes than all packs hold, because their shares are not exactly equal.
-constexpr double kSharesMax = 1.1;
+// Tolerates 10 % more bytes than the packs hold: readers have unequal shares, and this one may be large.
+constexpr double kDirectReadShareMax = 1.1;
 
 // The maximum number of pack files that all threads together keep open: a checkpoint may have more packs than
 // a process may open files.
 constexpr std::size_t kOpenFilesMax = 60;
 
-// The pack files that one thread keeps open: the ones that it has used most recently.
+// The pack files that one thread keeps open: the pack files that it has used most recently.
 class OpenFiles {
  public:
   explicit OpenFiles(std::size_t files_max) : files_max_(files_max) {}
 
-  // The returned file stays open until this function is called again.
+  // The returned file stays open until find() is called again.
   Result<const ReadFile*> find(const Disk& disk, std::uint32_t pack, const std::string& path) {
     const auto known = std::ranges::find(files_, pack, [](const auto& one) { return one.first; });
     if (known != files_.end()) {
@@ -58,7 +58,7 @@ struct ReaderThread {
   ReadBuffer room{};  // holds one piece at a time
 };
 
-std::size_t files_of_a_thread(std::size_t threads) {
+std::size_t open_files_per_thread(std::size_t threads) {
   return std::max<std::size_t>(1, kOpenFilesMax / std::max<std::size_t>(1, threads));
 }
 
@@ -69,11 +69,11 @@ class Execution {
       : disk_(disk), packs_(packs), plan_(plan), destinations_(destinations), way_(way) {
     const std::size_t threads = options.thread_count();
     for (std::size_t i = 0; i < threads; ++i)
-      reader_threads_.push_back({.files = OpenFiles(files_of_a_thread(threads))});
+      reader_threads_.push_back({.files = OpenFiles(open_files_per_thread(threads))});
     for (const auto& reads : plan.packs) {
       for (const auto& extent : reads.extents) cut(reads, extent, options.bytes_at_once);
     }
-    ahead_ = std::max<std::size_t>(1, kExpectedBytes / std::max<std::uint64_t>(1, options.bytes_at_once));
+    ahead_ = std::max<std::size_t>(1, kPrefetchBytes / std::max<std::uint64_t>(1, options.bytes_at_once));
   }
 
   Result<void> run() {
@@ -106,13 +106,13 @@ class Execution {
   }
 
   // Asks the system to read the next pieces of the file ahead, while this piece is verified and copied.
-  // Errors of this request to read ahead are ignored, because the read itself reports them.
+  // Errors of the request to read ahead are ignored, because the read itself reports them.
   void expect_after(std::size_t i, ReaderThread& hand) const {
     const std::size_t first = i == 0 ? 1 : i + ahead_;
     for (std::size_t next = first; next <= i + ahead_ && next < tasks_.size(); ++next) {
       const Task& task = tasks_[next];
       if (const auto file = file_of(task.reads->pack, hand))
-        (*file)->expect(place_of(task), task.piece.end - task.piece.begin);
+        (*file)->start_read_ahead(place_of(task), task.piece.end - task.piece.begin);
     }
   }
 
@@ -127,7 +127,7 @@ class Execution {
           bytes = *read;
           return verify(task, bytes);
         },
-        [&] { (*file)->forget(); });
+        [&] { (*file)->drop_from_page_cache(); });
     if (!got) return got;
     copy_extent(plan_, *task.reads, task.piece, bytes, destinations_);
     return {};
@@ -172,12 +172,14 @@ class Execution {
 
 std::size_t ReadOptions::thread_count() const {
   if (threads != 0) return threads;
-  return std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, kThreadsMax) + kThreadsThatWait;
+  return std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, kReaderThreadsMax) +
+         kDiskWaitThreads;
 }
 
 ReadMode choose_read_mode(std::uint64_t bytes_wanted, std::uint64_t bytes_there, std::uint32_t readers) {
   const double by_all = static_cast<double>(bytes_wanted) * readers;
-  return by_all <= kSharesMax * static_cast<double>(bytes_there) ? ReadMode::kDirect : ReadMode::kByPageCache;
+  return by_all <= kDirectReadShareMax * static_cast<double>(bytes_there) ? ReadMode::kDirect
+                                                                          : ReadMode::kByPageCache;
 }
 
 Result<void> execute_plan(const Disk& disk, std::span<const PlannedPack> packs, const ReadPlan& plan,

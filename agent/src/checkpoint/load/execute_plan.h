@@ -22,18 +22,18 @@ enum class ReadMode { kDirect, kByPageCache };
 struct ReadOptions {
   std::size_t threads = 0;    // 0: one per processor, at most eight, plus two that wait for the disk
   std::uint32_t readers = 1;  // ranks that read this checkpoint at the same time, this one included
-  // A piece is verified and copied while it is in the processor's cache. Reads of this size keep the disk
-  // busy: with reads of 512 KiB, a load took at least twice as long from the disk, and 1.2 times as long from
-  // the page cache. Object stores charge for each read, so read whole extents (up to kExtentBytesMax bytes at
+  // A piece is verified and copied while it is in the processor's cache. Reads of 2 MiB keep the disk busy:
+  // with reads of 512 KiB, a load took at least twice as long from the disk, and 1.2 times as long from the
+  // page cache. Object stores charge for each read, so read whole extents (up to kExtentBytesMax bytes at
   // once) from them.
   std::uint64_t bytes_at_once = 2 * 1024 * 1024;
 
   [[nodiscard]] std::size_t thread_count() const;
 };
 
-// Returns kDirect if the bytes that this reader wants, times the number of readers, are no more than all
-// packs hold: then hardly any byte is read twice. Choose kDirect only if no byte is read twice and no other
-// process on this machine reads the same bytes: direct reads leave nothing in the page cache.
+// Returns kDirect if the bytes that this reader wants, times the number of readers, are at most 10 % more
+// than all packs hold, so that hardly any byte is read twice. Otherwise returns kByPageCache: other readers
+// on this machine then find bytes in the page cache, where direct reads leave nothing.
 [[nodiscard]] ReadMode choose_read_mode(std::uint64_t bytes_wanted, std::uint64_t bytes_there,
                                         std::uint32_t readers);
 
@@ -42,10 +42,10 @@ struct PlannedPack {
   const PackHeader* header = nullptr;
 };
 
-// The plan names `packs` by number; `destinations` are the bytes of the wanted tensors. Bytes are verified by
-// their checksum before they are copied to their destination. If the checksum is wrong, the bytes are read a
-// second time. After an error some destinations may be filled. Each thread itself opens the pack files that
-// it reads. All threads together have at most 60 files open, or one file each if there are more threads.
+// The plan refers to packs by their index in `packs`. `destinations` is the memory for the wanted tensors.
+// Bytes are verified by their checksum before they are copied to their destination. If the checksum is wrong,
+// the bytes are read a second time. After an error some destinations may be filled. Each thread opens the
+// packs that it reads. All threads together keep at most 60 files open, or one each if they are more than 60.
 [[nodiscard]] Result<void> execute_plan(const Disk& disk, std::span<const PlannedPack> packs,
                                         const ReadPlan& plan,
                                         std::span<const std::span<std::byte>> destinations, ReadMode way,

@@ -5,6 +5,8 @@
 
 #include "agent/src/checkpoint/disk/durable.h"
 #include "agent/src/checkpoint/pack/boxes.h"
+#include "agent/src/checkpoint/pack/header/safetensors_types.h"
+#include "agent/src/checkpoint/parts/part_files.h"
 #include "base/core/crc32c.h"
 
 namespace ratoon::checkpoint {
@@ -19,8 +21,8 @@ Result<PackHeader> read_header(const ReadFile& file, const std::string& shown, c
     return Error(ErrorKind::kCorrupted, shown + " has " + std::to_string(*size) + " bytes, and " +
                                             std::to_string(record.size_bytes) + " were committed");
   }
-  // Limit the memory for the header, because its size is not verified yet, even if the manifest states a
-  // size.
+  // Limit the memory for the header: the manifest states the size of the header, but this size may be
+  // wrong.
   if (record.header_bytes > std::min(*size, kHeaderBytesMax)) {
     return Error(ErrorKind::kCorrupted, shown + " was committed with a header of " +
                                             std::to_string(record.header_bytes) +
@@ -46,18 +48,40 @@ Result<PackReader> PackReader::open(const Disk& disk, const std::string& path, c
     return Error(ErrorKind::kCorrupted, disk.shown(path) + " does not exist, but a manifest names it");
   if (!file) return file.error();
   const std::string shown = disk.shown(path);
-  auto header = read_twice([&] { return read_header(**file, shown, record); }, [&] { (*file)->forget(); });
+  auto header = read_twice([&] { return read_header(**file, shown, record); },
+                           [&] { (*file)->drop_from_page_cache(); });
   if (!header) return header.error();
   return PackReader(*std::move(file), shown, *std::move(header));
 }
 
-Result<KnownPack> read_pack_header(const Disk& disk, const std::string& path, const PackRecord& record) {
+Result<PackReader> PackReader::open_part(const Disk& disk, const TensorInParts& tensor, std::size_t part,
+                                         const std::string& owner) {
+  auto file = open(disk, path_of_part(tensor.parts[part]), pack_record_of_part(tensor, part, owner));
+  if (!file) return file;
+  auto& stored = file->header_.layout.tensors;
+  const TensorShape shape = tensor.part_shape(part);
+  const bool is_this_part = stored.size() == 1 && !stored.front().box && stored.front().shape == shape &&
+                            storage_order(stored.front().type) == storage_order(tensor.type) &&
+                            file->header_.hashes.front() == tensor.parts[part].rows_digest;
+  if (!is_this_part) {
+    return Error(ErrorKind::kCorrupted, file->shown_ + " has other rows of tensor " + in_quotes(tensor.name) +
+                                            " than were committed");
+  }
+  TensorShape begin(shape.size(), 0);
+  begin.front() = tensor.first_row(part);
+  stored.front().name = tensor.name;
+  stored.front().box = TensorBox{.begin = std::move(begin), .whole_shape = tensor.shape};
+  return file;
+}
+
+Result<NamedPackHeader> read_pack_header(const Disk& disk, const std::string& path,
+                                         const PackRecord& record) {
   auto pack = PackReader::open(disk, path, record);
   if (!pack) return pack.error();
   return (*std::move(pack)).close();
 }
 
-Error PackReader::damaged(const std::string& where) const {
+Error PackReader::damaged_pack_error(const std::string& where) const {
   return {ErrorKind::kCorrupted, shown_ + " does not hold the bytes that were committed: " + where};
 }
 
@@ -66,9 +90,9 @@ Result<void> PackReader::read(std::size_t index, std::span<std::byte> into) cons
   const auto read_once = [&]() -> Result<void> {
     if (auto read = file_->read(header_.layout.header_bytes + tensor.begin, into); !read) return read;
     if (xxh3_128(into) == header_.hashes.at(index)) return {};
-    return damaged("tensor " + in_quotes(tensor.name));
+    return damaged_pack_error("tensor " + in_quotes(tensor.name));
   };
-  return read_twice(read_once, [&] { file_->forget(); });
+  return read_twice(read_once, [&] { file_->drop_from_page_cache(); });
 }
 
 Result<LoadedTensors> PackReader::read_all() const {
@@ -87,7 +111,7 @@ Result<LoadedTensors> PackReader::read_all() const {
 
 Result<void> PackReader::verify(const std::function<void(std::uint64_t)>& on_verified) const {
   const PackLayout& layout = header_.layout;
-  file_->forget();  // a cached page may be intact although the disk has only a part of it
+  file_->drop_from_page_cache();  // a cached page may be intact although the disk has only a part of it
   std::vector<std::byte> piece(kBlocksAtOnce * kPackBlockBytes);
   for (std::uint64_t block = 0; block < layout.block_count(); block += kBlocksAtOnce) {
     const std::uint64_t begin = block * kPackBlockBytes;
@@ -98,12 +122,12 @@ Result<void> PackReader::verify(const std::function<void(std::uint64_t)>& on_ver
       for (std::uint64_t at = 0; at < bytes.size(); at += kPackBlockBytes) {
         const auto one = bytes.subspan(at, std::min<std::uint64_t>(kPackBlockBytes, bytes.size() - at));
         if (crc32c(one) != header_.block_crcs[(begin + at) / kPackBlockBytes])
-          return damaged("the " + std::to_string(one.size()) + " bytes from " +
-                         std::to_string(layout.header_bytes + begin + at));
+          return damaged_pack_error("the " + std::to_string(one.size()) + " bytes from " +
+                                    std::to_string(layout.header_bytes + begin + at));
       }
       return {};
     };
-    const auto checked = read_twice(read_once, [&] { file_->forget(); });
+    const auto checked = read_twice(read_once, [&] { file_->drop_from_page_cache(); });
     if (!checked) return checked;
     if (on_verified) on_verified(bytes.size());
   }

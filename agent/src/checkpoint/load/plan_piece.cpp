@@ -10,7 +10,7 @@ std::uint64_t block_floor(std::uint64_t byte) {
 }
 
 // Returns the first position at or after `end` that is not inside a block or a hashed tensor.
-std::uint64_t uncut_place(const PackLayout& layout, const Extent& extent, std::uint64_t end) {
+std::uint64_t last_cut_position(const PackLayout& layout, const Extent& extent, std::uint64_t end) {
   const std::uint64_t blocks_begin = extent.first_block * kPackBlockBytes;
   const std::uint64_t blocks_end = blocks_begin + extent.block_count * kPackBlockBytes;
   auto tensor = extent.hashed.begin();
@@ -32,10 +32,10 @@ std::uint64_t uncut_place(const PackLayout& layout, const Extent& extent, std::u
 Extent cut_piece(const PackLayout& layout, const PackReads& reads, const Extent& extent, std::uint64_t begin,
                  std::uint64_t bytes_max) {
   const std::uint64_t rest = extent.end - begin;
-  // Let a piece end at a block boundary if possible, so that few pages of the file are read twice.
+  // Let a piece end at a block boundary if possible: a page that two pieces share would be read twice.
   const std::uint64_t wished = block_floor(begin + bytes_max);
   Extent piece{.begin = begin, .end = extent.end};
-  if (rest > bytes_max && wished > begin) piece.end = uncut_place(layout, extent, wished);
+  if (rest > bytes_max && wished > begin) piece.end = last_cut_position(layout, extent, wished);
 
   for (const std::uint32_t number : extent.hashed) {
     const PackedTensor& tensor = layout.tensors[number];

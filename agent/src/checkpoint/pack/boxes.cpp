@@ -8,7 +8,7 @@ namespace ratoon::checkpoint {
 namespace {
 
 constexpr std::uint64_t kCountMax = std::numeric_limits<std::int64_t>::max();
-constexpr std::string_view kOf = " of ";
+constexpr std::string_view kBoxSeparator = " of ";
 constexpr std::size_t kNameBytesShown = 120;
 
 std::optional<std::uint64_t> parse_number(std::string_view text) {
@@ -45,7 +45,7 @@ std::optional<std::uint64_t> count_bytes(ElementType type, const TensorShape& sh
   return is_empty ? 0 : bytes;
 }
 
-bool holds(const TensorBox& box, const TensorShape& shape) {
+bool box_holds(const TensorBox& box, const TensorShape& shape) {
   if (box.begin.size() != shape.size() || box.whole_shape.size() != shape.size()) return false;
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (shape[i] > box.whole_shape[i] || box.begin[i] > box.whole_shape[i] - shape[i]) return false;
@@ -63,14 +63,14 @@ std::string to_text(const TensorShape& shape) {
 }
 
 std::string to_text(const TensorBox& box) {
-  return to_text(box.begin).append(kOf).append(to_text(box.whole_shape));
+  return to_text(box.begin).append(kBoxSeparator).append(to_text(box.whole_shape));
 }
 
 std::optional<TensorBox> parse_box(std::string_view text) {
-  const std::size_t of = text.find(kOf);
+  const std::size_t of = text.find(kBoxSeparator);
   if (of == std::string_view::npos) return std::nullopt;
   auto begin = parse_shape(text.substr(0, of));
-  auto whole = parse_shape(text.substr(of + kOf.size()));
+  auto whole = parse_shape(text.substr(of + kBoxSeparator.size()));
   if (!begin || !whole) return std::nullopt;
   return TensorBox{.begin = std::move(*begin), .whole_shape = std::move(*whole)};
 }

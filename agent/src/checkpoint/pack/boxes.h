@@ -1,5 +1,5 @@
-// Computes with shapes and boxes. A box is the position of a part in a whole tensor. Functions here detect
-// overflow: no product or sum wraps around.
+// Functions that compute with shapes and boxes, and detect overflow: no product or sum wraps around. A box is
+// the position of a part in a whole tensor.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@ namespace ratoon::checkpoint {
 
 inline constexpr std::size_t kDimensionsMax = 64;  // the limit of PyTorch and NumPy
 
-// Returns nothing if the product of all lengths other than 0 exceeds 2^63 - 1 bytes. The limit also applies
-// to shapes with a length of 0, because other programs store strides in 63 bits, and a stride is the product
-// of the lengths after it.
+// Returns nothing if the product of all lengths other than 0 exceeds 2^63 - 1 bytes. The limit of 2^63 - 1
+// also applies to shapes of no elements, because other programs store strides in 63 bits, and a stride is the
+// product of the lengths after it.
 [[nodiscard]] std::optional<std::uint64_t> count_bytes(ElementType type, const TensorShape& shape);
 
 // Returns true if a part of this shape, placed at box.begin, is inside a tensor of the shape box.whole_shape.
-[[nodiscard]] bool holds(const TensorBox& box, const TensorShape& shape);
+[[nodiscard]] bool box_holds(const TensorBox& box, const TensorShape& shape);
 
 [[nodiscard]] std::string to_text(const TensorShape& shape);  // "8,16"; "" for a scalar
 [[nodiscard]] std::string to_text(const TensorBox& box);      // "4,0 of 8,16"

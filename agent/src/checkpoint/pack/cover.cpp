@@ -11,7 +11,7 @@ namespace {
 
 using Numbers = std::span<const std::uint64_t>;
 
-bool has_element(const PackedTensor& part, Numbers element) {
+bool contains_element(const PackedTensor& part, Numbers element) {
   for (std::size_t d = 0; d < element.size(); ++d) {
     const std::uint64_t begin = begin_of(part, d);
     if (element[d] < begin || element[d] - begin >= part.shape[d]) return false;
@@ -19,10 +19,10 @@ bool has_element(const PackedTensor& part, Numbers element) {
   return true;
 }
 
-Error not_covered(const PartIndex& index, const IndexedTensor& tensor, const TilingFault& fault) {
+Error not_covered_error(const PartIndex& index, const IndexedTensor& tensor, const TilingFault& fault) {
   std::string holders;
   for (std::size_t i = 0; i < tensor.parts.size(); i += tensor.parts[i].copies) {
-    if (!has_element(index.at(tensor.parts[i]), fault.element)) continue;
+    if (!contains_element(index.at(tensor.parts[i]), fault.element)) continue;
     holders.append(holders.empty() ? "" : " and in ").append(index.packs()[tensor.parts[i].pack].name);
   }
   const std::string what =
@@ -33,7 +33,7 @@ Error not_covered(const PartIndex& index, const IndexedTensor& tensor, const Til
 
 // Stores the corners of the intersection of `part` with the box from `begin` to `end` in `from` and `to`.
 // Returns false if the intersection has no elements.
-bool clip(const PackedTensor& part, Numbers begin, Numbers end, TensorShape& from, TensorShape& to) {
+bool clip_part(const PackedTensor& part, Numbers begin, Numbers end, TensorShape& from, TensorShape& to) {
   for (std::size_t d = 0; d < begin.size(); ++d) {
     from[d] = std::max(begin_of(part, d), begin[d]);
     to[d] = std::min(begin_of(part, d) + part.shape[d], end[d]);
@@ -51,9 +51,10 @@ Result<void> check_cover(const PartIndex& index, const IndexedTensor& tensor, Nu
   TensorShape from(begin.size());
   TensorShape to(begin.size());
   for (std::size_t i = 0; i < parts.size(); i += parts[i].copies) {
-    if (clip(index.at(parts[i]), begin, end, from, to)) boxes.add(from, to);
+    if (clip_part(index.at(parts[i]), begin, end, from, to)) boxes.add(from, to);
   }
-  if (const auto fault = find_fault(boxes, begin, end)) return not_covered(index, tensor, *fault);
+  if (const auto fault = find_tiling_fault(boxes, begin, end))
+    return not_covered_error(index, tensor, *fault);
   return {};
 }
 

@@ -5,10 +5,10 @@
 namespace ratoon::checkpoint {
 namespace {
 
-// A tensor of up to 4 MiB lies in one extent, so that one thread can hash it. A tensor of more than 4 MiB is
-// verified by the checksums of its blocks; reading the whole first and last block adds at most 1.6 % to its
-// bytes. An extent can hold two tensors of 4 MiB and one block, so that it still contains its first tensor
-// whole if its end is moved before the second one.
+// A tensor of up to 4 MiB lies in one extent, so that one thread can hash it. A larger tensor is verified by
+// the checksums of its blocks; reading the whole first and last block adds at most 1.6 % to its bytes. If an
+// extent would cut a hashed tensor, its end moves to before this tensor. The extent still contains a whole
+// tensor, because it had room for two of 4 MiB.
 constexpr std::uint64_t kHashedBytesMax = 4 * 1024 * 1024;
 static_assert(2 * kHashedBytesMax + 3 * kPackBlockBytes < kExtentBytesMax);
 
@@ -16,7 +16,7 @@ static_assert(2 * kHashedBytesMax + 3 * kPackBlockBytes < kExtentBytesMax);
 // range before the gap.
 constexpr std::uint64_t kGapBytesAlways = 4096;
 constexpr std::uint64_t kGapBytesMax = 64 * 1024;
-constexpr std::uint64_t kGapShare = 32;
+constexpr std::uint64_t kGapRangeDivisor = 32;
 
 struct Range {
   std::uint64_t begin = 0;
@@ -31,8 +31,8 @@ std::uint64_t block_ceil(std::uint64_t byte, std::uint64_t data_bytes) {
   return std::min(data_bytes, block_floor(byte + kPackBlockBytes - 1));
 }
 
-// Returns the ranges of the blocks that contain the rows of a copy. A gap that is shorter than a block is
-// read, because skipping it would not skip any whole block.
+// Computes the ranges of the blocks that contain the rows of copies. Rows with a gap of less than one block
+// between them are in one range, because the gap contains no whole block that could be skipped.
 class TouchedBlocks {
  public:
   TouchedBlocks(std::span<const CopyLoop> loops, std::uint64_t data_bytes)
@@ -83,21 +83,21 @@ std::uint64_t bytes_of(const StridedCopy& copy, std::span<const CopyLoop> loops)
   return bytes;
 }
 
-std::uint64_t total(std::span<const Range> ranges) {
+std::uint64_t total_range_bytes(std::span<const Range> ranges) {
   std::uint64_t bytes = 0;
   for (const auto& range : ranges) bytes += range.end - range.begin;
   return bytes;
 }
 
-// Returns the ranges of the pack that must be read for the copies of one tensor. A small tensor is read whole
-// if the blocks that contain the wanted rows have at least as many bytes as the tensor.
+// The ranges of the pack that must be read for the copies of one tensor. A small tensor is read whole if it
+// has no more bytes than the blocks that contain the wanted rows.
 struct TensorReads {
   std::vector<Range> ranges;
   bool can_be_hashed = false;
 };
 
-TensorReads reads_of(const PackedTensor& tensor, std::span<const WantedCopy> copies,
-                     std::span<const CopyLoop> loops, std::uint64_t data_bytes) {
+TensorReads reads_of_tensor(const PackedTensor& tensor, std::span<const WantedCopy> copies,
+                            std::span<const CopyLoop> loops, std::uint64_t data_bytes) {
   const std::uint64_t bytes = tensor.end - tensor.begin;
   const bool is_whole =
       std::ranges::any_of(copies, [&](const WantedCopy& one) { return bytes_of(one.copy, loops) == bytes; });
@@ -107,11 +107,11 @@ TensorReads reads_of(const PackedTensor& tensor, std::span<const WantedCopy> cop
   if (is_whole) return whole;
   TouchedBlocks touched(loops, data_bytes);
   for (const auto& one : copies) touched.add(one.copy);
-  if (bytes <= kHashedBytesMax && bytes <= total(touched.ranges())) return whole;
+  if (bytes <= kHashedBytesMax && bytes <= total_range_bytes(touched.ranges())) return whole;
   return {.ranges = std::move(touched.ranges())};
 }
 
-void merge(std::vector<Range>& ranges) {
+void merge_close_ranges(std::vector<Range>& ranges) {
   std::ranges::sort(ranges, {}, &Range::begin);
   std::size_t kept = 0;
   for (const Range& range : ranges) {
@@ -119,7 +119,7 @@ void merge(std::vector<Range>& ranges) {
     if (last != nullptr) {
       const std::uint64_t gap = range.begin > last->end ? range.begin - last->end : 0;
       const std::uint64_t tolerated =
-          std::max(kGapBytesAlways, std::min(kGapBytesMax, (last->end - last->begin) / kGapShare));
+          std::max(kGapBytesAlways, std::min(kGapBytesMax, (last->end - last->begin) / kGapRangeDivisor));
       if (gap <= tolerated) {
         last->end = std::max(last->end, range.end);
         continue;
@@ -137,11 +137,12 @@ Range whole_blocks(const Range& range, std::uint64_t data_bytes) {
   return begin < end ? Range{begin, end} : Range{begin, begin};
 }
 
-// Returns the tensors of the range that must be verified by their hash, by ascending position. Only small
-// tensors are verified by their hash. A tensor that is inside the whole blocks of the range is verified by
-// the checksums of these blocks and needs no hash.
-std::vector<std::uint32_t> hashed_in(const Range& range, std::span<const std::uint32_t> hashable,
-                                     const PackLayout& layout) {
+// Returns, by ascending position, the tensors of the range that must be verified by their hash. `hashable`
+// contains only small tensors. A tensor that is inside the whole blocks of the range is verified by the
+// checksums of these blocks and needs no hash.
+std::vector<std::uint32_t> tensors_to_verify_by_hash(const Range& range,
+                                                     std::span<const std::uint32_t> hashable,
+                                                     const PackLayout& layout) {
   const Range blocks = whole_blocks(range, layout.data_bytes);
   std::vector<std::uint32_t> hashed;
   for (const std::uint32_t number : hashable) {
@@ -151,10 +152,10 @@ std::vector<std::uint32_t> hashed_in(const Range& range, std::span<const std::ui
   return hashed;
 }
 
-// Returns the end of an extent (a range that is read at once) that begins at `begin`. The end is a block
-// boundary that is not inside a hashed tensor.
-std::uint64_t cut(std::uint64_t begin, const Range& range, std::span<const std::uint32_t> hashed,
-                  const PackLayout& layout) {
+// Returns the end of the extent that begins at `begin`. An extent is a range that is read at once. The end of
+// an extent is a block boundary that is not inside a hashed tensor.
+std::uint64_t extent_end(std::uint64_t begin, const Range& range, std::span<const std::uint32_t> hashed,
+                         const PackLayout& layout) {
   if (range.end - begin <= kExtentBytesMax) return range.end;
   std::uint64_t end = block_floor(begin + kExtentBytesMax);
   for (const std::uint32_t number : hashed) {
@@ -179,10 +180,10 @@ class ExtentMaker {
       : layout_(layout), copies_(copies) {}
 
   void add(const Range& range, std::span<const std::uint32_t> hashable) {
-    auto hashed = hashed_in(range, hashable, layout_);
+    auto hashed = tensors_to_verify_by_hash(range, hashable, layout_);
     std::span<const std::uint32_t> left = hashed;
     for (std::uint64_t begin = range.begin; begin < range.end;) {
-      Extent extent{.begin = begin, .end = cut(begin, range, left, layout_)};
+      Extent extent{.begin = begin, .end = extent_end(begin, range, left, layout_)};
       const auto mine =
           take_while(left, [&](std::uint32_t i) { return layout_.tensors[i].end <= extent.end; });
       extent.hashed.assign(mine.begin(), mine.end());
@@ -233,11 +234,11 @@ std::vector<Extent> make_extents(const PackLayout& layout, std::vector<WantedCop
   for (std::span<const WantedCopy> left = copies; !left.empty();) {
     const std::uint32_t number = left.front().tensor;
     const auto mine = take_while(left, [&](const WantedCopy& one) { return one.tensor == number; });
-    const TensorReads reads = reads_of(layout.tensors[number], mine, loops, layout.data_bytes);
+    const TensorReads reads = reads_of_tensor(layout.tensors[number], mine, loops, layout.data_bytes);
     ranges.insert(ranges.end(), reads.ranges.begin(), reads.ranges.end());
     if (reads.can_be_hashed) hashable.push_back(number);
   }
-  merge(ranges);
+  merge_close_ranges(ranges);
   std::ranges::sort(copies, {}, [](const WantedCopy& one) { return one.copy.from; });
 
   ExtentMaker maker(layout, copies);

@@ -1,5 +1,5 @@
-// Decides which bytes of a pack file are read for a list of copies into memory, and which checksums verify
-// these bytes.
+// Decides which bytes of a pack file must be read to make the wanted copies in memory, and which checksums
+// verify these bytes.
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@
 
 namespace ratoon::checkpoint {
 
-// All `copies` must read from this pack. Sorts the ranges of `copies` by the position of their first byte.
+// All `copies` must read from one pack. Sorts `copies` by the position of their first byte in the pack.
 [[nodiscard]] std::vector<Extent> make_extents(const PackLayout& layout, std::vector<WantedCopy>& copies,
                                                std::span<const CopyLoop> loops);
 

@@ -6,14 +6,14 @@
 #include <string>
 
 #include "agent/src/checkpoint/pack/boxes.h"
-#include "agent/src/checkpoint/pack/header/types.h"
+#include "agent/src/checkpoint/pack/header/safetensors_types.h"
 
 namespace ratoon::checkpoint {
 namespace {
 
-constexpr std::size_t kPacksNamed = 4;
+constexpr std::size_t kPacksNamedMax = 4;
 
-Error mixed(const std::string& what) {
+Error inconsistent_packs_error(const std::string& what) {
   return Error(ErrorKind::kCorrupted, "the packs do not fit together: " + what);
 }
 
@@ -34,30 +34,30 @@ const IndexedTensor* PartIndex::find(std::string_view name, const IndexedTensor*
     const auto next = static_cast<std::size_t>(last - tensors_.data()) + 1;
     if (next < tensors_.size() && tensors_[next].name == name) return &tensors_[next];
   }
-  const auto entry = numbers_.find(name);
-  return entry == numbers_.end() ? nullptr : &tensors_[entry->second];
+  const auto entry = tensor_numbers_.find(name);
+  return entry == tensor_numbers_.end() ? nullptr : &tensors_[entry->second];
 }
 
 // Returns, for each part of all packs in order, the number of its tensor in the index. Most packs list the
-// same tensors in the same order, so the tensor after the one that was found last is compared first, and the
-// hash table is used only if it differs.
-Result<std::vector<std::uint32_t>> PartIndex::name_parts() {
+// same tensors in the same order, so the search first tries the tensor that follows the previous result, and
+// uses the hash table only if this tensor has another name.
+Result<std::vector<std::uint32_t>> PartIndex::assign_tensor_numbers() {
   std::vector<std::uint32_t> numbers;
   for (const auto& pack : packs_) {
     const IndexedTensor* last = nullptr;
     for (const auto& part : pack.layout->tensors) {
-      if (!is_part(pack, part)) continue;
+      if (!is_indexed_part(pack, part)) continue;
       const IndexedTensor* known = find(part.name, last);
       if (known == nullptr) {
-        numbers_.emplace(part.name, static_cast<std::uint32_t>(tensors_.size()));
+        tensor_numbers_.emplace(part.name, static_cast<std::uint32_t>(tensors_.size()));
         known = &tensors_.emplace_back(IndexedTensor{part.name, part.type, &whole_shape_of(part)});
-      } else if (layout_rank(known->type) != layout_rank(part.type) ||
+      } else if (storage_order(known->type) != storage_order(part.type) ||
                  *known->whole_shape != whole_shape_of(part)) {
-        return mixed("tensor " + in_quotes(part.name) + " is of type " +
-                     std::string(safetensors_name(part.type)) + " and whole shape " +
-                     to_text(whole_shape_of(part)) + " in " + std::string(pack.name) + ", and of type " +
-                     std::string(safetensors_name(known->type)) + " and whole shape " +
-                     to_text(*known->whole_shape) + " in an earlier pack");
+        return inconsistent_packs_error(
+            "tensor " + in_quotes(part.name) + " is of type " + std::string(safetensors_name(part.type)) +
+            " and whole shape " + to_text(whole_shape_of(part)) + " in " + std::string(pack.name) +
+            ", and of type " + std::string(safetensors_name(known->type)) + " and whole shape " +
+            to_text(*known->whole_shape) + " in an earlier pack");
       }
       numbers.push_back(static_cast<std::uint32_t>(known - tensors_.data()));
       last = known;
@@ -90,8 +90,8 @@ void PartIndex::order_parts(IndexedTensor& tensor, std::span<TensorPart> parts) 
     const auto order = compare_boxes(at(a), at(b));
     return order == std::strong_ordering::equal ? a.pack < b.pack : order == std::strong_ordering::less;
   });
-  std::uint64_t reach = 0;
-  for (auto& part : parts) part.reach = reach = std::max(reach, part.end);
+  std::uint64_t end_max = 0;
+  for (auto& part : parts) part.end_max = end_max = std::max(end_max, part.end);
 }
 
 Result<void> PartIndex::join_copies(const IndexedTensor& tensor, std::span<TensorPart> parts) const {
@@ -106,8 +106,9 @@ Result<void> PartIndex::join_copies(const IndexedTensor& tensor, std::span<Tenso
     const IndexedPack& other = packs_[parts[i].pack];
     const bool are_known = !one.hashes.empty() && !other.hashes.empty();
     if (!are_known || one.hashes[parts[first].tensor] != other.hashes[parts[i].tensor]) {
-      return mixed("tensor " + in_quotes(tensor.name) + " is in " + std::string(one.name) + " and in " +
-                   std::string(other.name) + ", in parts that are not known to have the same bytes");
+      return inconsistent_packs_error("tensor " + in_quotes(tensor.name) + " is in " + std::string(one.name) +
+                                      " and in " + std::string(other.name) +
+                                      ", in parts that are not known to have the same bytes");
     }
     parts[first].copies = static_cast<std::uint32_t>(i - first + 1);
   }
@@ -117,14 +118,14 @@ Result<void> PartIndex::join_copies(const IndexedTensor& tensor, std::span<Tenso
 Result<PartIndex> PartIndex::build(std::vector<IndexedPack> packs) {
   PartIndex index;
   index.packs_ = std::move(packs);
-  auto numbers = index.name_parts();
+  auto numbers = index.assign_tensor_numbers();
   if (!numbers) return numbers.error();
   if (numbers->size() > std::numeric_limits<std::uint32_t>::max())
-    return mixed("there are " + std::to_string(numbers->size()) +
-                 " parts of tensors, more than an index can hold");
+    return inconsistent_packs_error("there are " + std::to_string(numbers->size()) +
+                                    " parts of tensors, more than an index can hold");
 
-  // This is a counting sort: it computes the position of each tensor's first part, and then moves each part
-  // to its place.
+  // The code below is a counting sort: it computes the position of each tensor's first part, and then moves
+  // each part to its place.
   std::vector<std::size_t> places(index.tensors_.size() + 1);
   for (const std::uint32_t number : *numbers) ++places[number + 1];
   for (std::size_t i = 1; i < places.size(); ++i) places[i] += places[i - 1];
@@ -134,7 +135,7 @@ Result<PartIndex> PartIndex::build(std::vector<IndexedPack> packs) {
   for (std::uint32_t pack = 0; pack < index.packs_.size(); ++pack) {
     const auto& tensors = index.packs_[pack].layout->tensors;
     for (std::uint32_t tensor = 0; tensor < tensors.size(); ++tensor) {
-      if (is_part(index.packs_[pack], tensors[tensor]))
+      if (is_indexed_part(index.packs_[pack], tensors[tensor]))
         index.parts_[next[(*numbers)[i++]]++] = {.pack = pack, .tensor = tensor};
     }
   }
@@ -150,7 +151,7 @@ Result<PartIndex> PartIndex::build(std::vector<IndexedPack> packs) {
 std::span<const TensorPart> PartIndex::parts_between(const IndexedTensor& tensor, std::uint64_t begin,
                                                      std::uint64_t end) {
   const auto first =
-      std::ranges::partition_point(tensor.parts, [&](const auto& part) { return part.reach <= begin; });
+      std::ranges::partition_point(tensor.parts, [&](const auto& part) { return part.end_max <= begin; });
   const auto last =
       std::ranges::partition_point(tensor.parts, [&](const auto& part) { return part.begin < end; });
   return first < last ? std::span(first, last) : std::span<const TensorPart>();
@@ -163,9 +164,10 @@ std::string PartIndex::describe(const IndexedTensor& tensor) const {
   packs.erase(std::ranges::unique(packs).begin(), packs.end());
   std::string text =
       in_quotes(tensor.name) + " of shape " + to_text(*tensor.whole_shape) + ", parts of which are in";
-  for (std::size_t i = 0; i < packs.size() && i < kPacksNamed; ++i)
+  for (std::size_t i = 0; i < packs.size() && i < kPacksNamedMax; ++i)
     text.append(i == 0 ? " " : ", ").append(packs_[packs[i]].name);
-  if (packs.size() > kPacksNamed) text += " and " + std::to_string(packs.size() - kPacksNamed) + " more";
+  if (packs.size() > kPacksNamedMax)
+    text += " and " + std::to_string(packs.size() - kPacksNamedMax) + " more";
   return text;
 }
 

@@ -28,11 +28,11 @@ struct TensorPart {
   std::uint32_t pack = 0;
   std::uint32_t tensor = 0;
   std::uint32_t copies = 1;  // this many parts from here on have the same box and bytes
-  // The range of the part's indices along the dimension IndexedTensor::axis. `reach` is the largest end along
-  // the axis of this part and all parts before it in the list.
+  // `begin` and `end`: the range of the part's indices along the dimension IndexedTensor::axis. `end_max` is
+  // the largest `end` among this part and all parts before it in the list.
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
-  std::uint64_t reach = 0;
+  std::uint64_t end_max = 0;
 };
 
 struct IndexedTensor {
@@ -66,8 +66,8 @@ class PartIndex {
   }
 
   // Returns the parts that may hold elements whose index along the axis is at least `begin` and less than
-  // `end`. O(log n). The result may contain parts that hold none of the wanted elements, because the other
-  // dimensions are not compared.
+  // `end`. Takes time in O(log n). Some returned parts may contain no wanted element, because parts_between()
+  // compares only one dimension.
   [[nodiscard]] static std::span<const TensorPart> parts_between(const IndexedTensor& tensor,
                                                                  std::uint64_t begin, std::uint64_t end);
 
@@ -78,18 +78,18 @@ class PartIndex {
  private:
   PartIndex() = default;
 
-  Result<std::vector<std::uint32_t>> name_parts();
+  Result<std::vector<std::uint32_t>> assign_tensor_numbers();
   void order_parts(IndexedTensor& tensor, std::span<TensorPart> parts) const;
   Result<void> join_copies(const IndexedTensor& tensor, std::span<TensorPart> parts) const;
 
   std::vector<IndexedPack> packs_;
   std::vector<IndexedTensor> tensors_;
   std::vector<TensorPart> parts_;
-  std::unordered_map<std::string_view, std::uint32_t> numbers_;
+  std::unordered_map<std::string_view, std::uint32_t> tensor_numbers_;
 };
 
 // Returns true if the index contains tensor number `tensor` of this pack.
-[[nodiscard]] inline bool is_part(const IndexedPack& pack, const PackedTensor& tensor) {
+[[nodiscard]] inline bool is_indexed_part(const IndexedPack& pack, const PackedTensor& tensor) {
   return tensor.box || !pack.has_only_boxes;
 }
 // The first index of the part along a dimension of the whole tensor.

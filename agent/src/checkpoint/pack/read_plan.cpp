@@ -6,37 +6,38 @@
 #include "agent/src/checkpoint/pack/boxes.h"
 #include "agent/src/checkpoint/pack/cover.h"
 #include "agent/src/checkpoint/pack/extents.h"
-#include "agent/src/checkpoint/pack/header/types.h"
+#include "agent/src/checkpoint/pack/header/safetensors_types.h"
 #include "base/core/crc32c.h"
 
 namespace ratoon::checkpoint {
 namespace {
 
-std::string described(ElementType type, const TensorShape& shape) {
+std::string describe_type_and_shape(ElementType type, const TensorShape& shape) {
   return std::string(safetensors_name(type)) + " of shape " + to_text(shape);
 }
 
-Error refused_read(const TensorSpec& wanted, const std::string& why) {
+Error unloadable_tensor_error(const TensorSpec& wanted, const std::string& why) {
   return Error(ErrorKind::kInvalid, "tensor " + in_quotes(wanted.name) + " cannot be loaded: " + why);
 }
 
 // Checks that the checkpoint has the tensor with this type and shape, and that the wanted box lies inside it.
-Result<void> check_wanted(const TensorSpec& wanted, const IndexedTensor& tensor) {
+Result<void> check_wanted_tensor(const TensorSpec& wanted, const IndexedTensor& tensor) {
   const TensorShape& whole = wanted.box ? wanted.box->whole_shape : wanted.shape;
-  if (layout_rank(wanted.type) != layout_rank(tensor.type) || whole != *tensor.whole_shape) {
-    return refused_read(wanted, "the checkpoint has it as " + described(tensor.type, *tensor.whole_shape) +
-                                    ", but the program wants " + described(wanted.type, whole));
+  if (storage_order(wanted.type) != storage_order(tensor.type) || whole != *tensor.whole_shape) {
+    return unloadable_tensor_error(
+        wanted, "the saved tensor is " + describe_type_and_shape(tensor.type, *tensor.whole_shape) +
+                    ", but the program wants " + describe_type_and_shape(wanted.type, whole));
   }
-  if (wanted.box && !holds(*wanted.box, wanted.shape)) {
-    return refused_read(
+  if (wanted.box && !box_holds(*wanted.box, wanted.shape)) {
+    return unloadable_tensor_error(
         wanted, "a part of shape " + to_text(wanted.shape) + " does not fit at " + to_text(*wanted.box));
   }
   return {};
 }
 
-class Planner {
+class ReadPlanner {
  public:
-  Planner(const PartIndex& index, std::uint32_t reader)
+  ReadPlanner(const PartIndex& index, std::uint32_t reader)
       : index_(index), reader_(reader), copies_(index.packs().size()) {}
 
   Result<void> add(const TensorSpec& wanted) {
@@ -44,7 +45,7 @@ class Planner {
     if (tensor == nullptr)
       return Error(ErrorKind::kNotFound, "the checkpoint has no tensor " + in_quotes(wanted.name));
     last_ = tensor;
-    if (auto checked = check_wanted(wanted, *tensor); !checked) return checked;
+    if (auto checked = check_wanted_tensor(wanted, *tensor); !checked) return checked;
 
     const std::size_t dimensions = wanted.shape.size();
     begin_ = wanted.box ? wanted.box->begin : TensorShape(dimensions);
@@ -112,7 +113,7 @@ class Planner {
   TensorShape common_, from_, to_;  // members, to reuse their memory
 };
 
-Error damaged(const std::string& what) {
+Error damaged_bytes_error(const std::string& what) {
   return Error(ErrorKind::kCorrupted, what + " are not the bytes that were saved");
 }
 
@@ -120,7 +121,7 @@ Error damaged(const std::string& what) {
 
 Result<ReadPlan> plan_reads(const PartIndex& index, std::span<const TensorSpec> wanted,
                             std::uint32_t reader) {
-  Planner planner(index, reader);
+  ReadPlanner planner(index, reader);
   for (const auto& tensor : wanted) {
     if (auto added = planner.add(tensor); !added) return added.error();
   }
@@ -133,16 +134,16 @@ Result<void> verify_extent(const PackHeader& pack, const Extent& extent, std::sp
     const std::uint64_t begin = block * kPackBlockBytes;
     const std::uint64_t end = std::min(begin + kPackBlockBytes, data_bytes);
     if (crc32c(bytes.subspan(begin - extent.begin, end - begin)) != pack.block_crcs[block]) {
-      return damaged("bytes " + std::to_string(pack.layout.header_bytes + begin) + " to " +
-                     std::to_string(pack.layout.header_bytes + end) + " of the pack, block " +
-                     std::to_string(block) + ",");
+      return damaged_bytes_error("bytes " + std::to_string(pack.layout.header_bytes + begin) + " to " +
+                                 std::to_string(pack.layout.header_bytes + end) + " of the pack, block " +
+                                 std::to_string(block) + ",");
     }
   }
   for (const std::uint32_t number : extent.hashed) {
     const PackedTensor& tensor = pack.layout.tensors[number];
     if (xxh3_128(bytes.subspan(tensor.begin - extent.begin, tensor.end - tensor.begin)) !=
         pack.hashes[number])
-      return damaged("bytes of tensor " + in_quotes(tensor.name));
+      return damaged_bytes_error("bytes of tensor " + in_quotes(tensor.name));
   }
   return {};
 }

@@ -6,9 +6,9 @@
 //   plan_reads -> for each pack: extents of the file, read in any order and on any thread; for each extent
 //   verify_extent, then copy_extent.
 //
-// An extent is a range of a pack that is read and verified by itself. Tensors that are read whole are
-// compared with their XXH3-128. Slices are verified by the checksums of all blocks that contain them. Whole
-// tensors are verified by checksums of blocks, too, if few additional bytes must be read for them.
+// An extent is a range of a pack that is read and verified by itself. A slice is verified by the checksums of
+// all blocks that contain it. A tensor that is read whole is verified by its XXH3-128, or by the checksums of
+// its blocks if hardly any additional bytes must be read for that.
 #pragma once
 
 #include <cstddef>
@@ -55,9 +55,9 @@ struct ReadPlan {
 };
 
 // `reader` is the number of the rank that reads. If several packs have the same bytes, the plan takes the
-// bytes from the pack with the reader's own number. If the pack with the reader's number does not have these
-// bytes, the readers choose different packs, so that no pack is read by all of them. Returns an error if the
-// checkpoint has no tensor of a wanted name, type and whole shape, or if no pack has a wanted element.
+// bytes from the pack with the reader's own number. If this pack lacks the bytes, different readers choose
+// different packs, so that no pack is read by all readers. Returns an error if the checkpoint lacks a tensor
+// of the wanted name, type and whole shape, or if an element is in no pack.
 [[nodiscard]] Result<ReadPlan> plan_reads(const PartIndex& index, std::span<const TensorSpec> wanted,
                                           std::uint32_t reader);
 

@@ -32,7 +32,7 @@ struct StridedCopy {
   friend bool operator==(const StridedCopy&, const StridedCopy&) = default;
 };
 
-// Where a box of elements begins inside a larger box.
+// The position of a box of elements inside a larger box.
 struct BoxLayout {
   std::span<const std::uint64_t> begin;  // of the block, in the outer box
   std::span<const std::uint64_t> outer;  // shape
@@ -45,8 +45,8 @@ struct BoxLayout {
                                     const BoxLayout& to, std::uint64_t element_bytes,
                                     std::vector<CopyLoop>& loops);
 
-// Copies to the destination those rows, or parts of rows, whose source is in `bytes`. `bytes` begin at offset
-// `begin` of the source, in the unit of StridedCopy::from.
+// Copies to the destination those rows, or parts of rows, whose source is in `bytes`. The first byte of
+// `bytes` has the offset `begin` in the source, counted like StridedCopy::from.
 void copy_rows(const StridedCopy& copy, std::span<const CopyLoop> loops, std::uint64_t begin,
                std::span<const std::byte> bytes, std::span<std::byte> destination);
 

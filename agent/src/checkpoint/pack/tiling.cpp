@@ -16,13 +16,13 @@ bool is_empty(const BoxList& boxes, std::size_t box) {
   return false;
 }
 
-// The cover function gives, for each element, the number of boxes that cover the element. The function's
-// mixed difference over all dimensions is zero except at the corners of boxes, where it is +1 or -1. Two
-// cover functions are equal exactly if their mixed differences are equal. So the boxes tile the region
-// exactly if the values at the corners of all boxes add up to the values at the corners of the region.
-// At the first point (in row-major order) where the +1 and -1 values do not add up to 0, their sum says how
-// many boxes too many (or, if negative, too few) cover the element at this point, because all points before
-// it have the sum 0.
+// The cover function gives, for each element, the number of boxes that cover the element. The mixed
+// difference of a cover function over all dimensions is zero except at the corners of boxes, where it is +1
+// or -1. Two cover functions are equal exactly if their mixed differences are equal. The boxes tile the
+// region exactly if the corner values of all boxes add up to the corner values of the region. Points are
+// visited in row-major order. At the first point where the +1 and -1 values have a sum other than 0, a
+// positive sum is the number of surplus boxes that cover the element at this point, and a negative sum is the
+// number of missing boxes.
 class Corners {
  public:
   explicit Corners(std::vector<std::size_t> dimensions) : dimensions_(std::move(dimensions)) {}
@@ -38,7 +38,7 @@ class Corners {
     }
   }
 
-  // The first point at which the +1 and -1 values of the corners do not add up to 0, and their sum there.
+  // The first point whose corner values (+1 and -1) have a sum other than 0, and this sum.
   struct Rest {
     Numbers point;
     std::int64_t weight;
@@ -103,7 +103,7 @@ void BoxList::add(Numbers begin, Numbers end) {
   ++size_;
 }
 
-std::optional<TilingFault> find_fault(const BoxList& boxes, Numbers region_begin, Numbers region_end) {
+std::optional<TilingFault> find_tiling_fault(const BoxList& boxes, Numbers region_begin, Numbers region_end) {
   BoxList region(boxes.dimensions());
   region.add(region_begin, region_end);
   if (is_empty(region, 0)) return std::nullopt;

@@ -40,10 +40,10 @@ struct TilingFault {
 };
 
 // Returns nothing if the boxes tile the region. Every box must be inside the region. Boxes without elements
-// are ignored. The check is exact, and takes time in O(n log n) for n boxes. The time doubles with each
-// dimension along which the region is cut into boxes.
-[[nodiscard]] std::optional<TilingFault> find_fault(const BoxList& boxes,
-                                                    std::span<const std::uint64_t> region_begin,
-                                                    std::span<const std::uint64_t> region_end);
+// are ignored. The check is exact, and takes time in O(n log n) for n boxes. The time of the check doubles
+// with each dimension along which the region is cut into boxes.
+[[nodiscard]] std::optional<TilingFault> find_tiling_fault(const BoxList& boxes,
+                                                           std::span<const std::uint64_t> region_begin,
+                                                           std::span<const std::uint64_t> region_end);
 
 }  // namespace ratoon::checkpoint

@@ -5,13 +5,14 @@
 #include <span>
 
 #include "agent/src/checkpoint/disk/durable.h"
+#include "agent/src/checkpoint/retention/retention.h"
 #include "base/core/utf8.h"
 
 namespace ratoon::checkpoint {
 namespace {
 
 // Reads at most `bytes_max` bytes from the beginning of a file.
-Result<std::string> read_beginning(const Disk& disk, const std::string& path, std::uint64_t bytes_max) {
+Result<std::string> read_first_bytes(const Disk& disk, const std::string& path, std::uint64_t bytes_max) {
   const auto file = disk.open(path);
   if (!file) return file.error();
   const auto size = (*file)->size();
@@ -28,11 +29,11 @@ std::string pin_path(const CheckpointId& id) {
 }
 
 Result<bool> pin(Disk& disk, const CheckpointId& id, std::string_view why, std::string_view mark) {
-  if (auto made = make_folders(disk, kPins, Durability::kPowerCuts); !made) return made.error();
+  if (auto made = make_folders(disk, kPins, Durability::kSurvivesPowerCuts); !made) return made.error();
   const auto saved = save_durably(disk, pin_path(id), std::string(why) + '\n', mark);
   if (saved) return true;
   if (saved.error().kind() != ErrorKind::kAlreadyExists) return saved.error();
-  if (!is_marked_as_best(why) && is_marked_as_best(why_pinned(disk, id))) {
+  if (!is_marked_as_best(why) && is_marked_as_best(pin_reason(disk, id))) {
     if (auto removed = unpin(disk, id); !removed) return removed.error();
     const auto replaced = save_durably(disk, pin_path(id), std::string(why) + '\n', mark);
     if (replaced) return true;
@@ -42,7 +43,7 @@ Result<bool> pin(Disk& disk, const CheckpointId& id, std::string_view why, std::
   return false;
 }
 
-Result<void> pin_as_requested(Disk& disk, const Manifest& manifest, std::string_view mark) {
+Result<void> pin_if_requested(Disk& disk, const Manifest& manifest, std::string_view mark) {
   if (!manifest.run || manifest.run->keep.empty()) return {};
   const auto pinned = pin(disk, manifest.id, manifest.run->keep, mark);
   return pinned ? Result<void>() : pinned.error();
@@ -50,33 +51,46 @@ Result<void> pin_as_requested(Disk& disk, const Manifest& manifest, std::string_
 
 Result<void> unpin(Disk& disk, const CheckpointId& id) {
   auto removed = disk.remove(pin_path(id));
-  if (says(removed, ErrorKind::kNotFound)) return {};
+  if (failed_with(removed, ErrorKind::kNotFound)) return {};
   return removed;
 }
 
-void unpin_beaten(Disk& disk, const Manifest& manifest) {
+void unpin_no_longer_best(Disk& disk, const Manifest& manifest) {
   if (!manifest.run || manifest.run->best.empty()) return;
-  const auto entries = list_if_there(disk, kManifests);
-  const auto pinned = pinned_in(disk);
-  if (!entries || !pinned) return;
-  std::set<CheckpointId> there{manifest.id};
-  for (const DiskEntry& entry : *entries)
-    if (const auto id = parse_manifest_name(entry.name)) there.insert(*id);
+  auto there = checkpoints_named_in(disk, {kManifests});
+  const auto pinned = list_pinned(disk);
+  if (!there || !pinned) return;
+  there->insert(manifest.id);
   std::set<CheckpointId> kept;
-  for (const BestOf& best : manifest.run->best) {
-    std::uint64_t left = best.keep;
-    for (const BestCheckpoint& one : best.kept) {
-      if (left == 0) break;
-      if (!there.contains(one.id)) continue;
-      kept.insert(one.id);
-      --left;
-    }
-  }
-  // The reason may be newer than the list of pins, because another process may have replaced the pin in
-  // between.
+  for (const KeptBest& best : find_kept_best(manifest.run->best, *there)) kept.insert(best.checkpoint.id);
+  // The reason may be newer than the list of pins, because another process may replace a pin after the
+  // listing.
   for (const CheckpointId& id : *pinned)
-    if (id <= manifest.id && !kept.contains(id) && is_marked_as_best(why_pinned(disk, id)))
+    if (id <= manifest.id && !kept.contains(id) && is_marked_as_best(pin_reason(disk, id)))
       static_cast<void>(unpin(disk, id));
+}
+
+void unpin_if_requested(Disk& disk, const Manifest& manifest) {
+  if (!manifest.run || manifest.run->unpinned.empty()) return;
+  const auto there = checkpoints_named_in(disk, {kManifests});
+  const auto pinned = list_pinned(disk);
+  if (!there || !pinned) return;
+  for (const UnpinnedStep& one : manifest.run->unpinned) {
+    const auto earlier = there->lower_bound(one.since);
+    if (earlier != there->end() && *earlier < manifest.id) continue;
+    for (const CheckpointId& id : *pinned)
+      if (id.step.value() == one.step && id < one.since) static_cast<void>(unpin(disk, id));
+  }
+}
+
+Result<void> unpin_step(Disk& disk, Step step) {
+  const auto pinned = list_pinned(disk);
+  if (!pinned) return pinned.error();
+  for (const CheckpointId& id : *pinned) {
+    if (id.step != step) continue;
+    if (auto removed = unpin(disk, id); !removed) return removed;
+  }
+  return {};
 }
 
 Result<bool> is_pinned(const Disk& disk, const CheckpointId& id) {
@@ -86,7 +100,7 @@ Result<bool> is_pinned(const Disk& disk, const CheckpointId& id) {
   return file.error();
 }
 
-Result<std::set<CheckpointId>> pinned_in(const Disk& disk) {
+Result<std::set<CheckpointId>> list_pinned(const Disk& disk) {
   const auto entries = list_if_there(disk, kPins);
   if (!entries) return entries.error();
   std::set<CheckpointId> ids;
@@ -97,17 +111,17 @@ Result<std::set<CheckpointId>> pinned_in(const Disk& disk) {
 }
 
 Result<std::vector<Pin>> read_pins(const Disk& disk) {
-  const auto pinned = pinned_in(disk);
+  const auto pinned = list_pinned(disk);
   if (!pinned) return pinned.error();
   std::vector<Pin> pins;
-  for (const CheckpointId& id : *pinned | std::views::reverse) pins.push_back({id, why_pinned(disk, id)});
+  for (const CheckpointId& id : *pinned | std::views::reverse) pins.push_back({id, pin_reason(disk, id)});
   return pins;
 }
 
-std::string why_pinned(const Disk& disk, const CheckpointId& id) {
+std::string pin_reason(const Disk& disk, const CheckpointId& id) {
   // Read one byte beyond the limit: it is the newline at the end, or shows whether a UTF-8 character ends at
   // the limit.
-  auto text = read_beginning(disk, pin_path(id), kPinReasonBytesMax + 1);
+  auto text = read_first_bytes(disk, pin_path(id), kPinReasonBytesMax + 1);
   while (text && text->ends_with('\n')) text->pop_back();
   if (!text || text->empty()) return "no reason is noted";
   return printable(cut_text(*std::move(text), kPinReasonBytesMax));

@@ -25,28 +25,36 @@ struct Pin {
   std::string why{};  // one line, safe to print on a terminal
 };
 
-// Returns true if the call has created the pin, and false if it existed. If the checkpoint is already pinned,
-// the existing reason stays. But any other pin replaces a pin of save_best(), because save_best()
-// removes its own pins later. If the manifest still exists after pin() returns, the checkpoint is kept,
-// because retire_checkpoint() looks for a pin after it has removed the manifest and then restores the
-// manifest.
+// Returns true if pin() has created the pin, and false if the pin existed. If the checkpoint is already
+// pinned, the existing reason stays, unless save_best() made the pin. The new reason then replaces it,
+// because save_best() removes pins with its own reasons later. If the manifest still exists after pin()
+// returns, the checkpoint is kept, because retire_checkpoint() looks for a pin after it has removed the
+// manifest and then restores the manifest.
 [[nodiscard]] Result<bool> pin(Disk& disk, const CheckpointId& id, std::string_view why,
                                std::string_view mark);
-// Pins the checkpoint if the training program asked to keep it, which its manifest says.
-[[nodiscard]] Result<void> pin_as_requested(Disk& disk, const Manifest& manifest, std::string_view mark);
+// Pins the checkpoint if its manifest says that the training program asked to keep it.
+[[nodiscard]] Result<void> pin_if_requested(Disk& disk, const Manifest& manifest, std::string_view mark);
 [[nodiscard]] Result<void> unpin(Disk& disk, const CheckpointId& id);
-// Removes pins that save_best() made for checkpoints that are no longer among the best. The lists of the best
-// checkpoints are in this committed manifest; checkpoints that do not exist on this disk do not count. Pins
-// of checkpoints that are newer than this manifest stay. If a pin cannot be removed now, the call after the
-// next commit tries again.
-void unpin_beaten(Disk& disk, const Manifest& manifest);
+// Removes pins that save_best() made for checkpoints that are no longer among the best. The committed
+// `manifest` lists the best checkpoints; unpin_no_longer_best() ignores listed checkpoints that do not exist
+// on this disk. Pins of checkpoints that are newer than `manifest` stay. If a pin cannot be removed now,
+// unpin_no_longer_best() tries again after the next commit.
+void unpin_no_longer_best(Disk& disk, const Manifest& manifest);
+
+// Removes the pins that the program asked to remove with unpin(): the pins of older checkpoints than
+// UnpinnedStep::since. Call it after `manifest` is committed in the run's home. If this disk has a manifest
+// of `since` or of a later checkpoint before `manifest`, an earlier call has removed the pin, and a pin that
+// is there is a newer one, which stays.
+void unpin_if_requested(Disk& disk, const Manifest& manifest);
+// Removes the pins of all checkpoints of this step.
+[[nodiscard]] Result<void> unpin_step(Disk& disk, Step step);
 
 [[nodiscard]] std::string pin_path(const CheckpointId& id);
 [[nodiscard]] Result<bool> is_pinned(const Disk& disk, const CheckpointId& id);
-[[nodiscard]] Result<std::set<CheckpointId>> pinned_in(const Disk& disk);
+[[nodiscard]] Result<std::set<CheckpointId>> list_pinned(const Disk& disk);
 // Lists the pins with their reasons, newest first.
 [[nodiscard]] Result<std::vector<Pin>> read_pins(const Disk& disk);
 // Returns the reason, or "no reason is noted" if the pin has none or cannot be read.
-[[nodiscard]] std::string why_pinned(const Disk& disk, const CheckpointId& id);
+[[nodiscard]] std::string pin_reason(const Disk& disk, const CheckpointId& id);
 
 }  // namespace ratoon::checkpoint

@@ -9,9 +9,10 @@
 namespace ratoon::checkpoint {
 namespace {
 
-// Removes a checkpoint, and returns true if it was removed. Calls `is_kept` after the manifest was removed,
-// and restores the manifest if it returns true.
-Result<bool> remove_unless(Disk& disk, const CheckpointId& id, const std::function<Result<bool>()>& is_kept) {
+// Removes a checkpoint, and returns true if it was removed. Calls `is_kept` after it has removed the
+// manifest. If `is_kept` returns true, the checkpoint's other files stay.
+Result<bool> remove_unless_kept(Disk& disk, const CheckpointId& id,
+                                const std::function<Result<bool>()>& is_kept) {
   // List the folders before removing any file, because listing may fail, for example at a link: if the packs
   // cannot be removed, the manifest must stay, too.
   const auto receipts = find_rank_files(disk, receipts_folder(id));
@@ -19,7 +20,7 @@ Result<bool> remove_unless(Disk& disk, const CheckpointId& id, const std::functi
   const auto packs = find_rank_files(disk, packs_folder(id));
   if (!packs) return packs.error();
   const auto removed = disk.remove(manifest_path(id));
-  if (!removed && !says(removed, ErrorKind::kNotFound)) return removed.error();
+  if (!removed && !failed_with(removed, ErrorKind::kNotFound)) return removed.error();
   const auto stays = is_kept();
   if (!stays) return stays.error();
   if (*stays) return false;
@@ -44,35 +45,35 @@ Result<std::vector<std::string>> find_rank_files(const Disk& disk, const std::st
 Result<void> remove_rank_files(Disk& disk, const std::string& folder, const std::vector<std::string>& ours) {
   for (const std::string& path : ours) {
     const auto removed = disk.remove(path);
-    if (!removed && !says(removed, ErrorKind::kNotFound)) return removed;
+    if (!removed && !failed_with(removed, ErrorKind::kNotFound)) return removed;
   }
-  // A slow process of an older attempt may have just created another file in the folder. The next cleanup
-  // finds and removes this file.
+  // Ignore an error: the folder may not be empty, because a slow process of an older attempt has just created
+  // a file in it. The next cleanup removes this file.
   static_cast<void>(disk.remove_folder(folder));
   return {};
 }
 
 Result<void> remove_checkpoint(Disk& disk, const CheckpointId& id) {
-  const auto removed = remove_unless(disk, id, [] { return Result<bool>(false); });
+  const auto removed = remove_unless_kept(disk, id, [] { return Result<bool>(false); });
   return removed ? Result<void>() : removed.error();
 }
 
-// Without its manifest the checkpoint does not exist any longer, even if its packs do. The check for pins
-// after the removal of the manifest finds a pin that was made before the removal. A process that pins the
-// checkpoint after the removal of the manifest sees that the manifest is missing. Therefore, if one process
-// removes a checkpoint while another process pins it, at least one of the two notices the other.
+// Without its manifest a checkpoint no longer exists, even if its packs still exist. If a process pins the
+// checkpoint before its manifest is removed, the check for pins after the removal finds the pin. If a process
+// pins it later, that process sees that the manifest is missing. So at least one of two processes that remove
+// and pin a checkpoint at the same time notices the other.
 Result<bool> retire_checkpoint(Disk& disk, const CheckpointId& id, std::string_view mark) {
   const auto is_kept = is_pinned(disk, id);
   if (!is_kept) return is_kept.error();
   if (*is_kept) return false;
-  const auto manifest = read_whole(disk, manifest_path(id), kManifestBytesMax);
+  const auto manifest = read_whole_file(disk, manifest_path(id), kManifestBytesMax);
   if (!manifest && manifest.error().kind() != ErrorKind::kNotFound) return manifest.error();
-  return remove_unless(disk, id, [&]() -> Result<bool> {
+  return remove_unless_kept(disk, id, [&]() -> Result<bool> {
     auto is_kept_now = is_pinned(disk, id);
     if (!manifest || (is_kept_now && !*is_kept_now)) return is_kept_now;
     // Restore the manifest if the checkpoint is pinned or the pins cannot be read.
     const auto restored = save_durably(disk, manifest_path(id), *manifest, mark);
-    if (!restored && !says(restored, ErrorKind::kAlreadyExists)) return restored.error();
+    if (!restored && !failed_with(restored, ErrorKind::kAlreadyExists)) return restored.error();
     return is_kept_now;
   });
 }

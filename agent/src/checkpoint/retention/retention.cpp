@@ -10,6 +10,7 @@
 #include "agent/src/checkpoint/commit/lost_manifests.h"
 #include "agent/src/checkpoint/disk/durable.h"
 #include "agent/src/checkpoint/format/manifest.h"
+#include "agent/src/checkpoint/parts/part_files.h"
 #include "agent/src/checkpoint/retention/pins.h"
 #include "agent/src/checkpoint/retention/removal.h"
 
@@ -49,7 +50,7 @@ Result<void> sweep_temporary_files(Disk& disk, const std::string& folder, Attemp
     const auto attempt = id ? std::optional(id->attempt) : parse_temporary_rollback_name(entry.name);
     if (!attempt || *attempt >= own || entry.is_folder) continue;
     const auto removed = disk.remove(folder + "/" + entry.name);
-    if (!removed && !says(removed, ErrorKind::kNotFound)) return removed;
+    if (!removed && !failed_with(removed, ErrorKind::kNotFound)) return removed;
   }
   return {};
 }
@@ -104,21 +105,22 @@ std::vector<CheckpointId> choose_retired(std::span<const KeptCheckpoint> newest_
   return retired;
 }
 
-Result<void> set_aside(Disk& disk, const CheckpointId& id, std::string_view reason, std::string_view mark) {
-  if (auto made = make_folders(disk, kQuarantine, Durability::kPowerCuts); !made) return made;
+Result<void> quarantine_checkpoint(Disk& disk, const CheckpointId& id, std::string_view reason,
+                                   std::string_view mark) {
+  if (auto made = make_folders(disk, kQuarantine, Durability::kSurvivesPowerCuts); !made) return made;
   // The move of the manifest must survive a power cut: if all manifests were lost, the next start would begin
   // at step 0.
   const auto moved =
       move_durably(disk, manifest_path(id), manifest_path(id, kQuarantine), kManifestBytesMax, mark);
-  if (says(moved, ErrorKind::kNotFound)) return {};  // retired, or set aside before
+  if (failed_with(moved, ErrorKind::kNotFound)) return {};  // retired, or set aside before
   if (!moved) return moved;
   // Only users read the reason file, so it is no error if the file cannot be written or if another rank has
   // written it.
-  static_cast<void>(save_for_now(disk, reason_path(id), std::string(reason) + '\n', mark));
+  static_cast<void>(save_without_sync(disk, reason_path(id), std::string(reason) + '\n', mark));
   return {};
 }
 
-Result<void> remove_unvoted(Disk& disk, const CheckpointId& id) {
+Result<void> remove_unvoted_files(Disk& disk, const CheckpointId& id) {
   // Remove receipts before packs: a pack without its receipt is never committed.
   for (const std::string& folder : {receipts_folder(id), packs_folder(id)}) {
     const auto ours = find_rank_files(disk, folder);
@@ -132,9 +134,9 @@ Result<void> sweep_uncommitted(Disk& disk, const CheckpointId& before) {
   const Attempt own = before.attempt;
   const auto named = checkpoints_named_in(disk, {kManifests, kQuarantine, kAside});
   if (!named) return named.error();
-  // A process that removes an old checkpoint removes the manifest first, and restores it if the checkpoint
-  // was pinned meanwhile. So a manifest that is missing now may exist again later.
-  const auto pinned = pinned_in(disk);
+  // Keep pinned checkpoints even if their manifest is missing: a process that removes an old checkpoint
+  // removes the manifest first, and restores it if it finds a pin.
+  const auto pinned = list_pinned(disk);
   if (!pinned) return pinned.error();
   std::set<CheckpointId> kept = *named;
   kept.insert(pinned->begin(), pinned->end());
@@ -151,9 +153,10 @@ Result<void> sweep_uncommitted(Disk& disk, const CheckpointId& before) {
       if (auto swept = sweep_attempt(disk, kind, entry, kept, before); !swept) return swept;
     }
   }
-  if (auto removed = remove_old_notes_of_commits(disk); !removed) return removed;
-  // A slow process of an older attempt may have committed a checkpoint whose packs this cleanup, or one
-  // before it, has removed. Remove such manifests.
+  if (auto swept = sweep_parts(disk, before); !swept) return swept;
+  if (auto removed = remove_old_commit_notes(disk); !removed) return removed;
+  // A slow process of an older attempt may have committed a checkpoint whose packs this cleanup or an earlier
+  // cleanup has removed. Remove such manifests.
   const auto named_now = checkpoints_named_in(disk, {kManifests, kQuarantine, kAside});
   if (!named_now) return named_now.error();
   for (const CheckpointId& id : *named_now) {

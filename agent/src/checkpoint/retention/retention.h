@@ -26,9 +26,9 @@ struct KeepRules {
   // checkpoint, and only until an object store holds a copy.
   std::uint64_t last = 2;
   std::uint64_t every_steps = 0;  // also keep each step that is a multiple; 0: none
-  // The maximum number of bytes of all kept checkpoints together. The oldest checkpoints are removed first,
-  // also those that keep_every keeps. The newest checkpoint and pinned checkpoints are kept even if they
-  // exceed this limit.
+  // The maximum number of bytes of all kept checkpoints together. Above bytes_max, the oldest checkpoints are
+  // removed first, also those that every_steps keeps. The newest checkpoint and pinned checkpoints are kept
+  // even above bytes_max.
   std::uint64_t bytes_max = kKeepAll;
 };
 
@@ -39,9 +39,9 @@ struct KeptCheckpoint {
   bool is_in_store = false;  // also committed in a store
 };
 
-// Returns those checkpoints of `newest_first` that the rules do not keep. The result contains no checkpoint
-// of an attempt newer than `own`, because a process of an old attempt must not remove checkpoints of a newer
-// one. The result contains the newest checkpoint only if an object store has a copy of it.
+// Returns those checkpoints of `newest_first` that the rules do not keep. Returns no checkpoint of an attempt
+// newer than `own`, because a process of an old attempt must not remove checkpoints of a newer one. The
+// result contains the newest checkpoint only if rules.last is 0 and an object store has a copy.
 [[nodiscard]] std::vector<CheckpointId> choose_retired(std::span<const KeptCheckpoint> newest_first,
                                                        const KeepRules& rules, Attempt own);
 
@@ -52,20 +52,20 @@ struct KeptCheckpoint {
 [[nodiscard]] Result<std::set<CheckpointId>> given_up_checkpoints(const Disk& disk);
 
 // Moves the manifest of a damaged checkpoint to quarantine/, with the reason beside it, so that no run
-// resumes from the checkpoint. Nothing is deleted. The call succeeds even if another process moves the same
-// manifest at the same moment.
-[[nodiscard]] Result<void> set_aside(Disk& disk, const CheckpointId& id, std::string_view reason,
-                                     std::string_view mark);
+// resumes from the checkpoint. quarantine_checkpoint() deletes no file, and succeeds even if another process
+// moves the same manifest at the same moment.
+[[nodiscard]] Result<void> quarantine_checkpoint(Disk& disk, const CheckpointId& id, std::string_view reason,
+                                                 std::string_view mark);
 
-// Removes the files of checkpoints older than `before` that were never committed, except pinned ones, and
-// temporary files of older attempts. Call sweep_uncommitted() after `before` was committed, or when the disk
-// is full. After the call, a slow process of an older attempt cannot commit a checkpoint from which the next
-// start would resume. After the call, no checkpoint of the same attempt that is older than `before` can be
-// committed.
+// Removes the files of checkpoints older than `before` that were never committed, except pinned ones, part
+// files that no manifest names, and temporary files of older attempts. Call sweep_uncommitted() after
+// `before` was committed, or when the disk is full. After sweep_uncommitted(), a slow process of an older
+// attempt can commit no checkpoint from which the next start would resume. No process can commit a checkpoint
+// of the same attempt that is older than `before`.
 [[nodiscard]] Result<void> sweep_uncommitted(Disk& disk, const CheckpointId& before);
 
-// Removes the files of all ranks for a checkpoint that can never be committed, because the caller will never
-// write its receipt.
-[[nodiscard]] Result<void> remove_unvoted(Disk& disk, const CheckpointId& id);
+// Removes the files of all ranks for a checkpoint that can never be committed, because the caller's rank will
+// never write a receipt for it.
+[[nodiscard]] Result<void> remove_unvoted_files(Disk& disk, const CheckpointId& id);
 
 }  // namespace ratoon::checkpoint

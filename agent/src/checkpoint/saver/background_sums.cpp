@@ -7,8 +7,8 @@
 namespace ratoon::checkpoint {
 namespace {
 
-constexpr std::size_t kBesideBytesMin = 8 << 20;  // a thread costs as much as the sums of some 100 KiB
-constexpr std::size_t kPieceBytes = 256 << 10;    // stays in the cache for the second checksum
+constexpr std::size_t kBackgroundBytesMin = 8 << 20;  // a thread costs as much as the sums of some 100 KiB
+constexpr std::size_t kPieceBytes = 256 << 10;        // stays in the cache for the second checksum
 
 }  // namespace
 
@@ -25,22 +25,22 @@ BackgroundSums::BackgroundSums(PackSums& sums, std::span<const std::byte> data, 
 void BackgroundSums::begin() {
   std::size_t bytes = 0;
   for (const auto& part : data_) bytes += part.size();
-  if (bytes < kBesideBytesMin) return;
+  if (bytes < kBackgroundBytesMin) return;
   try {
-    has_ended_ = std::async(std::launch::async, [this] { add_all(); });
+    computation_ = std::async(std::launch::async, [this] { add_all(); });
   } catch (const std::system_error&) {
-    // If the system refuses to start another thread, finish() computes the checksums.
+    // Ignore the exception: if the system refuses to start another thread, finish() computes the checksums.
   }
 }
 
 BackgroundSums::~BackgroundSums() {
   is_needed_.store(false, std::memory_order_relaxed);  // the thread ends early
-  if (has_ended_.valid()) has_ended_.wait();
+  if (computation_.valid()) computation_.wait();
 }
 
 void BackgroundSums::finish() {
-  if (has_ended_.valid())
-    has_ended_.get();
+  if (computation_.valid())
+    computation_.get();
   else
     add_all();
 }

@@ -16,8 +16,8 @@ namespace ratoon::checkpoint {
 
 class BackgroundSums {
  public:
-  // Adds the bytes of `data`, one span after the other, to `sums`. Do not use `sums` before
-  // finish() returns or this object ends.
+  // Adds the bytes of `data`, one span after the other, to `sums`. Do not use `sums` before finish() returns
+  // or this object is destroyed.
   BackgroundSums(PackSums& sums, std::vector<std::span<const std::byte>> data);
   // Computes the checksums of bytes that are still being copied into `image`. `wait_for(bytes)` blocks until
   // the first `bytes` bytes are copied, and returns false if the copy was cancelled. `wait_for` may be called
@@ -41,7 +41,7 @@ class BackgroundSums {
   const std::vector<std::span<const std::byte>> data_;
   const WaitFor wait_for_;
   std::atomic<bool> is_needed_ = true;
-  std::future<void> has_ended_;
+  std::future<void> computation_;
 };
 
 }  // namespace ratoon::checkpoint

@@ -1,6 +1,6 @@
-// CommitPause: the pause of a writer between two checks whether a checkpoint is committed. Each check of each
-// rank costs file system calls, so the pause grows with the time that was waited. The pause is at most an
-// eighth of the time that was waited, so a commit is noticed with at most that delay.
+// CommitPause: the time for which a writer pauses between two checks whether a checkpoint is committed. Every
+// check costs file system calls on every rank, so the pause grows with the time that the writer has waited.
+// The pause is at most an eighth of this time, so the writer notices a commit soon.
 #pragma once
 
 #include <algorithm>
@@ -15,13 +15,13 @@ class CommitPause {
   // Call reset() after the writer has made progress, so that the next pause is short.
   void reset() { waited_ = Duration(0); }
   [[nodiscard]] Duration next() {
-    const Duration pause = std::clamp<Duration>(waited_ / kPart, kMin, kMax);
+    const Duration pause = std::clamp<Duration>(waited_ / kPauseDivisor, kMin, kMax);
     waited_ += pause;
     return pause;
   }
 
  private:
-  static constexpr int kPart = 8;
+  static constexpr int kPauseDivisor = 8;
   static constexpr Duration kMin = std::chrono::milliseconds(10);
   static constexpr Duration kMax = std::chrono::seconds(1);
 

@@ -16,21 +16,21 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-// Smaller pieces are gathered into one write, so that a thousand small tensors do not need a thousand system
-// calls.
+// Pieces below kGatherBytes are gathered into one write, so that a thousand small tensors do not need a
+// thousand system calls.
 constexpr std::size_t kGatherBytes = 4 << 20;
 // The maximum number of bytes that one call writes. Larger writes keep the disk busier, but each write must
-// end within SaverOptions::patience.
+// end within SaverOptions::disk_timeout.
 constexpr std::size_t kImagePieceBytes = 32 << 20;
 
-// Appends pieces to a file. Appends pieces to a file, and gathers small pieces so that the file is written in
-// few calls. If the file's lends_without_copy() is true, passes pieces to the file without copying them.
-class Appender {
+// Appends pieces to a file, and gathers small pieces so that the file is written in few calls. If the file's
+// lends_without_copy() is true, passes pieces to the file without copying them.
+class PackDataAppender {
  public:
-  Appender(WriteFile& file, std::uint64_t at) : file_(file), at_(at) {}
+  PackDataAppender(WriteFile& file, std::uint64_t at) : file_(file), at_(at) {}
 
   Result<void> append(Bytes bytes) {
-    if (file_.lends_without_copy()) return lend(bytes);
+    if (file_.lends_without_copy()) return write_borrowed(bytes);
     if (gathered_.size() + bytes.size() <= kGatherBytes) {
       gathered_.insert(gathered_.end(), bytes.begin(), bytes.end());
       return {};
@@ -40,7 +40,7 @@ class Appender {
       gathered_.assign(bytes.begin(), bytes.end());
       return {};
     }
-    return lend(bytes);
+    return write_borrowed(bytes);
   }
   Result<void> flush() {
     if (gathered_.empty()) return {};
@@ -51,8 +51,8 @@ class Appender {
   }
 
  private:
-  Result<void> lend(Bytes bytes) {
-    auto lent = file_.lend(at_, bytes);
+  Result<void> write_borrowed(Bytes bytes) {
+    auto lent = file_.write_borrowed(at_, bytes);
     at_ += bytes.size();
     return lent;
   }
@@ -62,7 +62,7 @@ class Appender {
   std::vector<std::byte> gathered_;
 };
 
-std::vector<TensorSpec> specs_of(std::span<const TensorView> tensors) {
+std::vector<TensorSpec> tensor_specs_of(std::span<const TensorView> tensors) {
   std::vector<TensorSpec> specs;
   specs.reserve(tensors.size());
   for (const TensorView& tensor : tensors)
@@ -70,12 +70,12 @@ std::vector<TensorSpec> specs_of(std::span<const TensorView> tensors) {
   return specs;
 }
 
-Result<void> check_length(const TensorView& tensor, const PackedTensor& place) {
+Result<void> check_tensor_bytes(const TensorView& tensor, const PackedTensor& place) {
   if (tensor.bytes.size() == place.end - place.begin) return {};
   return Error(ErrorKind::kInvalid, "tensor " + in_quotes(tensor.name) + " has " +
                                         std::to_string(tensor.bytes.size()) + " bytes, and " +
                                         std::to_string(place.end - place.begin) +
-                                        " follow from its type and shape");
+                                        " are expected from its type and shape");
 }
 
 // Another thread computes the checksums while this thread waits for the disk.
@@ -84,11 +84,11 @@ Result<void> write_tensors(WriteFile& file, const PackLayout& layout, std::span<
   std::vector<Bytes> parts;
   for (std::size_t i = 0; i < order.size(); ++i) {
     const TensorView& tensor = tensors[order[i]];
-    if (auto checked = check_length(tensor, layout.tensors[i]); !checked) return checked;
+    if (auto checked = check_tensor_bytes(tensor, layout.tensors[i]); !checked) return checked;
     parts.push_back(tensor.bytes);
   }
   BackgroundSums beside(sums, parts);
-  Appender data(file, layout.header_bytes);
+  PackDataAppender data(file, layout.header_bytes);
   for (const Bytes part : parts) {
     if (auto appended = data.append(part); !appended) return appended;
   }
@@ -110,22 +110,22 @@ Result<void> write_image(WriteFile& file, const PackLayout& layout, Bytes image,
   for (std::uint64_t at = begin; at < image.size(); at += kImagePieceBytes) {
     const Bytes piece = image.subspan(at, std::min<std::uint64_t>(kImagePieceBytes, image.size() - at));
     if (!filling.wait_for(at + piece.size())) return cancelled();
-    if (auto lent = file.lend(at, piece); !lent) return lent;
+    if (auto lent = file.write_borrowed(at, piece); !lent) return lent;
   }
   if (!filling.wait_until_complete()) return cancelled();
   beside.finish();
   return {};
 }
 
-using WriteData = std::function<Result<void>(WriteFile& file, PackSums& sums)>;
+using WritePackData = std::function<Result<void>(WriteFile& file, PackSums& sums)>;
 
 Result<WrittenPack> write_temporary(Disk& disk, const std::string& temporary, Rank rank,
-                                    const PackLayout& layout, const WriteData& write_data) {
+                                    const PackLayout& layout, const WritePackData& write_pack_data) {
   auto file = create_temporary(disk, temporary);
   if (!file) return file.error();
   if (auto reserved = (*file)->reserve(layout.file_bytes()); !reserved) return reserved.error();
   PackSums sums(layout);
-  if (auto written = write_data(**file, sums); !written) return written.error();
+  if (auto written = write_pack_data(**file, sums); !written) return written.error();
   std::string header = encode_header(layout, sums.block_crcs(), sums.hashes());
   const Bytes header_bytes = std::as_bytes(std::span(header));
   if (auto written = (*file)->write(0, header_bytes); !written) return written.error();
@@ -141,11 +141,11 @@ Result<WrittenPack> write_temporary(Disk& disk, const std::string& temporary, Ra
 
 Result<WrittenPack> write_and_publish(Disk& disk, const std::string& path, Rank rank,
                                       const PackLayout& layout, std::string_view mark,
-                                      const WriteData& write_data) {
+                                      const WritePackData& write_pack_data) {
   const std::string temporary = temporary_path(path, mark);
-  auto written = write_temporary(disk, temporary, rank, layout, write_data);
+  auto written = write_temporary(disk, temporary, rank, layout, write_pack_data);
   if (written) {
-    if (auto published = publish(disk, temporary, path); !published) written = published.error();
+    if (auto published = rename_durably(disk, temporary, path); !published) written = published.error();
   }
   if (!written) static_cast<void>(disk.remove(temporary));
   return written;
@@ -156,7 +156,7 @@ Result<WrittenPack> write_and_publish(Disk& disk, const std::string& path, Rank 
 Result<PackRecord> write_pack_file(Disk& disk, const std::string& path, Rank rank,
                                    std::span<const TensorView> tensors, std::string_view mark,
                                    std::string_view owner) {
-  const std::vector<TensorSpec> specs = specs_of(tensors);
+  const std::vector<TensorSpec> specs = tensor_specs_of(tensors);
   const auto layout = plan_pack(specs, owner);
   if (!layout) return layout.error();
   const std::vector<std::size_t> order = data_order(specs);
@@ -167,13 +167,34 @@ Result<PackRecord> write_pack_file(Disk& disk, const std::string& path, Rank ran
   return written->record;
 }
 
+Result<WrittenPack> write_pack_by_content(Disk& disk,
+                                          const std::function<std::string(const PackRecord&)>& path_of,
+                                          const TensorView& tensor, std::string_view mark,
+                                          std::string_view owner) {
+  const std::vector<TensorSpec> specs = tensor_specs_of(std::span(&tensor, 1));
+  const auto layout = plan_pack(specs, owner);
+  if (!layout) return layout.error();
+  const std::string temporary =
+      temporary_path(path_of({.header_digest = to_hex(xxh3_128(tensor.bytes))}), mark);
+  auto written = write_temporary(disk, temporary, Rank(0), *layout, [&](WriteFile& file, PackSums& sums) {
+    return write_tensors(file, *layout, std::span(&tensor, 1), data_order(specs), sums);
+  });
+  if (written) {
+    const auto renamed = disk.rename_no_replace(temporary, path_of(written->record));
+    if (renamed) return written;
+    if (renamed.error().kind() != ErrorKind::kAlreadyExists) written = renamed.error();
+  }
+  static_cast<void>(disk.remove(temporary));
+  return written;
+}
+
 Result<PackImage> lay_out_image(std::span<const TensorView> tensors, std::string_view owner) {
-  const std::vector<TensorSpec> specs = specs_of(tensors);
+  const std::vector<TensorSpec> specs = tensor_specs_of(tensors);
   auto layout = plan_pack(specs, owner);
   if (!layout) return layout.error();
   PackImage image{.layout = *std::move(layout), .order = data_order(specs)};
   for (std::size_t i = 0; i < image.order.size(); ++i) {
-    if (auto checked = check_length(tensors[image.order[i]], image.layout.tensors[i]); !checked)
+    if (auto checked = check_tensor_bytes(tensors[image.order[i]], image.layout.tensors[i]); !checked)
       return checked.error();
   }
   return image;

@@ -10,17 +10,17 @@ namespace ratoon::checkpoint {
 Result<std::shared_ptr<SavePipeline>> SavePipeline::open(std::shared_ptr<Disk> disk, const std::string& mark,
                                                          std::shared_ptr<const Clock> clock,
                                                          const SaverOptions& options) {
-  // Create the folders here with a timeout, because the training thread runs this code and must not hang with
-  // the disk.
+  // Create the folders here with a timeout, because the training thread runs this code and must not hang when
+  // the disk hangs.
   if (options.calls) {
     const auto made = RunStore::open(add_timeout(disk, options.calls), mark);
     if (!made) return made.error();
   }
-  auto watch = std::make_shared<CallWatch>(clock);
+  auto watch = std::make_shared<CallTimer>(clock);
   auto watched = watch_disk(std::move(disk), watch);
   auto store = RunStore::open(watched, mark, options.owner);
   if (!store) return store.error();
-  if (options.connect_progress) options.connect_progress([watch] { watch->go_on(); });
+  if (options.pass_progress_callback) options.pass_progress_callback([watch] { watch->record_progress(); });
   std::shared_ptr<SavePipeline> work(new SavePipeline({.watch = std::move(watch),
                                                        .disk = std::move(watched),
                                                        .mark = mark,
@@ -33,32 +33,35 @@ Result<std::shared_ptr<SavePipeline>> SavePipeline::open(std::shared_ptr<Disk> d
   return work;
 }
 
-SavePipeline::SavePipeline(Resources places, const SaverOptions& options)
+SavePipeline::SavePipeline(PipelineResources places, const SaverOptions& options)
     : resources_(std::move(places)), options_(options) {}
 
 SavePipeline::~SavePipeline() {
   for (std::size_t i = 0; i < slots_.size() && !must_end_; ++i) {
-    if (table_[i].state == SlotState::kFree || table_[i].state == SlotState::kFilling) give_back(slots_[i]);
+    if (slot_table_[i].state == SlotState::kFree || slot_table_[i].state == SlotState::kFilling)
+      free_slot_memory(slots_[i]);
   }
 }
 
-void SavePipeline::begin_attempt(const SavingWorld& world) {
+void SavePipeline::begin_attempt(const SaveContext& world) {
   Lock lock(mutex_);
-  world_ = world;
+  save_context_ = world;
   newest_saved_.reset();
   progress_.committed.reset();
   progress_.damaged.clear();
   progress_.votes.reset();
-  progress_.is_newest_lost = false;
+  progress_.is_newest_save_lost = false;
   stale_save_check_.forget();
+  known_parts_ = std::make_shared<const KnownParts>();
   const Error is_over(ErrorKind::kCancelled, "another attempt has begun before this save was committed");
-  for (std::size_t i = 0; i < table_.size(); ++i) {
-    if (table_[i].state != SlotState::kStaged || table_[i].pack.id.attempt >= world.attempt) continue;
+  for (std::size_t i = 0; i < slot_table_.size(); ++i) {
+    if (slot_table_[i].state != SlotState::kStaged || slot_table_[i].pack.id.attempt >= world.attempt)
+      continue;
     slots_[i].ticket.fail(is_over);
-    table_.discard(i);
-    slots_[i].slab.write_info(table_[i]);
+    slot_table_.discard(i);
+    slots_[i].slab.write_info(slot_table_[i]);
   }
-  std::erase_if(watched_, [&](const Watched& one) {
+  std::erase_if(pending_commits_, [&](const PendingCommit& one) {
     const bool is_old = one.pack.id.attempt < world.attempt;
     if (is_old) one.ticket.fail(is_over);
     return is_old;
@@ -73,18 +76,19 @@ void SavePipeline::prepare(std::uint64_t image_bytes) {
 }
 
 bool SavePipeline::is_stuck() const {
-  const auto under_way = resources_.watch->under_way();
-  return under_way && *under_way > options_.patience;
+  const auto current_call_duration = resources_.watch->current_call_duration();
+  return current_call_duration && *current_call_duration > options_.disk_timeout;
 }
 
 bool SavePipeline::has_written_all() const {
-  return table_.count(SlotState::kStaged) + table_.count(SlotState::kWriting) == 0 && !is_writing_ &&
-         std::ranges::all_of(watched_, [](const Watched& one) { return one.is_tried; });
+  return slot_table_.count(SlotState::kStaged) + slot_table_.count(SlotState::kWriting) == 0 &&
+         !is_writing_ &&
+         std::ranges::all_of(pending_commits_, [](const PendingCommit& one) { return one.was_commit_tried; });
 }
 
 void SavePipeline::wait_for_change(Duration at_most) {
   Lock lock(mutex_);
-  changed_.wait_for(lock, waitable(at_most));
+  changed_.wait_for(lock, limit_to_one_year(at_most));
 }
 
 bool SavePipeline::is_written() const {
@@ -95,12 +99,13 @@ bool SavePipeline::is_written() const {
 SaveProgress SavePipeline::progress() {
   const std::lock_guard lock(mutex_);
   progress_.is_written = has_written_all();
-  progress_.is_committed = progress_.is_written && watched_.empty();
-  progress_.waits_for_ranks =
-      !watched_.empty() && table_.count(SlotState::kStaged) + table_.count(SlotState::kWriting) == 0;
+  progress_.is_committed = progress_.is_written && pending_commits_.empty();
+  progress_.waits_for_other_ranks =
+      !pending_commits_.empty() &&
+      slot_table_.count(SlotState::kStaged) + slot_table_.count(SlotState::kWriting) == 0;
   progress_.is_stuck = is_stuck() || must_end_;
-  progress_.must_end = must_end_;
-  if (progress_.committed) progress_.since_commit = resources_.clock->now() - committed_at_;
+  progress_.must_end_process = must_end_;
+  if (progress_.committed) progress_.time_since_commit = resources_.clock->now() - committed_at_;
   SaveProgress now = progress_;
   progress_.events.clear();
   return now;
@@ -108,7 +113,7 @@ SaveProgress SavePipeline::progress() {
 
 void SavePipeline::ask_for_votes() {
   const std::lock_guard lock(mutex_);
-  is_asked_for_votes_ = true;
+  are_votes_requested_ = true;
   changed_.notify_all();
 }
 

@@ -8,21 +8,21 @@
 
 #include "agent/src/checkpoint/disk/disk_with_timeout.h"
 #include "agent/src/checkpoint/saver/save_pipeline.h"
-#include "agent/src/checkpoint/staging/copy.h"
+#include "agent/src/checkpoint/staging/copy_to_image.h"
 
 namespace ratoon::checkpoint {
 namespace {
 
 // Releases the lock while this object exists, also if an exception is thrown.
-struct Relocked {
-  explicit Relocked(std::unique_lock<std::mutex>& held) : lock(held) { lock.unlock(); }
-  ~Relocked() { lock.lock(); }
-  Relocked(const Relocked&) = delete;
-  Relocked& operator=(const Relocked&) = delete;
+struct UnlockedScope {
+  explicit UnlockedScope(std::unique_lock<std::mutex>& held) : lock(held) { lock.unlock(); }
+  ~UnlockedScope() { lock.lock(); }
+  UnlockedScope(const UnlockedScope&) = delete;
+  UnlockedScope& operator=(const UnlockedScope&) = delete;
   std::unique_lock<std::mutex>& lock;
 };
 
-constexpr auto kLookForSlot = std::chrono::milliseconds(10);  // while we wait for the writer
+constexpr auto kSlotPollInterval = std::chrono::milliseconds(10);  // while we wait for the writer
 
 std::string text_of(const StagedPack& pack) {
   return "step " + std::to_string(pack.id.step.value());
@@ -31,7 +31,7 @@ std::string text_of(const StagedPack& pack) {
 }  // namespace
 
 std::filesystem::path SavePipeline::slot_path(std::size_t number) const {
-  return options_.slots_folder / (options_.slots_name + "-" + std::to_string(number) + ".slot");
+  return options_.slots_folder / (options_.slot_file_prefix + "-" + std::to_string(number) + ".slot");
 }
 
 // Takes over the slots that an earlier process with the same names of slot files has left in memory.
@@ -46,16 +46,16 @@ Result<void> SavePipeline::adopt_slots() {
                                given_up.error().message());
     return {};
   }
-  const auto standing = in_force(inventory->rollbacks);
+  const auto standing = rollbacks_in_force(inventory->rollbacks);
   const auto is_wanted = [&](const CheckpointId& id) {
     return !given_up->contains(id) && !is_given_up(id, standing);
   };
   std::optional<CheckpointId> newest;
   if (!inventory->complete.empty()) newest = id_of(inventory->complete.front());
   for (std::size_t number = 0; number < options_.slots_max; ++number) {
-    auto slab = open_left(number);
+    auto slab = open_leftover_slab(number);
     if (slab)
-      adopt(number, *std::move(slab), newest, is_wanted);
+      adopt_leftover_slot(number, *std::move(slab), newest, is_wanted);
     else if (slab.error().kind() == ErrorKind::kTimeout)
       return slab.error();
     else if (slab.error().kind() != ErrorKind::kNotFound)
@@ -71,9 +71,9 @@ auto SavePipeline::call_slot_folder(const char* doing, std::size_t number, Call 
 }
 
 // Returns kNotFound if there is no slot file with this number.
-Result<Slab> SavePipeline::open_left(std::size_t number) const {
+Result<Slab> SavePipeline::open_leftover_slab(std::size_t number) const {
   return call_slot_folder("opening", number,
-                          [path = slot_path(number), home = options_.home_mark]() -> Result<Slab> {
+                          [path = slot_path(number), home = options_.location_mark]() -> Result<Slab> {
                             std::error_code none;
                             if (!std::filesystem::exists(path, none))
                               return Error(ErrorKind::kNotFound, path.string());
@@ -81,28 +81,32 @@ Result<Slab> SavePipeline::open_left(std::size_t number) const {
                           });
 }
 
-// Does not write a pack file that an ended process left in memory if its checkpoint is in quarantine, or if
-// the run gave up the checkpoint in a rollback or by starting over.
-void SavePipeline::adopt(std::size_t number, Slab slab, const std::optional<CheckpointId>& newest,
-                         const std::function<bool(const CheckpointId&)>& is_wanted) {
+// Takes over a pack that an ended process left in memory. Drops the pack if its checkpoint is in quarantine,
+// or if the run gave up the checkpoint in a rollback or by starting over.
+void SavePipeline::adopt_leftover_slot(std::size_t number, Slab slab,
+                                       const std::optional<CheckpointId>& newest,
+                                       const std::function<bool(const CheckpointId&)>& is_wanted) {
   SlotInfo info = slab.read_info().value_or(SlotInfo());
   if (!is_wanted(info.pack.id)) info = SlotInfo();
   Slot slot{
       .number = number, .slab = std::move(slab), .layout = {}, .ticket = {}, .tries = 0, .is_leftover = true};
-  slot.room_bytes = slot.slab.image().size();
-  const Leftover legacy = judge_leftover(info, slot.slab.image().size(), newest);
-  if (legacy == Leftover::kCommit) watched_.push_back({.pack = info.pack, .ticket = {}, .commits = true});
-  if (legacy == Leftover::kFinish) {
+  slot.slab_bytes = slot.slab.image().size();
+  const LeftoverAction legacy = choose_leftover_action(info, slot.slab.image().size(), newest);
+  if (legacy == LeftoverAction::kCommit)
+    pending_commits_.push_back({.pack = info.pack, .ticket = {}, .is_committer = true});
+  if (legacy == LeftoverAction::kFinish) {
     auto layout = read_layout(slot.slab.image(), info.pack.image_bytes);
-    if (!layout) info.state = SlotState::kFree;
-    if (layout) slot.layout = *std::move(layout);
-    if (layout)
+    if (layout) {
+      slot.layout = *std::move(layout);
       progress_.events.push_back("the pack of " + text_of(info.pack) +
                                  " that an earlier process left in memory is written now");
+    } else {
+      info.state = SlotState::kFree;
+    }
   } else {
     info.state = SlotState::kFree;
   }
-  table_.adopt(info);
+  slot_table_.adopt(info);
   slots_.push_back(std::move(slot));
 }
 
@@ -111,8 +115,8 @@ SlotFacts SavePipeline::slot_facts(std::uint64_t image_bytes) const {
                   .budget_bytes = options_.budget_bytes,
                   .slots = slots_.size(),
                   .slots_max = options_.slots_max};
-  for (const Slot& slot : slots_) facts.taken_bytes += slot.room_bytes;
-  if (const auto free = table_.next_free()) facts.free_slot_bytes = slots_[*free].room_bytes;
+  for (const Slot& slot : slots_) facts.taken_bytes += slot.slab_bytes;
+  if (const auto free = slot_table_.next_free()) facts.free_slot_bytes = slots_[*free].slab_bytes;
   return facts;
 }
 
@@ -124,31 +128,31 @@ Result<std::optional<std::size_t>> SavePipeline::take_slot(Lock& lock, std::uint
       report_budget_once(image_bytes);
       return std::optional<std::size_t>();
     }
-    if (room == SlotDecision::kWait || (room == SlotDecision::kAdd && is_adding_)) {
+    if (room == SlotDecision::kWait || (room == SlotDecision::kAdd && is_adding_slot_)) {
       if (auto waited = wait_for_writer(lock, since); !waited) return waited.error();
       continue;
     }
     if (room == SlotDecision::kAdd) {
       if (auto added = add_slot(lock); !added) {
-        if (must_end_after(added.error())) return added.error();
+        if (is_fatal_error(added.error())) return added.error();
         progress_.events.push_back(added.error().message());
         return std::optional<std::size_t>();
       }
       continue;
     }
-    const std::size_t number = *table_.next_free();
-    table_.begin_filling(number);
-    const auto grown = grow(lock, number, image_bytes);
+    const std::size_t number = *slot_table_.next_free();
+    slot_table_.begin_filling(number);
+    const auto grown = grow_slot(lock, number, image_bytes);
     if (grown) return std::optional(number);
-    if (must_end_after(grown.error())) return grown.error();
-    progress_.events.push_back("training waits for the disk, without a slot: " + grown.error().message());
+    if (is_fatal_error(grown.error())) return grown.error();
+    progress_.events.push_back("no staging slot, so training waits for disk: " + grown.error().message());
     return std::optional<std::size_t>();
   }
 }
 
 void SavePipeline::report_budget_once(std::uint64_t image_bytes) {
-  if (options_.slots_max == 0 || is_budget_told_) return;  // slots_max 0 requests no slots
-  is_budget_told_ = true;
+  if (options_.slots_max == 0 || is_budget_reported_) return;  // slots_max 0 requests no slots
+  is_budget_reported_ = true;
   progress_.events.push_back(
       "a save of " + std::to_string(image_bytes) + " bytes does not fit into the " +
       std::to_string(options_.budget_bytes) +
@@ -156,12 +160,12 @@ void SavePipeline::report_budget_once(std::uint64_t image_bytes) {
       "each save; raise the limit");
 }
 
-// Skip a number whose slot file is locked: another process, or another slot of this process, uses the file.
+// Skips numbers of slot files that are locked, because another process or another slot uses such a file.
 Result<Slab> SavePipeline::open_new_slab(const std::set<std::size_t>& held, std::size_t& number) const {
   Result<Slab> slab = Slab();
   for (number = 0; number < options_.slots_max && !options_.slots_folder.empty(); ++number) {
     if (held.contains(number)) continue;
-    slab = call_slot_folder("opening", number, [path = slot_path(number), home = options_.home_mark] {
+    slab = call_slot_folder("opening", number, [path = slot_path(number), home = options_.location_mark] {
       return Slab::open(path, home);
     });
     if (slab || slab.error().kind() == ErrorKind::kTimeout) break;
@@ -172,23 +176,23 @@ Result<Slab> SavePipeline::open_new_slab(const std::set<std::size_t>& held, std:
 Result<std::size_t> SavePipeline::add_slot(Lock& lock) {
   std::set<std::size_t> held;
   for (const Slot& slot : slots_) held.insert(slot.number);
-  is_adding_ = true;
+  is_adding_slot_ = true;
   std::size_t number = 0;
   Result<Slab> slab = Slab();
   try {
-    const Relocked away(lock);
+    const UnlockedScope away(lock);
     slab = open_new_slab(held, number);
   } catch (...) {
-    is_adding_ = false;
+    is_adding_slot_ = false;
     changed_.notify_all();
     throw;
   }
-  is_adding_ = false;
+  is_adding_slot_ = false;
   changed_.notify_all();
   if (!slab) return slab.error();
   slots_.push_back({.number = number, .slab = *std::move(slab), .layout = {}, .ticket = {}});
   try {
-    table_.adopt({});
+    slot_table_.adopt({});
   } catch (...) {
     slots_.pop_back();  // both have the same slots
     throw;
@@ -197,30 +201,30 @@ Result<std::size_t> SavePipeline::add_slot(Lock& lock) {
 }
 
 // The call owns the slab (the slot's memory), because a call that hangs may use it after the timeout.
-Result<void> SavePipeline::grow(Lock& lock, std::size_t slot, std::uint64_t image_bytes) {
+Result<void> SavePipeline::grow_slot(Lock& lock, std::size_t slot, std::uint64_t image_bytes) {
   Slot& own = slots_[slot];
   if (image_bytes <= own.slab.image().size()) return {};
-  own.room_bytes = std::max(own.room_bytes, image_bytes);
+  own.slab_bytes = std::max(own.slab_bytes, image_bytes);
   Result<void> grown;
   std::shared_ptr<Slab> slab;
   try {
-    const Relocked away(lock);
+    const UnlockedScope away(lock);
     slab = std::make_shared<Slab>(std::move(own.slab));
     grown = call_slot_folder("taking", own.number, [slab, image_bytes] { return slab->grow(image_bytes); });
     const bool is_ours = grown || grown.error().kind() != ErrorKind::kTimeout;
     if (is_ours) own.slab = std::move(*slab);
   } catch (...) {
     if (slab) own.slab = std::move(*slab);
-    own.room_bytes = own.slab.image().size();
-    release(slot);
+    own.slab_bytes = own.slab.image().size();
+    release_slot(slot);
     throw;
   }
-  own.room_bytes = own.slab.image().size();
-  if (!grown) release(slot);
+  own.slab_bytes = own.slab.image().size();
+  if (!grown) release_slot(slot);
   return grown;
 }
 
-void SavePipeline::give_back(Slot& slot) const {
+void SavePipeline::free_slot_memory(Slot& slot) const {
   const auto slab = std::make_shared<Slab>(std::move(slot.slab));
   // If call_slot_folder() times out, the slot file stays, and the next process takes it over.
   static_cast<void>(call_slot_folder("giving back", slot.number, [slab]() -> Result<void> {
@@ -229,7 +233,7 @@ void SavePipeline::give_back(Slot& slot) const {
   }));
 }
 
-bool SavePipeline::must_end_after(const Error& why) {
+bool SavePipeline::is_fatal_error(const Error& why) {
   if (why.kind() != ErrorKind::kTimeout) return false;
   must_end_ = true;
   progress_.last_error = why.message();
@@ -238,34 +242,34 @@ bool SavePipeline::must_end_after(const Error& why) {
 }
 
 Result<void> SavePipeline::wait_for_writer(Lock& lock, Timestamp since) {
-  if (is_stuck() || must_end_ || resources_.clock->now() - since > options_.patience) {
+  if (is_stuck() || must_end_ || resources_.clock->now() - since > options_.disk_timeout) {
     return Error(
         ErrorKind::kTimeout,
         "the disk has not written the earlier saves within " +
-            std::to_string(std::chrono::duration_cast<std::chrono::seconds>(options_.patience).count()) +
+            std::to_string(std::chrono::duration_cast<std::chrono::seconds>(options_.disk_timeout).count()) +
             " s; see whether " + resources_.disk->shown("") + " answers");
   }
-  if (options_.has_thread) {
-    changed_.wait_for(lock, kLookForSlot);
+  if (options_.has_writer_thread) {
+    changed_.wait_for(lock, kSlotPollInterval);
     return {};
   }
   lock.unlock();
-  const bool has_worked = work_once();
+  const bool has_worked = do_work_unit();
   lock.lock();
   if (has_worked) return {};
   return Error(ErrorKind::kUnavailable,
                "every staging slot waits for a disk that refused a write: " + progress_.last_error);
 }
 
-// The writer thread calls prepare_one(), which allocates a slot before the first save needs it.
-bool SavePipeline::prepare_one(Lock& lock) {
-  if (is_stopping_ || must_end_ || is_adding_ || prepared_bytes_ == 0) return false;
+// The writer thread calls prepare_one_slot(), which allocates a slot before the first save needs it.
+bool SavePipeline::prepare_one_slot(Lock& lock) {
+  if (is_stopping_ || must_end_ || is_adding_slot_ || prepared_bytes_ == 0) return false;
   std::optional<std::size_t> number;
-  for (std::size_t i = 0; i < table_.size() && !number; ++i) {
-    if (table_[i].state == SlotState::kFree && slots_[i].room_bytes < prepared_bytes_) number = i;
+  for (std::size_t i = 0; i < slot_table_.size() && !number; ++i) {
+    if (slot_table_[i].state == SlotState::kFree && slots_[i].slab_bytes < prepared_bytes_) number = i;
   }
   SlotFacts facts = slot_facts(prepared_bytes_);
-  facts.free_slot_bytes = number ? std::optional<std::uint64_t>(slots_[*number].room_bytes) : std::nullopt;
+  facts.free_slot_bytes = number ? std::optional<std::uint64_t>(slots_[*number].slab_bytes) : std::nullopt;
   const SlotDecision room = choose_slot(facts);
   if (room == SlotDecision::kNone) report_budget_once(prepared_bytes_);
   if (room != SlotDecision::kTake && room != SlotDecision::kAdd) return false;
@@ -273,20 +277,20 @@ bool SavePipeline::prepare_one(Lock& lock) {
     const auto added = add_slot(lock);
     if (!added) {
       prepared_bytes_ = 0;
-      if (!must_end_after(added.error())) progress_.events.push_back(added.error().message());
+      if (!is_fatal_error(added.error())) progress_.events.push_back(added.error().message());
       return false;
     }
     return true;  // the trainer may have taken it
   }
-  table_.begin_filling(*number);
-  const auto grown = grow(lock, *number, prepared_bytes_);
+  slot_table_.begin_filling(*number);
+  const auto grown = grow_slot(lock, *number, prepared_bytes_);
   if (!grown) {
     prepared_bytes_ = 0;
-    if (!must_end_after(grown.error()))
-      progress_.events.push_back("training waits for the disk, without a slot: " + grown.error().message());
+    if (!is_fatal_error(grown.error()))
+      progress_.events.push_back("no staging slot, so training waits for disk: " + grown.error().message());
     return false;
   }
-  release(*number);
+  release_slot(*number);
   changed_.notify_all();
   return true;
 }

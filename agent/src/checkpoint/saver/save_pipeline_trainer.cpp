@@ -6,18 +6,18 @@
 #include <utility>
 
 #include "agent/src/checkpoint/saver/save_pipeline.h"
-#include "agent/src/checkpoint/staging/copy.h"
+#include "agent/src/checkpoint/staging/copy_to_image.h"
 
 namespace ratoon::checkpoint {
 namespace {
 
-constexpr auto kLookForWriter = std::chrono::milliseconds(10);  // while we wait for the writer
-constexpr int kCopiesMax = 3;
+constexpr auto kWriterPollInterval = std::chrono::milliseconds(10);  // while we wait for the writer
+constexpr int kCopyTriesMax = 3;
 
-// The destructor of this object ends every wait for the copy, also if an exception was thrown.
-struct CancelAtEnd {
+// The destructor of a CancelCopyAtScopeEnd ends every wait for the copy, also if an exception was thrown.
+struct CancelCopyAtScopeEnd {
   const std::shared_ptr<CopyProgress>& filling;
-  ~CancelAtEnd() { filling->cancel(); }
+  ~CancelCopyAtScopeEnd() { filling->cancel(); }
 };
 
 }  // namespace
@@ -26,91 +26,103 @@ Result<SavePromise> SavePipeline::save(Step step, std::span<const TensorView> te
                                        const std::optional<RunRecord>& run, const SavePromise& ticket) {
   {
     const std::lock_guard lock(mutex_);
-    if (world_) newest_saved_ = CheckpointId{.attempt = world_->attempt, .step = step};
-    progress_.is_newest_lost = false;
+    if (save_context_) newest_saved_ = CheckpointId{.attempt = save_context_->attempt, .step = step};
+    progress_.is_newest_save_lost = false;
   }
   auto saved = save_or_report(step, tensors, run, ticket);
   if (saved) return saved;
   const std::lock_guard lock(mutex_);
-  note_missed({.id = {.attempt = world_ ? world_->attempt : Attempt(0), .step = step}}, ticket,
-              saved.error());
+  record_missed_save({.id = {.attempt = save_context_ ? save_context_->attempt : Attempt(0), .step = step}},
+                     ticket, saved.error());
   return saved;
 }
 
 Result<SavePromise> SavePipeline::save_or_report(Step step, std::span<const TensorView> tensors,
                                                  const std::optional<RunRecord>& run,
                                                  const SavePromise& ticket) {
-  const auto plan = lay_out_image(tensors, options_.owner);
+  std::shared_ptr<const KnownParts> known;
+  {
+    const std::lock_guard lock(mutex_);
+    known = known_parts_;
+  }
+  const SplitState state = split_into_parts(tensors, *known);
+  const auto plan = lay_out_image(state.in_pack, options_.owner);
   if (!plan) return plan.error();
   Lock lock(mutex_);
-  if (!world_)
+  if (!save_context_)
     return Error(ErrorKind::kInvalid, "save() was called before begin_attempt(); call begin_attempt() first");
-  const StagedPack pack{.id = {.attempt = world_->attempt, .step = step},
-                        .rank = world_->rank,
-                        .world_size = world_->world_size,
+  const StagedPack pack{.id = {.attempt = save_context_->attempt, .step = step},
+                        .rank = save_context_->rank,
+                        .world_size = save_context_->world_size,
                         .image_bytes = plan->layout.file_bytes(),
                         .run = run};
-  prepared_bytes_ = std::max(prepared_bytes_, pack.image_bytes);
-  auto number = take_slot(lock, pack.image_bytes);
+  const std::uint64_t slot_bytes = pack.image_bytes + state.parts.bytes_to_write();
+  prepared_bytes_ = std::max(prepared_bytes_, slot_bytes);
+  auto number = take_slot(lock, slot_bytes);
   if (!number) return number.error();
   if (!*number) {
-    if (auto saved = save_directly(lock, pack, tensors); !saved) return saved.error();
-    note_written(pack, ticket, false);
+    auto parts = save_directly(lock, pack, tensors, known);
+    if (!parts) return parts.error();
+    record_written_pack(pack, ticket, false, *std::move(parts));
     return ticket;
   }
-  if (auto staged = stage(lock, **number, pack, *plan, tensors, ticket); !staged) return staged.error();
+  if (auto staged = stage(lock, **number, pack, *plan, state, ticket); !staged) return staged.error();
   return ticket;
 }
 
 Result<void> SavePipeline::stage(Lock& lock, std::size_t number, const StagedPack& pack,
-                                 const PackImage& plan, std::span<const TensorView> tensors,
-                                 const SavePromise& ticket) {
+                                 const PackImage& plan, const SplitState& state, const SavePromise& ticket) {
   Slot& slot = slots_[number];
-  const CancelAtEnd cancel{slot.filling};
+  const CancelCopyAtScopeEnd cancel{slot.filling};
   Result<void> filled;
   std::exception_ptr thrown;  // out of memory
   try {
     slot.layout = plan.layout;
+    slot.parts = state.parts;
     slot.ticket = ticket;
     slot.tries = 0;
     slot.is_leftover = false;
     slot.filling = std::make_shared<CopyProgress>();
-    if (options_.has_thread && pack.image_bytes >= options_.early_bytes_min) slot.coming = pack;
-    slot.slab.write_info(table_[number]);
+    if (options_.has_writer_thread && pack.image_bytes >= options_.write_while_copying_bytes_min)
+      slot.pack_being_copied = pack;
+    write_slot_info(number);
     changed_.notify_all();
     lock.unlock();
-    filled = fill(slot, plan, tensors);
+    filled = fill_slot(slot, plan, state);
     lock.lock();
-    if (filled) table_.stage(number, pack);
+    if (filled) slot_table_.stage(number, pack);
   } catch (...) {
     thrown = std::current_exception();
     if (lock.owns_lock()) lock.unlock();
     filled = stop_reading(slot);
     lock.lock();
   }
-  slot.coming.reset();
+  slot.pack_being_copied.reset();
   if (thrown || !filled) {
-    if (!slot.is_read) release(number);
+    if (!slot.is_read_by_writer) release_slot(number);
     if (thrown) std::rethrow_exception(thrown);
     return filled;
   }
-  // The writer may have begun to read this slot during the copy, because no other slot was complete.
-  if (slot.is_read && table_.begin_writing() != number)
-    throw std::logic_error("the writer reads a slot during its copy, but another staged slot comes first");
-  slot.slab.write_info(table_[number]);
+  // If the writer has begun to read this slot during the copy, no other slot may come before this one.
+  if (slot.is_read_by_writer && slot_table_.begin_writing() != number)
+    throw std::logic_error("the writer already reads this slot, but another slot must be written first");
+  write_slot_info(number);
   ticket.reach(SaveLevel::kStaged);
   slot.filling->complete();
   changed_.notify_all();
   return {};
 }
 
-Result<void> SavePipeline::fill(Slot& slot, const PackImage& plan, std::span<const TensorView> tensors) {
+Result<void> SavePipeline::fill_slot(Slot& slot, const PackImage& plan, const SplitState& state) {
   std::optional<std::string> changed;
-  for (int i = 0; i < kCopiesMax; ++i) {
-    copy_to_image(plan, tensors, slot.slab.image(), *slot.filling);
-    changed = find_changed(plan, tensors, slot.slab.image());
+  const auto rows = slot.slab.image().subspan(plan.layout.file_bytes());
+  for (int i = 0; i < kCopyTriesMax; ++i) {
+    copy_to_image(plan, state.in_pack, slot.slab.image(), *slot.filling);
+    copy_rows(state.parts, rows, slot.parts);
+    changed = find_changed(plan, state.in_pack, slot.slab.image());
+    if (!changed) changed = find_changed_rows(state.parts, slot.parts);
     if (!changed) return {};
-    if (auto taken = take_back(slot); !taken) return taken;
+    if (auto taken = reclaim_slot(slot); !taken) return taken;
   }
   return Error(ErrorKind::kConflict, "tensor '" + *changed +
                                          "' is changed by another thread while it is saved, so the copy "
@@ -123,45 +135,47 @@ Error SavePipeline::disk_timeout_error() const {
 
 Result<void> SavePipeline::stop_reading(Slot& slot) {
   Lock lock(mutex_);
-  slot.coming.reset();
+  slot.pack_being_copied.reset();
   slot.filling->cancel();
-  while (slot.is_read) {
+  while (slot.is_read_by_writer) {
     if (is_stuck() || must_end_) return disk_timeout_error();
-    changed_.wait_for(lock, kLookForWriter);
+    changed_.wait_for(lock, kWriterPollInterval);
   }
   return {};
 }
 
-Result<void> SavePipeline::take_back(Slot& slot) {
+Result<void> SavePipeline::reclaim_slot(Slot& slot) {
   if (auto stopped = stop_reading(slot); !stopped) return stopped;
   slot.filling = std::make_shared<CopyProgress>();
   return {};
 }
 
-Result<void> SavePipeline::save_directly(Lock& lock, const StagedPack& pack,
-                                         std::span<const TensorView> tensors) {
-  const auto direct = std::make_shared<Direct>(
-      Direct{.pack = pack, .tensors = {tensors.begin(), tensors.end()}, .outcome = {}});
-  direct_ = direct;
+Result<std::shared_ptr<const KnownParts>> SavePipeline::save_directly(
+    Lock& lock, const StagedPack& pack, std::span<const TensorView> tensors,
+    const std::shared_ptr<const KnownParts>& known) {
+  const auto direct = std::make_shared<DirectSave>(
+      DirectSave{.pack = pack, .tensors = {tensors.begin(), tensors.end()}, .known = known, .outcome = {}});
+  direct_save_ = direct;
   changed_.notify_all();
   while (!direct->outcome) {
     if (is_stuck() || must_end_) {
-      // The writer thread still reads the tensors, which may change when this function returns: it must not
-      // write a receipt for this pack.
-      direct_.reset();
+      // The writer thread still reads the tensors, and they may change after this function returns. Resetting
+      // direct_save_ makes sure that the writer writes no receipt for this pack.
+      direct_save_.reset();
       must_end_ = true;
       return disk_timeout_error();
     }
-    if (options_.has_thread) {
-      changed_.wait_for(lock, kLookForWriter);
+    if (options_.has_writer_thread) {
+      changed_.wait_for(lock, kWriterPollInterval);
       continue;
     }
     lock.unlock();
-    work_once();
+    do_work_unit();
     lock.lock();
   }
-  direct_.reset();
-  return *direct->outcome;
+  direct_save_.reset();
+  if (!*direct->outcome) return direct->outcome->error();
+  return direct->parts;
 }
 
 }  // namespace ratoon::checkpoint

@@ -15,9 +15,9 @@ struct SaveTicket::State {
   std::condition_variable changed;
   std::optional<SaveLevel> level;  // guarded by mutex, as is failure
   std::optional<Error> failure;
-  std::vector<std::shared_ptr<State>> carried;  // by carry(), before another thread has a copy
+  std::vector<std::shared_ptr<State>> carried;  // by attach(), before another thread has a copy
 
-  // Changes the state of this promise and of all promises that were attached to it by carry().
+  // Changes the state of this promise and of all promises that were attached to it by attach().
   template <class Change>
   void change(const Change& act) {
     {
@@ -35,7 +35,7 @@ Result<void> SaveTicket::wait(SaveLevel level, std::chrono::nanoseconds at_most)
                  "this ticket belongs to no save: use one that Session::save() returned");
   std::unique_lock lock(state_->mutex);
   const auto is_reached = [&] { return state_->level && *state_->level >= level; };
-  state_->changed.wait_for(lock, waitable(at_most), [&] { return is_reached() || state_->failure; });
+  state_->changed.wait_for(lock, limit_to_one_year(at_most), [&] { return is_reached() || state_->failure; });
   if (is_reached()) return {};
   if (state_->failure) return *state_->failure;
   return Error(ErrorKind::kTimeout, "the save has not reached the requested level within the given time");
@@ -57,11 +57,11 @@ void SavePromise::fail(const Error& why) const {
   });
 }
 
-void SavePromise::carry(const SavePromise& other) const {
+void SavePromise::attach(const SavePromise& other) const {
   state_->carried.push_back(other.state_);
 }
 
-bool SavePromise::is_the_last() const {
+bool SavePromise::is_last_copy() const {
   const auto is_held = [](const auto& state) { return state.use_count() > 1; };
   return !is_held(state_) && std::ranges::none_of(state_->carried, is_held);
 }

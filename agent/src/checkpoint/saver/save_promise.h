@@ -18,12 +18,12 @@ class SavePromise : public SaveTicket {
   // The level that a save has reached never decreases, and a save that has failed never succeeds later.
   void reach(SaveLevel level) const;
   void fail(const Error& why) const;
-  // Reports all further progress of this save to `other`, too, which is a second promise for the same save.
-  // Call carry() before the first progress of this promise or of `other` is reported.
-  void carry(const SavePromise& other) const;
+  // Makes `other` a second promise for the same save: it gets all further reports of this promise, too. Call
+  // attach() before the first progress of this promise or of `other` is reported.
+  void attach(const SavePromise& other) const;
   // Returns true if no other copy exists of this promise or of the promises that were attached to it by
-  // carry().
-  [[nodiscard]] bool is_the_last() const;
+  // attach().
+  [[nodiscard]] bool is_last_copy() const;
 };
 
 }  // namespace ratoon::checkpoint

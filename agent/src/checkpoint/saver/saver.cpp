@@ -17,32 +17,32 @@
 namespace ratoon::checkpoint {
 namespace {
 
-constexpr auto kLookForCommit = std::chrono::milliseconds(5);
+constexpr auto kCommitPollInterval = std::chrono::milliseconds(5);
 
-constexpr int kNiceness = 10;
+constexpr int kWriterNiceness = 10;
 
-// Lowers the priority of this thread and of the threads that it starts. With a low priority, the checksums
-// wait if training uses every processor, but the disk is idle only briefly. If the system refuses to lower
-// the priority, the thread keeps its old priority.
+// Lowers the priority of this thread and of the threads that it starts. If training uses every processor, the
+// checksums take longer, but the disk is idle only briefly. If the system refuses to lower the priority, the
+// thread keeps its old priority.
 void lower_thread_priority() {
   const sched_param any{};
   static_cast<void>(::sched_setscheduler(0, SCHED_BATCH, &any));  // and preempts no thread when it wakes
   const auto self = static_cast<id_t>(::syscall(SYS_gettid));
   static_cast<void>(
-      ::setpriority(PRIO_PROCESS, self, std::max(kNiceness, ::getpriority(PRIO_PROCESS, self))));
+      ::setpriority(PRIO_PROCESS, self, std::max(kWriterNiceness, ::getpriority(PRIO_PROCESS, self))));
 }
 
 void work(const std::shared_ptr<SavePipeline>& work) {
   CommitPause pause;
   do {
-    while (work->work_once()) pause.reset();
+    while (work->do_work_unit()) pause.reset();
   } while (work->wait_for_work(pause.next()));
-  while (work->work_once()) {
+  while (work->do_work_unit()) {
   }
 }
 
 // If the writer thread throws, records the error, so that threads that wait for the writer get this error.
-void work_or_give_up(const std::shared_ptr<SavePipeline>& shared) {
+void run_writer_thread(const std::shared_ptr<SavePipeline>& shared) {
   try {
     lower_thread_priority();
     work(shared);
@@ -62,22 +62,22 @@ Result<Saver> Saver::open(std::shared_ptr<Disk> disk, const std::string& mark,
 }
 
 Saver::Saver(std::shared_ptr<SavePipeline> shared, const SaverOptions& options)
-    : work_(std::move(shared)), options_(options) {
-  if (!options_.has_thread) return;
-  std::packaged_task<void()> task([shared = work_] { work_or_give_up(shared); });
-  has_ended_ = task.get_future();
+    : pipeline_(std::move(shared)), options_(options) {
+  if (!options_.has_writer_thread) return;
+  std::packaged_task<void()> task([shared = pipeline_] { run_writer_thread(shared); });
+  thread_end_ = task.get_future();
   thread_ = std::thread(std::move(task));
 }
 
 Saver::~Saver() {
-  if (work_ == nullptr) return;  // moved from
-  work_->stop();
+  if (pipeline_ == nullptr) return;  // moved from
+  pipeline_->stop();
   if (!thread_.joinable()) {
-    work(work_);
+    work(pipeline_);
     return;
   }
-  while (has_ended_.wait_for(kLookForCommit) != std::future_status::ready) {
-    if (!work_->is_stuck()) continue;
+  while (thread_end_.wait_for(kCommitPollInterval) != std::future_status::ready) {
+    if (!pipeline_->is_stuck()) continue;
     was_abandoned_->store(true);
     thread_.detach();
     return;
@@ -86,23 +86,23 @@ Saver::~Saver() {
 }
 
 SaveProgress Saver::poll() {
-  if (!options_.has_thread) {
-    while (work_->work_once()) {
+  if (!options_.has_writer_thread) {
+    while (pipeline_->do_work_unit()) {
     }
   }
-  return work_->progress();
+  return pipeline_->progress();
 }
 
-bool Saver::settle(Duration at_most) {
-  const auto until = std::chrono::steady_clock::now() + waitable(at_most);
+bool Saver::wait_until_written(Duration at_most) {
+  const auto until = std::chrono::steady_clock::now() + limit_to_one_year(at_most);
   for (;;) {
-    if (!options_.has_thread) {
-      while (work_->work_once()) {
+    if (!options_.has_writer_thread) {
+      while (pipeline_->do_work_unit()) {
       }
     }
-    if (work_->is_written()) return true;
-    if (work_->is_stuck() || std::chrono::steady_clock::now() > until) return false;
-    work_->wait_for_change(kLookForCommit);
+    if (pipeline_->is_written()) return true;
+    if (pipeline_->is_stuck() || std::chrono::steady_clock::now() > until) return false;
+    pipeline_->wait_for_change(kCommitPollInterval);
   }
 }
 

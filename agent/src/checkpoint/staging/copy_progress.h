@@ -21,38 +21,38 @@ class CopyProgress {
     return filling;
   }
 
-  // Reports that the first `bytes` bytes are copied and do not change any longer, unless the copy is
+  // Reports that the first `bytes` bytes are copied. They no longer change, unless the copy is
   // cancelled.
   void advance_to(std::uint64_t bytes) { set(bytes); }
-  void complete() { set(kWhole); }
-  // Cancels the copy: the bytes copied so far must not be used and may change. Has no effect after
+  void complete() { set(kComplete); }
+  // Cancels the copy: the bytes copied so far must not be used and may change. cancel() has no effect after
   // complete().
   void cancel() {
-    if (there_.load(std::memory_order_relaxed) != kWhole) set(kCancelled);
+    if (copied_bytes_.load(std::memory_order_relaxed) != kComplete) set(kCancelled);
   }
 
   // The next two functions block until the first `bytes` bytes are copied, and return false if the copy is
   // cancelled.
   [[nodiscard]] bool wait_for(std::uint64_t bytes) const {
-    std::uint64_t there = there_.load(std::memory_order_acquire);
-    while (there < bytes) {
-      there_.wait(there, std::memory_order_acquire);
-      there = there_.load(std::memory_order_acquire);
+    std::uint64_t copied_bytes = copied_bytes_.load(std::memory_order_acquire);
+    while (copied_bytes < bytes) {
+      copied_bytes_.wait(copied_bytes, std::memory_order_acquire);
+      copied_bytes = copied_bytes_.load(std::memory_order_acquire);
     }
-    return there != kCancelled;
+    return copied_bytes != kCancelled;
   }
-  [[nodiscard]] bool wait_until_complete() const { return wait_for(kWhole); }
+  [[nodiscard]] bool wait_until_complete() const { return wait_for(kComplete); }
 
  private:
-  static constexpr std::uint64_t kCancelled = ~0ULL;  // ends every wait, as kWhole does
-  static constexpr std::uint64_t kWhole = kCancelled - 1;
+  static constexpr std::uint64_t kCancelled = ~0ULL;  // ends every wait, as kComplete does
+  static constexpr std::uint64_t kComplete = kCancelled - 1;
 
-  void set(std::uint64_t there) {
-    there_.store(there, std::memory_order_release);
-    there_.notify_all();
+  void set(std::uint64_t copied_bytes) {
+    copied_bytes_.store(copied_bytes, std::memory_order_release);
+    copied_bytes_.notify_all();
   }
 
-  std::atomic<std::uint64_t> there_{0};
+  std::atomic<std::uint64_t> copied_bytes_{0};
 };
 
 }  // namespace ratoon::checkpoint

@@ -14,13 +14,13 @@
 namespace ratoon::checkpoint {
 namespace {
 
-constexpr std::uint64_t kHeadBytes = 4096;            // of SlotInfo; the image begins on a page
+constexpr std::uint64_t kSlotInfoPageBytes = 4096;    // of SlotInfo; the image begins on a page
 constexpr std::uint64_t kHugePageBytes = 2ULL << 20;  // the preferred size of pages
 
 // Rounds a small size up to a multiple of the page size, and a large size up to a multiple of the size of a
 // huge page.
 std::uint64_t rounded_up(std::uint64_t bytes) {
-  const std::uint64_t to = bytes < kHugePageBytes ? kHeadBytes : kHugePageBytes;
+  const std::uint64_t to = bytes < kHugePageBytes ? kSlotInfoPageBytes : kHugePageBytes;
   return (bytes + to - 1) / to * to;
 }
 
@@ -33,18 +33,18 @@ Result<Slab> Slab::open(const std::filesystem::path& path, std::uint64_t home) {
   if (::fstat(fd.get(), &status) != 0) return system_error(errno, "looking at " + path.string());
   if (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid() || status.st_nlink != 1)
     return Error(ErrorKind::kPermissionDenied,
-                 path.string() + " is not a file of this user alone: choose another staging folder");
+                 path.string() + " must be a file of this user alone: choose another staging folder");
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK)
-      return Error(ErrorKind::kConflict, path.string() + " is held by another process");
+      return Error(ErrorKind::kConflict, path.string() + " is locked by another process");
     return system_error(errno, "locking " + path.string());
   }
   Slab slab;
   slab.path_ = path;
-  slab.home_ = home;
-  slab.fd_ = UnforkedFd(std::move(fd));
+  slab.location_mark_ = home;
+  slab.fd_ = FdClosedOnFork(std::move(fd));
   const auto bytes = static_cast<std::uint64_t>(status.st_size);
-  if (bytes > kHeadBytes) {
+  if (bytes > kSlotInfoPageBytes) {
     if (auto mapped = slab.map(bytes); !mapped) return mapped.error();
   }
   return slab;
@@ -58,7 +58,7 @@ Slab& Slab::operator=(Slab&& other) noexcept {
   if (this == &other) return *this;
   unmap();
   path_ = std::exchange(other.path_, {});
-  home_ = other.home_;
+  location_mark_ = other.location_mark_;
   fd_ = std::move(other.fd_);
   at_ = std::exchange(other.at_, nullptr);
   bytes_ = std::exchange(other.bytes_, 0);
@@ -72,7 +72,7 @@ Slab::~Slab() {
 Result<void> Slab::grow(std::uint64_t image_bytes) {
   if (image_bytes <= image().size()) return {};
   unmap();
-  const std::uint64_t bytes = rounded_up(kHeadBytes + image_bytes);
+  const std::uint64_t bytes = rounded_up(kSlotInfoPageBytes + image_bytes);
   if (fd_.is_open()) {
     // Truncate the file to 0 bytes before enlarging it, so that a later process never mistakes old contents
     // for the new image.
@@ -81,7 +81,7 @@ Result<void> Slab::grow(std::uint64_t image_bytes) {
       const int error = errno;
       static_cast<void>(::ftruncate(fd_.get(), 0));
       return system_error(error,
-                          "taking " + std::to_string(bytes) + " bytes of staged memory at " + path_.string());
+                          "allocating " + std::to_string(bytes) + " bytes of memory at " + path_.string());
     }
   }
   return map(bytes);
@@ -100,7 +100,7 @@ Result<void> Slab::map(std::uint64_t bytes) {
   if (::madvise(at, bytes, MADV_POPULATE_WRITE) != 0 && errno != EINVAL) {
     const int error = errno;
     unmap();
-    return system_error(error, "touching " + std::to_string(bytes) + " bytes of staged memory");
+    return system_error(error, "allocating " + std::to_string(bytes) + " bytes of staged memory");
   }
   return {};
 }
@@ -112,20 +112,20 @@ void Slab::unmap() {
 }
 
 std::span<std::byte> Slab::image() const {
-  return at_ == nullptr ? std::span<std::byte>() : std::span(at_, bytes_).subspan(kHeadBytes);
+  return at_ == nullptr ? std::span<std::byte>() : std::span(at_, bytes_).subspan(kSlotInfoPageBytes);
 }
 
 std::optional<SlotInfo> Slab::read_info() const {
   if (at_ == nullptr) return std::nullopt;
-  return decode_slot_info(std::span(at_, kHeadBytes), home_);
+  return decode_slot_info(std::span(at_, kSlotInfoPageBytes), location_mark_);
 }
 
 void Slab::write_info(const SlotInfo& info) {
   if (at_ == nullptr || !fd_.is_open()) return;
-  // Do not reorder these writes: if the process is killed, the file has all writes that the process has made
-  // so far, in their order.
+  // Do not reorder the writes below: if the process is killed, the file has all writes that the process has
+  // made so far, in their order.
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  const SlotInfoBytes bytes = encode_slot_info(info, home_);
+  const SlotInfoBytes bytes = encode_slot_info(info, location_mark_);
   std::memcpy(at_, bytes.data(), bytes.size());
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }
@@ -133,7 +133,7 @@ void Slab::write_info(const SlotInfo& info) {
 void Slab::discard() {
   unmap();
   if (fd_.is_open()) static_cast<void>(::unlink(path_.c_str()));
-  fd_ = UnforkedFd();
+  fd_ = FdClosedOnFork();
   path_.clear();
 }
 

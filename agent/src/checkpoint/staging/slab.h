@@ -4,8 +4,8 @@
 // file. The memory of a slab is either a file in a memory file system (tmpfs), which outlives the process, or
 // the process's own memory.
 //
-// grow() allocates all pages of the memory. Thus, if the file system is full, grow() returns an error and no
-// later copy ends the process with SIGBUS. Also, copies cause no page faults.
+// grow() allocates all pages of a slab. If the file system is full, grow() returns an error, so that no later
+// copy ends the process with SIGBUS. Copies to a slab cause no page faults.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 #include <ratoon/result.h>
 
 #include "agent/src/checkpoint/staging/slot_info.h"
-#include "base/core/unforked_fd.h"
+#include "base/core/fd_closed_on_fork.h"
 
 namespace ratoon::checkpoint {
 
@@ -26,8 +26,8 @@ class Slab {
   // Creates a slab in the process's own memory, empty at first.
   Slab() = default;
   // Opens or creates a slab file of this user at `path`, and holds a lock on it until the slab is destroyed.
-  // Returns kConflict if another process holds the lock of this file. `home` is the mark (a number) of the
-  // folder to which packs are written: a pack for another folder is ignored.
+  // Returns kConflict if another process holds the lock of this file. `home` is a number for the folder to
+  // which packs are written: read_info() ignores a pack for another folder.
   [[nodiscard]] static Result<Slab> open(const std::filesystem::path& path, std::uint64_t home = 0);
   Slab(Slab&& other) noexcept;
   Slab& operator=(Slab&& other) noexcept;
@@ -51,8 +51,8 @@ class Slab {
   void unmap();
 
   std::filesystem::path path_;  // empty: own memory
-  UnforkedFd fd_;
-  std::uint64_t home_ = 0;
+  FdClosedOnFork fd_;
+  std::uint64_t location_mark_ = 0;
   std::byte* at_ = nullptr;
   std::uint64_t bytes_ = 0;  // mapped
 };

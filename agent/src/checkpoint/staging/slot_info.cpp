@@ -10,13 +10,13 @@
 namespace ratoon::checkpoint {
 namespace {
 
-constexpr std::uint64_t kMark = 0x37746f6c736e7472;  // "rtnslot7": a new layout needs a new number
-constexpr std::size_t kSummedBytes = kSlotInfoBytes - 4;
+constexpr std::uint64_t kSlotInfoMagic = 0x38746f6c736e7472;  // "rtnslot8": a new layout needs a new number
+constexpr std::size_t kChecksummedBytes = kSlotInfoBytes - 4;
 
 // Encodes numbers in little-endian order, and each text as its length followed by its bytes.
-class Putter {
+class SlotInfoEncoder {
  public:
-  explicit Putter(SlotInfoBytes& bytes) : bytes_(bytes) {}
+  explicit SlotInfoEncoder(SlotInfoBytes& bytes) : bytes_(bytes) {}
   void put(std::uint64_t number, std::size_t width = 8) {
     for (std::size_t i = 0; i < width; ++i) bytes_[at_++] = static_cast<std::byte>(number >> (8 * i));
   }
@@ -31,12 +31,12 @@ class Putter {
   std::size_t at_ = 0;
 };
 
-// Reads numbers and texts in the form in which Putter writes them. Check every value even if the checksum is
-// right, because other programs can write to the folder. Every length of a text is checked against its limit,
-// so that no read goes beyond the bytes.
-class Getter {
+// Reads numbers and texts in the form in which SlotInfoEncoder writes them. Checks every value even if the
+// checksum is right, because other programs can write to the folder. The length of each text has a limit, so
+// that no read goes beyond the end of the bytes.
+class SlotInfoDecoder {
  public:
-  explicit Getter(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  explicit SlotInfoDecoder(std::span<const std::byte> bytes) : bytes_(bytes) {}
   std::uint64_t get(std::size_t width = 8) {
     std::uint64_t number = 0;
     for (std::size_t i = 0; i < width; ++i)
@@ -63,14 +63,14 @@ class Getter {
   bool is_sound_ = true;
 };
 
-void put_early_end(Putter& to, const std::optional<EarlyEnd>& end) {
+void put_early_end(SlotInfoEncoder& to, const std::optional<EarlyEnd>& end) {
   to.put(end.has_value() ? 1 : 0);
   if (!end) return;
   to.put(end->reason, kReasonBytesMax);
   to.put(end->until, kUntilBytesMax);
 }
 
-void put_numerics(Putter& to, const std::optional<Numerics>& numerics) {
+void put_numerics(SlotInfoEncoder& to, const std::optional<Numerics>& numerics) {
   to.put(numerics.has_value() ? 1 : 0);
   if (!numerics) return;
   for (const std::string* text : {&numerics->library, &numerics->device, &numerics->cpu_capability})
@@ -79,18 +79,26 @@ void put_numerics(Putter& to, const std::optional<Numerics>& numerics) {
   to.put(numerics->is_deterministic ? 1 : 0, 4);
 }
 
-void put_seed(Putter& to, const std::optional<std::uint64_t>& seed) {
+void put_seed(SlotInfoEncoder& to, const std::optional<std::uint64_t>& seed) {
   to.put(seed.has_value() ? 1 : 0);
   to.put(seed.value_or(0));
 }
 
-void put_wishes(Putter& to, const PendingRequests& requests) {
+void put_pending_requests(SlotInfoEncoder& to, const PendingRequests& requests) {
   to.put(requests.save ? 1 : 0);
   to.put(requests.keep, kReasonBytesMax);
   to.put(requests.finish, kReasonBytesMax);
 }
 
-std::optional<EarlyEnd> get_early_end(Getter& from) {
+void put_unpinned(SlotInfoEncoder& to, const std::vector<UnpinnedStep>& unpinned) {
+  const std::size_t count = std::min(unpinned.size(), kUnpinnedOfRankMax);
+  to.put(count);
+  for (const UnpinnedStep& one : std::span(unpinned).last(count))
+    for (const std::uint64_t number : {one.step, one.since.attempt.value(), one.since.step.value()})
+      to.put(number);
+}
+
+std::optional<EarlyEnd> get_early_end(SlotInfoDecoder& from) {
   if (from.get() == 0) return std::nullopt;
   EarlyEnd end;
   end.reason = from.get_text(kReasonBytesMax);
@@ -98,7 +106,7 @@ std::optional<EarlyEnd> get_early_end(Getter& from) {
   return end;
 }
 
-std::optional<Numerics> get_numerics(Getter& from) {
+std::optional<Numerics> get_numerics(SlotInfoDecoder& from) {
   if (from.get() == 0) return std::nullopt;
   Numerics numerics;
   for (std::string* text : {&numerics.library, &numerics.device, &numerics.cpu_capability})
@@ -108,14 +116,26 @@ std::optional<Numerics> get_numerics(Getter& from) {
   return numerics;
 }
 
-PendingRequests get_wishes(Getter& from) {
+PendingRequests get_pending_requests(SlotInfoDecoder& from) {
   PendingRequests requests{.save = from.get() != 0};
   requests.keep = from.get_text(kReasonBytesMax);
   requests.finish = from.get_text(kReasonBytesMax);
   return requests;
 }
 
-std::optional<std::uint64_t> get_seed(Getter& from) {
+std::vector<UnpinnedStep> get_unpinned(SlotInfoDecoder& from) {
+  const std::uint64_t count = from.get_at_most(kUnpinnedOfRankMax);
+  std::vector<UnpinnedStep> unpinned;
+  for (std::uint64_t i = 0; i < count && from.is_sound(); ++i) {
+    UnpinnedStep one{.step = from.get_at_most(kNumberMax)};
+    one.since.attempt = Attempt(from.get_at_most(kAttemptMax));
+    one.since.step = Step(from.get_at_most(kNumberMax));
+    unpinned.push_back(one);
+  }
+  return unpinned;
+}
+
+std::optional<std::uint64_t> get_seed(SlotInfoDecoder& from) {
   const bool is_there = from.get() != 0;
   const std::uint64_t seed = from.get();
   return is_there ? std::optional(seed) : std::nullopt;
@@ -125,8 +145,8 @@ std::optional<std::uint64_t> get_seed(Getter& from) {
 
 SlotInfoBytes encode_slot_info(const SlotInfo& info, std::uint64_t home) {
   SlotInfoBytes bytes{};
-  Putter to(bytes);
-  to.put(kMark);
+  SlotInfoEncoder to(bytes);
+  to.put(kSlotInfoMagic);
   to.put(home);
   to.put(info.generation);
   to.put(info.pack.id.attempt.value());
@@ -144,17 +164,20 @@ SlotInfoBytes encode_slot_info(const SlotInfo& info, std::uint64_t home) {
   put_numerics(to, run.numerics);
   put_seed(to, run.seed);
   to.put(run.keep, kReasonBytesMax);
-  put_wishes(to, run.requests);
-  const std::uint32_t sum = crc32c(std::span(bytes).first(kSummedBytes));
-  for (std::size_t i = 0; i < 4; ++i) bytes[kSummedBytes + i] = static_cast<std::byte>(sum >> (8 * i));
+  put_pending_requests(to, run.requests);
+  put_unpinned(to, run.unpinned);
+  to.put(run.begins_epoch ? 1 : 0);
+  const std::uint32_t sum = crc32c(std::span(bytes).first(kChecksummedBytes));
+  for (std::size_t i = 0; i < 4; ++i) bytes[kChecksummedBytes + i] = static_cast<std::byte>(sum >> (8 * i));
   return bytes;
 }
 
 std::optional<SlotInfo> decode_slot_info(std::span<const std::byte> bytes, std::uint64_t home) {
   if (bytes.size() < kSlotInfoBytes) return std::nullopt;
-  if (Getter(bytes.subspan(kSummedBytes)).get(4) != crc32c(bytes.first(kSummedBytes))) return std::nullopt;
-  Getter from(bytes);
-  if (from.get() != kMark || from.get() != home) return std::nullopt;
+  if (SlotInfoDecoder(bytes.subspan(kChecksummedBytes)).get(4) != crc32c(bytes.first(kChecksummedBytes)))
+    return std::nullopt;
+  SlotInfoDecoder from(bytes);
+  if (from.get() != kSlotInfoMagic || from.get() != home) return std::nullopt;
   SlotInfo info;
   info.generation = from.get();
   info.pack.id.attempt = Attempt(from.get_at_most(kAttemptMax));
@@ -174,7 +197,9 @@ std::optional<SlotInfo> decode_slot_info(std::span<const std::byte> bytes, std::
   run.numerics = get_numerics(from);
   run.seed = get_seed(from);
   run.keep = from.get_text(kReasonBytesMax);
-  run.requests = get_wishes(from);
+  run.requests = get_pending_requests(from);
+  run.unpinned = get_unpinned(from);
+  run.begins_epoch = from.get() != 0;
   if (!from.is_sound()) return std::nullopt;
   info.pack.run = std::move(run);
   return info;

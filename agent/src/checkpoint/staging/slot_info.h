@@ -41,10 +41,10 @@ struct SlotInfo {
   friend bool operator==(const SlotInfo&, const SlotInfo&) = default;
 };
 
-inline constexpr std::size_t kSlotInfoBytes = 2048;
+inline constexpr std::size_t kSlotInfoBytes = 4096;
 using SlotInfoBytes = std::array<std::byte, kSlotInfoBytes>;
 
-// `home` is the mark (a number) of the folder to which the pack is written.
+// `home` is a number for the folder to which the pack is written (SaverOptions::location_mark).
 [[nodiscard]] SlotInfoBytes encode_slot_info(const SlotInfo& info, std::uint64_t home = 0);
 // Returns nothing if the bytes are damaged, or were written by another program, by another version of Ratoon
 // or for another folder.

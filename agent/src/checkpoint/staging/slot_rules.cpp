@@ -16,17 +16,17 @@ SlotDecision choose_slot(const SlotFacts& facts) {
   return facts.slots > 0 ? SlotDecision::kWait : SlotDecision::kNone;
 }
 
-Leftover judge_leftover(const SlotInfo& info, std::uint64_t slab_bytes,
-                        const std::optional<CheckpointId>& newest) {
-  if (info.state == SlotState::kFilling) return Leftover::kDiscard;
-  if (info.pack.image_bytes == 0 || info.pack.image_bytes > slab_bytes) return Leftover::kDiscard;
-  if (info.pack.rank.value() >= info.pack.world_size) return Leftover::kDiscard;
-  if (newest && info.pack.id <= *newest) return Leftover::kDiscard;
-  return info.is_complete() ? Leftover::kFinish : Leftover::kCommit;
+LeftoverAction choose_leftover_action(const SlotInfo& info, std::uint64_t slab_bytes,
+                                      const std::optional<CheckpointId>& newest) {
+  if (info.state == SlotState::kFilling) return LeftoverAction::kDiscard;
+  if (info.pack.image_bytes == 0 || info.pack.image_bytes > slab_bytes) return LeftoverAction::kDiscard;
+  if (info.pack.rank.value() >= info.pack.world_size) return LeftoverAction::kDiscard;
+  if (newest && info.pack.id <= *newest) return LeftoverAction::kDiscard;
+  return info.is_complete() ? LeftoverAction::kFinish : LeftoverAction::kCommit;
 }
 
-bool is_tried_again(std::uint32_t tries, bool has_newer_waiting) {
-  return tries < (has_newer_waiting ? kTriesMax - 1 : kTriesMax);
+bool may_retry_write(std::uint32_t tries, bool has_newer_waiting) {
+  return tries < (has_newer_waiting ? kWriteTriesMax - 1 : kWriteTriesMax);
 }
 
 }  // namespace ratoon::checkpoint

@@ -1,5 +1,5 @@
-// Pure functions that decide when to add a slot (memory for one pack file), what to do with the slots of a
-// process that died, and how often to try a write.
+// Pure functions about slots, each of which is memory for one pack file: when to add a slot, what to do with
+// the slots of a process that died, and how often to try a write.
 #pragma once
 
 #include <cstddef>
@@ -27,19 +27,19 @@ enum class SlotDecision {
 };
 [[nodiscard]] SlotDecision choose_slot(const SlotFacts& facts);
 
-enum class Leftover {
+enum class LeftoverAction {
   kFinish,   // write it: these are the only bytes of the pack
   kCommit,   // it was written, but its process may have died before the commit
   kDiscard,  // it is incomplete, or no longer needed
 };
-// `newest` is the newest committed checkpoint of the run. A pack whose checkpoint is not newer than `newest`
-// is not needed, because the run never resumes from it.
-[[nodiscard]] Leftover judge_leftover(const SlotInfo& info, std::uint64_t slab_bytes,
-                                      const std::optional<CheckpointId>& newest);
+// `newest` is the newest committed checkpoint of the run. A pack is needed only if its checkpoint is newer
+// than `newest`, because the run never resumes from an older one.
+[[nodiscard]] LeftoverAction choose_leftover_action(const SlotInfo& info, std::uint64_t slab_bytes,
+                                                    const std::optional<CheckpointId>& newest);
 
 // A disk that refused a pack may accept it later, so the slot keeps the pack for another try. If a newer pack
 // waits for the writer, the old pack is given up after two tries, because a run resumes from the newer one.
-inline constexpr std::uint32_t kTriesMax = 3;
-[[nodiscard]] bool is_tried_again(std::uint32_t tries, bool has_newer_waiting);
+inline constexpr std::uint32_t kWriteTriesMax = 3;
+[[nodiscard]] bool may_retry_write(std::uint32_t tries, bool has_newer_waiting);
 
 }  // namespace ratoon::checkpoint

@@ -7,7 +7,7 @@
 namespace ratoon::checkpoint {
 namespace {
 
-// Returns the number of the slot in this state that `is_better` prefers to all others.
+// Returns the number of that slot in the given state which `is_better` prefers to all others.
 template <class IsBetter>
 std::optional<std::size_t> find_slot(const std::vector<SlotInfo>& slots, SlotState state,
                                      const IsBetter& is_better) {
@@ -50,7 +50,7 @@ std::optional<std::size_t> SlotTable::begin_writing() {
   return slot;
 }
 
-void SlotTable::put_back(std::size_t slot) {
+void SlotTable::requeue_write(std::size_t slot) {
   in(slot, SlotState::kWriting).state = SlotState::kStaged;
 }
 

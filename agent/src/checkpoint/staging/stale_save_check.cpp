@@ -6,8 +6,9 @@ bool StaleSaveCheck::is_stale(Step step, const PackLayout& layout, std::span<con
   bool has_changing = false;
   bool has_changed_now = false;
   for (std::size_t i = 0; i < hashes.size(); ++i) {
-    const auto [at, is_new] = seen_.try_emplace(layout.tensors[i].name, Seen{.hash = hashes[i]});
-    Seen& seen = at->second;
+    const auto [at, is_new] =
+        seen_tensors_.try_emplace(layout.tensors[i].name, SeenTensor{.hash = hashes[i]});
+    SeenTensor& seen = at->second;
     has_changing = has_changing || seen.has_changed;
     if (!is_new && seen.hash != hashes[i]) seen = {.hash = hashes[i], .has_changed = has_changed_now = true};
   }

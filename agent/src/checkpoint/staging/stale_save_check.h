@@ -17,19 +17,19 @@ namespace ratoon::checkpoint {
 // The check compares only saves of one attempt with each other.
 class StaleSaveCheck {
  public:
-  // Returns true if training has made steps since the previous save and no tensor has changed, although some
-  // tensors changed between earlier saves.
+  // Returns true if no tensor has changed since the previous save, although training has made steps since
+  // then and some tensors did change between earlier saves.
   [[nodiscard]] bool is_stale(Step step, const PackLayout& layout, std::span<const Hash128> hashes);
 
   // Call forget() when another attempt begins, because its step numbers may begin at an earlier step.
-  void forget() { seen_.clear(); }
+  void forget() { seen_tensors_.clear(); }
 
  private:
-  struct Seen {
+  struct SeenTensor {
     Hash128 hash;
     bool has_changed = false;
   };
-  std::map<std::string, Seen> seen_;
+  std::map<std::string, SeenTensor> seen_tensors_;
   Step step_{0};
 };
 

@@ -1,4 +1,4 @@
-// A copy that bypasses the processor's cache, for bytes that are read next by a disk and not by the program.
+// A copy that bypasses the processor's cache, for bytes that a disk and not the program reads next.
 //
 // memcpy() bypasses the cache only for blocks that are larger than most of the cache, such as 1 GiB. For
 // smaller tensors, such as 4 MiB, memcpy() first reads every cache line that it then overwrites, which takes
@@ -10,8 +10,8 @@
 
 namespace ratoon::checkpoint {
 
-// `to` must be at least as long as `from` and must not overlap it. After the call, ordinary synchronization
-// (such as a mutex) makes the bytes visible to other threads.
+// `to` must be at least as long as `from` and must not overlap it. After copy_streaming(), ordinary
+// synchronization (such as a mutex) makes the bytes visible to other threads.
 void copy_streaming(std::span<const std::byte> from, std::byte* to);
 
 }  // namespace ratoon::checkpoint

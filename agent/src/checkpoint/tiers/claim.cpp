@@ -14,7 +14,7 @@ namespace ratoon::checkpoint {
 namespace {
 
 constexpr std::uint64_t kClaimBytesMax = 4096;
-constexpr int kRacesMax = 100;  // each lost race means that another claim was created
+constexpr int kLostRacesMax = 100;  // each lost race means that another claim was created
 
 std::string claim_name(std::uint64_t number) {
   std::array<char, 40> text{};
@@ -26,7 +26,7 @@ std::string claim_path(std::uint64_t number) {
   return std::string(kClaims) + "/" + claim_name(number);
 }
 
-// Ignore a number above the maximum: Ratoon never uses it, and could not create a claim with a higher one.
+// Ignores numbers above kNumberMax, because Ratoon could create no claim with a higher number after them.
 std::optional<std::uint64_t> parse_claim_name(std::string_view name) {
   std::uint64_t number = 0;
   if (name.size() > 1) std::from_chars(name.data() + 1, name.data() + name.size(), number);
@@ -45,9 +45,9 @@ Result<std::vector<std::uint64_t>> list_numbers(const Disk& disk) {
   return numbers;
 }
 
-// Returns false if another process created the claim of its number first, or created a later claim and then
-// removed this process's temporary file.
-Result<bool> create_claim(Disk& disk, const ClaimNote& claim, std::string_view writer) {
+// Returns false if another process created a claim with the number of `claim` first, or created a later claim
+// and then removed this process's temporary file.
+Result<bool> create_claim(Disk& disk, const ClaimRecord& claim, std::string_view writer) {
   const auto saved = save_durably(disk, claim_path(claim.number),
                                   encode_claim(claim.owner, claim.term, claim.is_released), writer);
   if (saved) return true;
@@ -56,8 +56,8 @@ Result<bool> create_claim(Disk& disk, const ClaimNote& claim, std::string_view w
   return saved.error();
 }
 
-// A slow process may create a claim with an old number, after another process has used that number and
-// removed its claim. Checks that no claim with a higher number exists.
+// Returns true if no claim has a higher number. A slow process may create a claim with an old number, if
+// another process has already used that number and removed its claim.
 Result<bool> is_newest(const Disk& disk, std::uint64_t number) {
   const auto numbers = list_numbers(disk);
   if (!numbers) return numbers.error();
@@ -74,7 +74,7 @@ std::optional<std::uint64_t> parse_temporary_claim_name(std::string_view name) {
 }
 
 // Removes all claims that are older than this one, and temporary files that killed processes left.
-void tidy_before(Disk& disk, std::uint64_t number) {
+void remove_older_claims(Disk& disk, std::uint64_t number) {
   const auto entries = list_if_there(disk, kClaims);
   if (!entries) return;  // old claims have no effect
   for (const DiskEntry& entry : *entries) {
@@ -84,7 +84,7 @@ void tidy_before(Disk& disk, std::uint64_t number) {
   }
 }
 
-Error occupied(const Disk& disk, const ClaimNote& by, const Owner& newcomer) {
+Error claim_held_error(const Disk& disk, const ClaimRecord& by, const Owner& newcomer) {
   if (!by.read_fault.empty()) {  // of this machine, perhaps: the job may be this one
     return {ErrorKind::kIo, disk.shown(claim_path(by.number)) +
                                 " cannot be read, although newer claims follow it (" + by.read_fault +
@@ -95,83 +95,84 @@ Error occupied(const Disk& disk, const ClaimNote& by, const Owner& newcomer) {
                                            " cannot be read, and newer claims follow it: a job trains here; "
                                            "end it, or give this run another name; nothing was changed"};
   }
-  if (have_one_uid(newcomer.job, by.owner.job)) {
+  if (have_same_uid(newcomer.job, by.owner.job)) {
     return {ErrorKind::kAlreadyExists,
             disk.shown(claim_path(by.number)) + " says that the job " + by.owner.job +
-                " trains here, and that job is alive; this is " + newcomer.job +
-                ", which has the same identity, as after a folder was copied or "
+                " trains here, and that job is alive; this job is " + newcomer.job +
+                " and has the same identity, for example because its folder was copied or is "
                 "reached by another path: end that job, or give this run another name; nothing was changed"};
   }
   const bool is_namesake = relation_of(newcomer.job, by.owner.job) == JobRelation::kNamesake;
   return {ErrorKind::kAlreadyExists,
           disk.shown(claim_path(by.number)) + " says that the job " + by.owner.job + " trains here, and " +
-              (is_namesake ? "it is still alive, while this job of the same name is " + newcomer.job +
-                                 ": end that job, in whichever cluster it is, "
+              (is_namesake ? "that job is alive; this job has the same name, but is " + newcomer.job +
+                                 ": end the other job, which may run in another cluster, "
                            : "the job is alive: end it, ") +
               "or give this run another name; nothing was changed"};
 }
 
-// Return an error that the caller may retry: this process has lost no claim, and the request was valid.
-Error change_all_the_time(const Disk& disk) {
+// Returns an error after which the caller may retry: this process lost no claim, and its request was valid.
+Error claims_change_too_fast_error(const Disk& disk) {
   return {ErrorKind::kUnavailable,
           "the claims in " + disk.shown(kClaims) + " change all the time: start this run again"};
 }
 
-// Creates the claim. Returns false if another process created the claim of its number first.
-Result<bool> take_number(Disk& disk, const ClaimNote& claim, std::string_view writer) {
-  if (auto made = make_folders(disk, kClaims, Durability::kPowerCuts); !made) return made.error();
+// Creates the claim. Returns false if another process created a claim with the same number first.
+Result<bool> create_numbered_claim(Disk& disk, const ClaimRecord& claim, std::string_view writer) {
+  if (auto made = make_folders(disk, kClaims, Durability::kSurvivesPowerCuts); !made) return made.error();
   const auto created = create_claim(disk, claim, writer);
   if (!created || !*created) return created;
   const auto is_ours = is_newest(disk, claim.number);
   if (!is_ours) return is_ours;
   if (*is_ours)
-    tidy_before(disk, claim.number);
+    remove_older_claims(disk, claim.number);
   else
     static_cast<void>(disk.remove(claim_path(claim.number)));
   return is_ours;
 }
 
-std::string described(const ClaimNote& note) {
+std::string describe_owner(const ClaimRecord& note) {
   if (note.is_unreadable) return "a job whose claim cannot be read";
   return "the job " + note.owner.job + ", start " + note.owner.start;
 }
 
-Error lost_to(const Disk& disk, const std::optional<ClaimNote>& now) {
-  return {ErrorKind::kConflict, disk.shown(kClaims) + " belongs to " +
-                                    (now ? described(*now) : std::string("no job")) +
-                                    " now, and no longer to this process: it stops writing here"};
+Error claim_lost_error(const Disk& disk, const std::optional<ClaimRecord>& now) {
+  return {ErrorKind::kConflict, disk.shown(kClaims) + " now belongs to " +
+                                    (now ? describe_owner(*now) : std::string("no job")) +
+                                    " and no longer to this process, which stops writing here"};
 }
 
-Error superseded(const Disk& disk, const ClaimNote& now) {
+Error claim_superseded_error(const Disk& disk, const ClaimRecord& now) {
   return {ErrorKind::kConflict,
           disk.shown(claim_path(now.number)) + " says that the job " + now.owner.job +
-              " has this place since its claim " + std::to_string(now.term) +
-              ", but this attempt began before: another job used the place since then and may have saved "
+              " owns this folder or store since its claim " + std::to_string(now.term) +
+              ", but this attempt began before that claim: another job wrote here since and may have saved "
               "newer checkpoints; this attempt commits and reports nothing more"};
 }
 
-// `may_be_refused` decides about a claim that the disk fails to read: true counts it as
-// unreadable, false returns the error.
-Result<std::optional<ClaimNote>> read_newest_claim(const Disk& disk,
-                                                   const std::function<bool(std::uint64_t)>& may_be_refused) {
-  for (int i = 0; i < kRacesMax; ++i) {
+// If the disk fails to read the claim with some number, calls `may_be_refused(number)`. If that returns true,
+// the claim counts as unreadable; otherwise returns the disk's error.
+Result<std::optional<ClaimRecord>> read_newest_claim(
+    const Disk& disk, const std::function<bool(std::uint64_t)>& may_be_refused) {
+  for (int i = 0; i < kLostRacesMax; ++i) {
     const auto numbers = list_numbers(disk);
     if (!numbers) return numbers.error();
-    if (numbers->empty()) return std::optional<ClaimNote>();
+    if (numbers->empty()) return std::optional<ClaimRecord>();
     const std::string path = claim_path(numbers->back());
-    const auto text = read_file_twice(disk, path, [&] { return read_whole(disk, path, kClaimBytesMax); });
+    const auto text =
+        read_file_twice(disk, path, [&] { return read_whole_file(disk, path, kClaimBytesMax); });
     if (!text && text.error().kind() == ErrorKind::kNotFound) continue;  // renewed and removed since the list
     const bool is_refused = !text && text.error().kind() == ErrorKind::kIo && may_be_refused(numbers->back());
     const bool is_damaged = !text && text.error().kind() == ErrorKind::kCorrupted;
     if (!text && !is_damaged && !is_refused) return text.error();
-    auto note = text ? decode_claim(numbers->back(), *text) : Result<ClaimNote>(text.error());
+    auto note = text ? decode_claim(numbers->back(), *text) : Result<ClaimRecord>(text.error());
     if (!note)
-      return std::optional(ClaimNote{.number = numbers->back(),
-                                     .is_unreadable = true,
-                                     .read_fault = is_refused ? text.error().message() : ""});
+      return std::optional(ClaimRecord{.number = numbers->back(),
+                                       .is_unreadable = true,
+                                       .read_fault = is_refused ? text.error().message() : ""});
     return std::optional(*std::move(note));
   }
-  return change_all_the_time(disk);
+  return claims_change_too_fast_error(disk);
 }
 
 }  // namespace
@@ -180,47 +181,51 @@ Result<void> confirm_claim(const Disk& disk, const Owner& owner, std::uint64_t t
   const auto now = newest_claim(disk);
   if (!now) return now.error();
   if (*now && (*now)->is_unreadable) return {};
-  if (!*now || !is_of_job(**now, owner)) return lost_to(disk, *now);
-  return is_same_term((*now)->term, term) ? Result<void>() : superseded(disk, **now);
+  if (!*now || !is_of_job(**now, owner)) return claim_lost_error(disk, *now);
+  return is_same_term((*now)->term, term) ? Result<void>() : claim_superseded_error(disk, **now);
 }
 
-Result<bool> keep_alive(Disk& disk, const ClaimNote& claim, std::string_view writer) {
-  return take_number(disk, {.number = claim.number + 1, .owner = claim.owner, .term = claim.term}, writer);
+Result<bool> renew_for_owner(Disk& disk, const ClaimRecord& claim, std::string_view writer) {
+  return create_numbered_claim(disk, {.number = claim.number + 1, .owner = claim.owner, .term = claim.term},
+                               writer);
 }
 
-Result<std::optional<ClaimNote>> newest_claim(const Disk& disk) {
+Result<std::optional<ClaimRecord>> newest_claim(const Disk& disk) {
   return read_newest_claim(disk, [](std::uint64_t) { return false; });
 }
 
 bool may_clean_up(const Disk& disk, const Owner& owner, std::uint64_t term) {
   const auto newest = newest_claim(disk);
   if (!newest || !*newest) return true;
-  const ClaimNote& now = **newest;
+  const ClaimRecord& now = **newest;
   return !now.is_unreadable && now.owner == owner && is_same_term(now.term, term);
 }
 
 Result<Claim> Claim::take(std::shared_ptr<Disk> disk, Owner owner, const ClaimTimes& times,
                           const Clock& clock, const Pause& pause, SeenClaim& seen) {
-  auto taken =
-      contend(std::move(disk), std::move(owner), times, clock, pause, seen, SameJobClaim::kIsReplaced);
+  auto taken = compete_for_claim(std::move(disk), std::move(owner), times, clock, pause, seen,
+                                 SameJobClaim::kIsReplaced);
   if (!taken) return taken.error();
   return *std::move(*taken);
 }
 
-Result<std::optional<Claim>> Claim::enter(std::shared_ptr<Disk> disk, Owner owner, const ClaimTimes& times,
-                                          const Clock& clock, const Pause& pause, SeenClaim& seen) {
-  return contend(std::move(disk), std::move(owner), times, clock, pause, seen, SameJobClaim::kIsEnough);
+Result<std::optional<Claim>> Claim::take_for_job(std::shared_ptr<Disk> disk, Owner owner,
+                                                 const ClaimTimes& times, const Clock& clock,
+                                                 const Pause& pause, SeenClaim& seen) {
+  return compete_for_claim(std::move(disk), std::move(owner), times, clock, pause, seen,
+                           SameJobClaim::kIsEnough);
 }
 
-Result<std::optional<Claim>> Claim::contend(std::shared_ptr<Disk> disk, Owner owner, const ClaimTimes& times,
-                                            const Clock& clock, const Pause& pause, SeenClaim& seen,
-                                            SameJobClaim same_job_claim) {
+Result<std::optional<Claim>> Claim::compete_for_claim(std::shared_ptr<Disk> disk, Owner owner,
+                                                      const ClaimTimes& times, const Clock& clock,
+                                                      const Pause& pause, SeenClaim& seen,
+                                                      SameJobClaim same_job_claim) {
   const Timestamp began = clock.now();
-  ClaimWatch watch;
+  ClaimObservation watch;
   std::uint64_t raced_after = kNumberMax;
-  for (int races = 0; races < kRacesMax;) {
+  for (int races = 0; races < kLostRacesMax;) {
     // If the disk fails to read a claim, treat the claim as unreadable and do not return the error: a bad
-    // sector stays unreadable, and no job could ever claim the folder again.
+    // sector stays unreadable, and with the error no job could ever claim the folder again.
     auto now = read_newest_claim(*disk, [](std::uint64_t) { return true; });
     if (!now) return now.error();
     const Timestamp at = clock.now();
@@ -230,37 +235,40 @@ Result<std::optional<Claim>> Claim::contend(std::shared_ptr<Disk> disk, Owner ow
     const bool is_of_the_job = *now && is_held_by_job(**now, owner);
     if (is_of_the_job && same_job_claim == SameJobClaim::kIsEnough) return std::optional<Claim>();
     if (!watch.first) watch.first = *now;
-    watch = {.first = watch.first, .now = *now, .watched = at - began, .silent = at - seen.since};
+    watch = {.first = watch.first,
+             .now = *now,
+             .observed_duration = at - began,
+             .unchanged_duration = at - seen.since};
     const ClaimVerdict verdict = judge_claim(owner, watch, times);
-    if (verdict == ClaimVerdict::kRefuse) return occupied(*disk, **now, owner);
+    if (verdict == ClaimVerdict::kRefuse) return claim_held_error(*disk, **now, owner);
     if (verdict == ClaimVerdict::kWatch) {
-      if (!pause(times.look))
+      if (!pause(times.poll_interval))
         return Error(ErrorKind::kCancelled, "the wait for " + disk->shown(kClaims) + " was cancelled");
       continue;
     }
     const std::uint64_t term = next_term(*now, owner, newest + 1);
     const auto created =
-        take_number(*disk, {.number = newest + 1, .owner = owner, .term = term}, owner.start);
+        create_numbered_claim(*disk, {.number = newest + 1, .owner = owner, .term = term}, owner.start);
     if (!created) return created.error();
     if (*created) {
       const bool follows_another_job = *now && !is_of_job(**now, owner);
       return std::optional(Claim(std::move(disk), std::move(owner), newest + 1, term, follows_another_job));
     }
-    // A claim that another process of the same job has created does not count as a lost race.
+    // A claim that another process of the same job created does not count as a lost race.
     if (!is_of_the_job || newest == std::exchange(raced_after, newest)) ++races;
   }
-  return change_all_the_time(*disk);
+  return claims_change_too_fast_error(*disk);
 }
 
 Result<void> Claim::write_next(bool is_released) {
-  for (int races = 0; races < kRacesMax; ++races) {
+  for (int races = 0; races < kLostRacesMax; ++races) {
     const auto now = read_newest_claim(*disk_, [this](std::uint64_t number) { return number == number_; });
     if (!now) return now.error();
-    // If the newest claim is damaged and has the number of the claim that this process created, it is this
-    // process's own claim.
+    // A damaged claim names no owner. It is this process's own claim if it has the number of the claim that
+    // this process created.
     const bool is_ours =
         *now && ((*now)->owner == owner_ || ((*now)->is_unreadable && (*now)->number == number_));
-    if (!is_ours) return lost_to(*disk_, *now);
+    if (!is_ours) return claim_lost_error(*disk_, *now);
     // The newest claim may belong to this process although its number is higher than number_: the reply to
     // its creation was lost, or another process of the job renewed it for this process.
     const std::uint64_t next = std::max((*now)->number, number_) + 1;
@@ -269,10 +277,10 @@ Result<void> Claim::write_next(bool is_released) {
     if (!created) return created.error();
     if (!*created) continue;  // of a new owner, or for this one: the next look tells
     number_ = next;
-    tidy_before(*disk_, next);
+    remove_older_claims(*disk_, next);
     return {};
   }
-  return change_all_the_time(*disk_);
+  return claims_change_too_fast_error(*disk_);
 }
 
 Result<void> Claim::renew() {

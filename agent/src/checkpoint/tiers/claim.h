@@ -4,13 +4,13 @@
 // Claims are files with a number, such as claims/c0000000012.txt. Each claim file is created once and never
 // changed. The claim with the highest number names the job that owns the folder or store. To renew a claim or
 // to take it over, a process creates the claim file with the next number. The file system or store lets only
-// one process create this file. A process that finds the claim of another job measures with its own clock how
-// long that claim is not renewed. The process takes over only if the claim was not renewed for a whole lease:
-// clocks of different processes are never compared. A claim that cannot be read, for example after a power
-// cut, has an unknown owner; a process waits for its lease to end like for any other claim.
+// one process create a claim file. A process that finds the claim of another job watches it with its own
+// clock. The process takes the folder over only if it sees no renewal of the claim for a whole lease. Clocks
+// of different processes are never compared. A claim that cannot be read, for example after a power cut, has
+// an unknown owner; a process waits for its lease to end like for any other claim.
 //
-// Each claim names its term (see claim_rules.h). An attempt to train remembers the term in which it began,
-// and commits and reports checkpoints in this term alone.
+// Each claim names its term (see claim_rules.h). An attempt remembers the term of the claim under which it
+// began, and commits and reports checkpoints only in this term.
 //
 // Thread contract: only one thread at a time may use a Claim.
 #pragma once
@@ -29,8 +29,8 @@
 
 namespace ratoon::checkpoint {
 
-// The newest claim, its term, and the time at which it was first seen. Keep this value between calls of
-// take(), so that the time without a renewal adds up over interrupted calls.
+// The newest claim, its term, and the time at which it was first seen. Pass the same SeenClaim to all calls
+// of take(), so that an interrupted call does not lose the time already waited.
 struct SeenClaim {
   std::uint64_t number = 0;
   Timestamp since{};
@@ -47,10 +47,10 @@ class Claim {
   [[nodiscard]] static Result<Claim> take(std::shared_ptr<Disk> disk, Owner owner, const ClaimTimes& times,
                                           const Clock& clock, const Pause& pause, SeenClaim& seen);
   // Claims a folder or store for one process of a job before any process of the job writes. Returns nothing
-  // if another process of the job holds the newest claim, which stays; `seen` then has its term.
-  [[nodiscard]] static Result<std::optional<Claim>> enter(std::shared_ptr<Disk> disk, Owner owner,
-                                                          const ClaimTimes& times, const Clock& clock,
-                                                          const Pause& pause, SeenClaim& seen);
+  // if another process of the job holds the newest claim. That claim stays, and `seen` has its term.
+  [[nodiscard]] static Result<std::optional<Claim>> take_for_job(std::shared_ptr<Disk> disk, Owner owner,
+                                                                 const ClaimTimes& times, const Clock& clock,
+                                                                 const Pause& pause, SeenClaim& seen);
 
   // Returns kConflict if another process owns the folder or store now, because this process did not renew its
   // claim in time, or because a later start of the same job took the claim over. After kConflict this process
@@ -63,8 +63,8 @@ class Claim {
 
   [[nodiscard]] std::uint64_t number() const { return number_; }
   [[nodiscard]] std::uint64_t term() const { return term_; }
-  // Returns true if the claim before this one was of another job or unreadable. The other job may have saved
-  // checkpoints since this process listed them last.
+  // Returns true if another job made the previous claim, or if that claim is unreadable. Another job may have
+  // saved checkpoints since this process listed them last.
   [[nodiscard]] bool follows_another_job() const { return follows_another_job_; }
 
  private:
@@ -76,10 +76,11 @@ class Claim {
         term_(term),
         follows_another_job_(follows_another_job) {}
   enum class SameJobClaim { kIsReplaced, kIsEnough };  // how to treat a claim of another process of the job
-  [[nodiscard]] static Result<std::optional<Claim>> contend(std::shared_ptr<Disk> disk, Owner owner,
-                                                            const ClaimTimes& times, const Clock& clock,
-                                                            const Pause& pause, SeenClaim& seen,
-                                                            SameJobClaim same_job_claim);
+  [[nodiscard]] static Result<std::optional<Claim>> compete_for_claim(std::shared_ptr<Disk> disk, Owner owner,
+                                                                      const ClaimTimes& times,
+                                                                      const Clock& clock, const Pause& pause,
+                                                                      SeenClaim& seen,
+                                                                      SameJobClaim same_job_claim);
   [[nodiscard]] Result<void> write_next(bool is_released);
 
   std::shared_ptr<Disk> disk_;
@@ -89,21 +90,21 @@ class Claim {
   bool follows_another_job_;
 };
 
-// Returns kConflict if another job owns the folder or store, or has owned it since the owner's term `term`.
-// An unreadable claim is no conflict: its owner renews it soon, or another job contests it.
+// Returns kConflict if another job owns the folder or store, or has owned it since the term `term` of
+// `owner`. An unreadable claim is no conflict yet: soon its owner or another job creates a readable claim.
 [[nodiscard]] Result<void> confirm_claim(const Disk& disk, const Owner& owner, std::uint64_t term);
 
 // Returns the newest claim, or nothing if this folder or store was never claimed.
-[[nodiscard]] Result<std::optional<ClaimNote>> newest_claim(const Disk& disk);
+[[nodiscard]] Result<std::optional<ClaimRecord>> newest_claim(const Disk& disk);
 
 // Renews the claim on behalf of its owner, another process of the same job that may have died. The owner of
 // the claim stays the same, and may renew the claim as usual if it is alive. `writer` is a text, unique to
 // this process, in the names of its temporary files. Returns false if the claim is no longer the newest.
-[[nodiscard]] Result<bool> keep_alive(Disk& disk, const ClaimNote& claim, std::string_view writer);
+[[nodiscard]] Result<bool> renew_for_owner(Disk& disk, const ClaimRecord& claim, std::string_view writer);
 
 // Returns true if `owner` may still remove old checkpoints: the newest claim is its own, of the term
-// `term`, or there is no claim. Also returns true if claims cannot be listed, because the removal then fails
-// as well.
+// `term`, or there is no claim. may_clean_up() also returns true if claims cannot be listed, because the
+// removal then fails as well.
 [[nodiscard]] bool may_clean_up(const Disk& disk, const Owner& owner, std::uint64_t term);
 
 }  // namespace ratoon::checkpoint

@@ -6,32 +6,32 @@ namespace ratoon::checkpoint {
 namespace {
 
 constexpr std::string_view kFirstLine = "ratoon claim 1\n";
-constexpr std::string_view kOf = " of ";        // between a job's name and its UID
-constexpr std::string_view kSince = " since ";  // between a start and its term
+constexpr std::string_view kUidSeparator = " of ";      // between a job's name and its UID
+constexpr std::string_view kTermSeparator = " since ";  // between a start and its term
 
 struct JobName {
   std::string_view name;
   std::string_view uid;  // empty: it has none
 };
 
-// Search for the last " of ", because outside of pods a job's name contains a path, which may contain " of "
-// itself. The text after the last " of " is the UID, unless it contains a space.
+// Search for the last " of ", because outside of a cluster a job's name contains a path, and a path may
+// contain " of ", too. The text after the last " of " is the UID, unless it contains a space.
 JobName parse_job(std::string_view job) {
-  const std::size_t at = job.rfind(kOf);
+  const std::size_t at = job.rfind(kUidSeparator);
   if (at == std::string_view::npos) return {.name = job, .uid = {}};
-  const std::string_view uid = job.substr(at + kOf.size());
+  const std::string_view uid = job.substr(at + kUidSeparator.size());
   if (uid.empty() || uid.find(' ') != std::string_view::npos) return {.name = job, .uid = {}};
   return {.name = job.substr(0, at), .uid = uid};
 }
 
 // Returns true for the name of a job outside of a cluster, such as "/data/runs/digits on here", where `here`
 // is a host, and false for the name of a job in a cluster, such as "team-a/digits".
-bool is_place(std::string_view name) {
+bool is_folder_or_store(std::string_view name) {
   return name.starts_with('/') || name.find("://") != std::string_view::npos;
 }
 
 // Returns the job's name without its host: "/data/runs/digits" for "/data/runs/digits on here".
-std::string_view folder_named_in(std::string_view place) {
+std::string_view folder_in_job_name(std::string_view place) {
   return place.substr(0, place.rfind(" on "));
 }
 
@@ -47,10 +47,10 @@ std::optional<std::string> take_line(std::string_view& text, std::string_view na
 }
 
 // Removes " since 7" from "0f3a since 7" and returns the term 7; without a valid term returns kUnknownTerm.
-std::uint64_t take_term(std::string& start) {
-  const std::size_t at = start.rfind(kSince);
+std::uint64_t take_claim_term(std::string& start) {
+  const std::size_t at = start.rfind(kTermSeparator);
   if (at == std::string::npos) return kUnknownTerm;
-  const std::string digits = start.substr(at + kSince.size());
+  const std::string digits = start.substr(at + kTermSeparator.size());
   std::uint64_t term = kUnknownTerm;
   std::from_chars(digits.data(), digits.data() + digits.size(), term);
   if (std::to_string(term) != digits || term == kUnknownTerm || term == kNoTerm) return kUnknownTerm;
@@ -61,36 +61,36 @@ std::uint64_t take_term(std::string& start) {
 }  // namespace
 
 std::string job_text(const std::string& name, const std::string& uid) {
-  return uid.empty() ? name : name + std::string(kOf) + uid;
+  return uid.empty() ? name : name + std::string(kUidSeparator) + uid;
 }
 
 JobRelation relation_of(std::string_view job, std::string_view other) {
   const JobName a = parse_job(job);
   const JobName b = parse_job(other);
-  const bool are_places = is_place(a.name) && is_place(b.name);
+  const bool are_places = is_folder_or_store(a.name) && is_folder_or_store(b.name);
   if (a.name != b.name) {
     const bool is_other_host = are_places && !a.uid.empty() && a.uid == b.uid;
-    return is_other_host && folder_named_in(a.name) == folder_named_in(b.name) ? JobRelation::kNamesake
-                                                                               : JobRelation::kOther;
+    return is_other_host && folder_in_job_name(a.name) == folder_in_job_name(b.name) ? JobRelation::kNamesake
+                                                                                     : JobRelation::kOther;
   }
   if (a.uid.empty() || b.uid.empty() || a.uid == b.uid) return JobRelation::kSame;
   return are_places ? JobRelation::kOther : JobRelation::kNamesake;
 }
 
-bool have_one_uid(std::string_view job, std::string_view other) {
+bool have_same_uid(std::string_view job, std::string_view other) {
   const std::string_view uid = parse_job(job).uid;
   return !uid.empty() && uid == parse_job(other).uid;
 }
 
-bool is_of_job(const ClaimNote& note, const Owner& owner) {
+bool is_of_job(const ClaimRecord& note, const Owner& owner) {
   return !note.is_unreadable && relation_of(owner.job, note.owner.job) == JobRelation::kSame;
 }
 
-bool is_held_by_job(const ClaimNote& note, const Owner& owner) {
+bool is_held_by_job(const ClaimRecord& note, const Owner& owner) {
   return !note.is_released && is_of_job(note, owner);
 }
 
-std::uint64_t next_term(const std::optional<ClaimNote>& now, const Owner& owner, std::uint64_t number) {
+std::uint64_t next_term(const std::optional<ClaimRecord>& now, const Owner& owner, std::uint64_t number) {
   const bool goes_on = now && is_of_job(*now, owner) && now->term != kUnknownTerm;
   return goes_on ? now->term : number;
 }
@@ -100,24 +100,24 @@ bool is_same_term(std::uint64_t term, std::uint64_t other) {
   return term == other || term == kUnknownTerm || other == kUnknownTerm;
 }
 
-ClaimVerdict judge_claim(const Owner& newcomer, const ClaimWatch& seen, const ClaimTimes& times) {
+ClaimVerdict judge_claim(const Owner& newcomer, const ClaimObservation& seen, const ClaimTimes& times) {
   if (!seen.now || seen.now->is_released) return ClaimVerdict::kTake;
   const JobRelation to_owner =
       seen.now->is_unreadable ? JobRelation::kOther : relation_of(newcomer.job, seen.now->owner.job);
-  if (to_owner == JobRelation::kSame || seen.silent >= times.lease) return ClaimVerdict::kTake;
+  if (to_owner == JobRelation::kSame || seen.unchanged_duration >= times.lease) return ClaimVerdict::kTake;
   const bool has_shown_life = seen.first && seen.first->number != seen.now->number;
   const Duration borne = to_owner == JobRelation::kNamesake ? times.namesake_wait : Duration(0);
-  return has_shown_life && seen.watched >= borne ? ClaimVerdict::kRefuse : ClaimVerdict::kWatch;
+  return has_shown_life && seen.observed_duration >= borne ? ClaimVerdict::kRefuse : ClaimVerdict::kWatch;
 }
 
 // The term is at the end of the line "start", because older agents refuse a claim with an additional line.
 std::string encode_claim(const Owner& owner, std::uint64_t term, bool is_released) {
-  const std::string since = term == kUnknownTerm ? "" : std::string(kSince) + std::to_string(term);
+  const std::string since = term == kUnknownTerm ? "" : std::string(kTermSeparator) + std::to_string(term);
   return std::string(kFirstLine) + "job " + owner.job + "\nstart " + owner.start + since + "\nstate " +
          (is_released ? "released" : "held") + "\n";
 }
 
-Result<ClaimNote> decode_claim(std::uint64_t number, std::string_view text) {
+Result<ClaimRecord> decode_claim(std::uint64_t number, std::string_view text) {
   const Error refusal(ErrorKind::kCorrupted, "it is no claim that this version understands");
   if (!text.starts_with(kFirstLine)) return refusal;
   text.remove_prefix(kFirstLine.size());
@@ -125,11 +125,11 @@ Result<ClaimNote> decode_claim(std::uint64_t number, std::string_view text) {
   auto start = job ? take_line(text, "start") : std::nullopt;
   const auto state = start ? take_line(text, "state") : std::nullopt;
   if (!state || !text.empty() || (*state != "held" && *state != "released")) return refusal;
-  const std::uint64_t term = take_term(*start);
-  return ClaimNote{.number = number,
-                   .owner = {.job = *job, .start = *std::move(start)},
-                   .is_released = *state == "released",
-                   .term = term};
+  const std::uint64_t term = take_claim_term(*start);
+  return ClaimRecord{.number = number,
+                     .owner = {.job = *job, .start = *std::move(start)},
+                     .is_released = *state == "released",
+                     .term = term};
 }
 
 }  // namespace ratoon::checkpoint

@@ -1,18 +1,18 @@
 // The rules for claims on a run's folder or store: which job owns a claim, and whether another process may
-// take it over. These rules are pure functions: only claim.h reads a clock and files.
+// take it over. The rules are pure functions: only claim.h reads a clock and files.
 //
-// A job has a name and a random UID: "team-a/digits of 6f1c...". Only the UID distinguishes two jobs. The
-// name is for people, and for claims of older agents, which wrote no UID. In a cluster, a namesake is a job
-// with the same name and another UID. The namesake was created again after the owner was deleted, or it
-// belongs to another cluster. A newcomer cannot distinguish the two cases, but the processes of a deleted job
-// end soon. Outside of clusters a name is a folder and a host, which two jobs may share: two UIDs then mean
-// two jobs. Outside of clusters the UID is in a file, which may be copied: one UID in two folders means two
-// jobs, and one UID on two hosts may mean one job that moves.
+// A job has a name and a random UID: "team-a/digits of 6f1c...". Only the UID distinguishes two jobs of one
+// name. People read the name, and claims of older agents contain only the name. In a cluster, two jobs with
+// one name and two UIDs are namesakes. Namesakes exist if a user deletes a job and creates it again, or if
+// two clusters have a job of one name. A job cannot know whether its namesake was deleted, but the processes
+// of a deleted job end soon. Outside of clusters a job's name is a folder and a host, and one name with two
+// UIDs means two jobs. Outside of clusters the UID is in a file, which may be copied: one UID in two folders
+// means two jobs, and one UID on two hosts may mean one job that moves.
 //
-// A term is the time in which a folder or store belongs to one job without a break. The term has the number
-// of the job's first claim in that time, and all later claims of the job contain this number. A process that
-// slept while another job used the place finds another term in the newest claim, even if its own job has the
-// place again.
+// A term is the time in which a folder or store belongs to one job without a break. The number of a term is
+// the number of the job's first claim in that term. All later claims in the term contain this number. A
+// process that slept while another job owned the folder finds another term in the newest claim, even if its
+// own job owns the folder again.
 #pragma once
 
 #include <cstdint>
@@ -43,59 +43,59 @@ struct Owner {
 enum class JobRelation { kSame, kNamesake, kOther };
 [[nodiscard]] JobRelation relation_of(std::string_view job, std::string_view other);
 // Returns true if both owners have the same UID, which should mean that they are processes of one job.
-[[nodiscard]] bool have_one_uid(std::string_view job, std::string_view other);
+[[nodiscard]] bool have_same_uid(std::string_view job, std::string_view other);
 
 inline constexpr std::uint64_t kUnknownTerm = 0;  // of claims of older versions, which have no term
 inline constexpr std::uint64_t kNoTerm = ~std::uint64_t{0};  // while the place is another job's
 
-struct ClaimNote {
+struct ClaimRecord {
   std::uint64_t number = 0;
   Owner owner{};
   bool is_released = false;
-  // The claim cannot be read, for example after a power cut, so its owner is unknown. If the owner of a claim
-  // is alive, it renews its claim by creating the next one.
+  // The claim cannot be read, for example after a power cut, so its owner is unknown. If the owner is alive,
+  // it soon creates the next claim, which can be read.
   bool is_unreadable = false;
   std::string read_fault{};  // why the disk did not read it; empty if its text is damaged
   std::uint64_t term = kUnknownTerm;
 
-  friend bool operator==(const ClaimNote&, const ClaimNote&) = default;
+  friend bool operator==(const ClaimRecord&, const ClaimRecord&) = default;
 };
 
 // Returns true if a process of the same job as `owner` made the claim, even if it has released the claim.
-[[nodiscard]] bool is_of_job(const ClaimNote& note, const Owner& owner);
+[[nodiscard]] bool is_of_job(const ClaimRecord& note, const Owner& owner);
 // Returns true if any process of the same job as `owner` holds the claim.
-[[nodiscard]] bool is_held_by_job(const ClaimNote& note, const Owner& owner);
+[[nodiscard]] bool is_held_by_job(const ClaimRecord& note, const Owner& owner);
 
 // Pure. Returns the term of the claim `number` that `owner` makes after the claim `now`.
-[[nodiscard]] std::uint64_t next_term(const std::optional<ClaimNote>& now, const Owner& owner,
+[[nodiscard]] std::uint64_t next_term(const std::optional<ClaimRecord>& now, const Owner& owner,
                                       std::uint64_t number);
-// Pure. An unknown term matches every term except kNoTerm, because claims of older versions have no
-// term.
+// Pure. kUnknownTerm, the term of claims that older versions of Ratoon wrote, matches every term except
+// kNoTerm.
 [[nodiscard]] bool is_same_term(std::uint64_t term, std::uint64_t other);
 
 struct ClaimTimes {
-  Duration lease{std::chrono::seconds(30)};  // renewed at least three times per lease
-  Duration look{std::chrono::seconds(1)};    // between two reads while watching
-  // How long the processes of a deleted job of the same name may still renew its claim: they end within their
-  // grace period.
+  Duration lease{std::chrono::seconds(30)};         // renewed at least three times per lease
+  Duration poll_interval{std::chrono::seconds(1)};  // between two reads while watching
+  // If a deleted job had the name of this job, its processes may still renew its claim for this long: they
+  // end within their grace period.
   Duration namesake_wait{std::chrono::minutes(5)};
 };
 
 // The observations of a process that wants to claim a folder or store in which a claim already exists.
-struct ClaimWatch {
-  std::optional<ClaimNote> first{};
-  std::optional<ClaimNote> now{};
-  Duration watched{0};  // from the first to now
-  Duration silent{0};   // without a change
+struct ClaimObservation {
+  std::optional<ClaimRecord> first{};
+  std::optional<ClaimRecord> now{};
+  Duration observed_duration{0};   // from the first to now
+  Duration unchanged_duration{0};  // without a change
 };
 
 enum class ClaimVerdict { kTake, kWatch, kRefuse };
-// Pure. Another job that is alive keeps the claim. A namesake that still renews its claim after the time
-// namesake_wait keeps its claim, too. An earlier start of the same job never blocks the next start.
-[[nodiscard]] ClaimVerdict judge_claim(const Owner& newcomer, const ClaimWatch& seen,
+// Pure. Refuses the newcomer if another job renews the claim. A namesake blocks the newcomer only if it still
+// renews after namesake_wait. An earlier start of the same job never blocks the next start.
+[[nodiscard]] ClaimVerdict judge_claim(const Owner& newcomer, const ClaimObservation& seen,
                                        const ClaimTimes& times);
 
 [[nodiscard]] std::string encode_claim(const Owner& owner, std::uint64_t term, bool is_released);
-[[nodiscard]] Result<ClaimNote> decode_claim(std::uint64_t number, std::string_view text);
+[[nodiscard]] Result<ClaimRecord> decode_claim(std::uint64_t number, std::string_view text);
 
 }  // namespace ratoon::checkpoint

@@ -14,11 +14,11 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr int kPointerDepthMax = 2;
-constexpr std::string_view kUp = "../";
+constexpr std::string_view kParentFolder = "../";
 
 // Returns the checkpoint (attempt and step) that the path of a pack contains, such as
 // "../packs/a0003/s0000001200/r0002.safetensors".
-std::optional<CheckpointId> id_in_target(const fs::path& target) {
+std::optional<CheckpointId> checkpoint_in_target(const fs::path& target) {
   if (!target.has_parent_path()) return std::nullopt;
   const fs::path step_folder = target.parent_path();
   const auto step = parse_step_name(step_folder.filename().string());
@@ -27,18 +27,18 @@ std::optional<CheckpointId> id_in_target(const fs::path& target) {
   return CheckpointId{.attempt = *attempt, .step = *step};
 }
 
-struct Pointer {
+struct LatestPointer {
   CheckpointId id;
   std::string manifest;
   std::string pack;
 };
 
-std::optional<Pointer> read_pointer(std::string_view text) {
+std::optional<LatestPointer> read_pointer(std::string_view text) {
   const auto body = parse_json(text, kPointerBytesMax, kPointerDepthMax);
   if (!body) return std::nullopt;
   std::optional<Error> complaint;
   Fields f(*body, "pointer", complaint);
-  Pointer pointer{
+  LatestPointer pointer{
       .id = {.attempt = Attempt(f.whole("attempt", kAttemptMax)), .step = Step(f.whole("step", kNumberMax))},
       .manifest = f.optional_text("manifest", kPointerBytesMax),
       .pack = f.optional_text("pack", kPointerBytesMax)};
@@ -46,11 +46,11 @@ std::optional<Pointer> read_pointer(std::string_view text) {
   return pointer;
 }
 
-// Returns nothing if the object does not contain the location of a checkpoint, or cannot be read. If the
-// object cannot be read, it is replaced: losing its old contents does no harm, because the pointer is only a
+// Returns nothing if the object does not contain the location of a checkpoint, or cannot be read. The
+// caller then replaces the object: losing its old contents does no harm, because the pointer is only a
 // hint.
-std::optional<CheckpointId> id_in_pointer(const ObjectStoreDisk& store, const std::string& name) {
-  const auto text = read_whole(store, name, kPointerBytesMax);
+std::optional<CheckpointId> checkpoint_in_pointer(const ObjectStoreDisk& store, const std::string& name) {
+  const auto text = read_whole_file(store, name, kPointerBytesMax);
   const auto pointer = text ? read_pointer(*text) : std::nullopt;
   return pointer ? std::optional(pointer->id) : std::nullopt;
 }
@@ -63,9 +63,9 @@ bool is_pack_of(const CheckpointId& id, const std::string& path) {
 
 }  // namespace
 
-Result<void> point_latest(ObjectStoreDisk& store, const std::string& name, const Latest& latest) {
+Result<void> update_latest(ObjectStoreDisk& store, const std::string& name, const LatestCheckpoint& latest) {
   if (auto checked = check_path(name); !checked) return checked;
-  const auto there = id_in_pointer(store, name);
+  const auto there = checkpoint_in_pointer(store, name);
   if (there && *there > latest.id) return {};
   const json pointer = {{"attempt", latest.id.attempt.value()},
                         {"step", latest.id.step.value()},
@@ -75,8 +75,8 @@ Result<void> point_latest(ObjectStoreDisk& store, const std::string& name, const
   return store.store().put(name, pointer.dump(1) + "\n");
 }
 
-Result<void> point_latest(const fs::path& run_folder, const std::string& name, const Latest& latest,
-                          std::string_view mark) {
+Result<void> update_latest(const fs::path& run_folder, const std::string& name,
+                           const LatestCheckpoint& latest, std::string_view mark) {
   if (auto checked = check_path(name); !checked) return checked;
   const fs::path link = run_folder / name;
   std::error_code code;
@@ -87,7 +87,7 @@ Result<void> point_latest(const fs::path& run_folder, const std::string& name, c
                                                 "has this name: move it, or choose another name");
   }
   if (fs::is_symlink(there)) {
-    const auto pointed = id_in_target(fs::read_symlink(link, code));
+    const auto pointed = checkpoint_in_target(fs::read_symlink(link, code));
     if (pointed && *pointed > latest.id) return {};
   }
   if (auto created = create_folders(link.parent_path()); !created) return created.error();
@@ -105,10 +105,10 @@ Result<void> point_latest(const fs::path& run_folder, const std::string& name, c
 std::optional<std::string> pack_in_link(const std::string& name, const fs::path& target) {
   std::string path = target.string();
   for (auto folders = std::ranges::count(name, '/'); folders > 0; --folders) {
-    if (!path.starts_with(kUp)) return std::nullopt;
-    path.erase(0, kUp.size());
+    if (!path.starts_with(kParentFolder)) return std::nullopt;
+    path.erase(0, kParentFolder.size());
   }
-  const auto id = id_in_target(path);
+  const auto id = checkpoint_in_target(path);
   return id && is_pack_of(*id, path) ? std::optional(path) : std::nullopt;
 }
 

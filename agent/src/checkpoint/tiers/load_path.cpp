@@ -7,7 +7,7 @@
 namespace ratoon::checkpoint {
 namespace {
 
-Result<CheckpointId> newest_in(const Disk& disk) {
+Result<CheckpointId> newest_checkpoint_in(const Disk& disk) {
   const auto found = take_inventory(disk);
   if (!found) return found.error();
   if (!found->complete.empty()) return id_of(found->complete.front());
@@ -15,7 +15,7 @@ Result<CheckpointId> newest_in(const Disk& disk) {
   if (found->damaged.empty()) {
     return Error(ErrorKind::kNotFound,
                  "there is no checkpoint in " + manifests +
-                     ": name the folder of a run, which has the run's name, or one of its manifests");
+                     ": name the folder of a run (it is called like the run) or one of the run's manifests");
   }
   return Error(ErrorKind::kCorrupted, "there are " + std::to_string(found->damaged.size()) +
                                           " checkpoints in " + manifests +
@@ -45,7 +45,7 @@ Result<LoadSource> open_load_path(std::string_view path, const StoreOptions& opt
   LoadSource source{.disk = wrap_store(std::make_shared<ObjectStoreDisk>(*std::move(store)), folders),
                     .id = {},
                     .manifest = {}};
-  const auto id = place.id ? Result<CheckpointId>(*place.id) : newest_in(*source.disk);
+  const auto id = place.id ? Result<CheckpointId>(*place.id) : newest_checkpoint_in(*source.disk);
   if (!id) return id.error().with_context("looking for weights in the load path");
   auto sealed = read_manifest(*source.disk, *id);
   if (!sealed) return sealed.error().with_context("reading the load path");

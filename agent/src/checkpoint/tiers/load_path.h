@@ -1,5 +1,5 @@
-// load_path: the checkpoint from which a run without a checkpoint of its own begins. The checkpoint at the
-// load path belongs to another run, in a folder, in a store or on a web server, and is never changed.
+// The load path names a checkpoint of another run. A run that has no checkpoint of its own begins from it.
+// The checkpoint is in a folder, in a store or on a web server, and is never changed.
 //
 //   "/data/runs/pretrained", "s3://bucket/runs/pretrained"                   that run's newest checkpoint
 //   "https://host/runs/pretrained/manifests/s0000001200.a0003.json"          that checkpoint
@@ -26,8 +26,8 @@ struct LoadSource {
   Manifest manifest;
 };
 
-// The folder or store that a load path names, and the checkpoint in it. If the path names no checkpoint, `id`
-// is empty, and the newest checkpoint is loaded.
+// The folder or store that a load path names, and the checkpoint in it. If the path names a folder or store
+// and no manifest, `id` is empty, and the newest checkpoint is loaded.
 struct LoadLocation {
   std::string uri;
   std::optional<CheckpointId> id{};
@@ -39,8 +39,8 @@ struct LoadLocation {
 [[nodiscard]] Result<LoadSource> open_load_path(std::string_view path, const StoreOptions& options,
                                                 const FolderWrapper& folders = {});
 
-// Returns the tensors that one rank of the other run saved: rank number `rank` modulo the number of ranks of
-// that run.
+// Returns the tensors that one rank of the run at the load path saved: rank number `rank` modulo the number
+// of ranks of that run.
 [[nodiscard]] Result<LoadedTensors> load_rank(const LoadSource& source, Rank rank);
 
 }  // namespace ratoon::checkpoint

@@ -14,7 +14,7 @@ namespace ratoon::checkpoint {
 
 inline constexpr const char* kLatestPattern = "latest-rank{rank}";
 
-struct NameFacts {
+struct PatternValues {
   std::string run_name{};
   std::uint64_t epoch = 0;  // epochs that are over
   std::uint64_t batch = 0;  // steps that are in the weights
@@ -24,21 +24,22 @@ struct NameFacts {
 
 // Replaces {run_name}, {epoch}, {batch}, {rank} and {timestamp} by their values. Returns kInvalid for an
 // unknown placeholder, a single brace, or a name outside the run's folder, such as "../x".
-[[nodiscard]] Result<std::string> expand_name(std::string_view pattern, const NameFacts& facts);
+[[nodiscard]] Result<std::string> expand_name(std::string_view pattern, const PatternValues& facts);
 
-// Checks a pattern at the start of a run: it can be expanded, and it gives each of the `ranks_that_write`
-// processes that write a file its own name.
+// Checks at the start of a run that the pattern can be expanded, and that it gives a different name to each
+// of the `ranks_that_write` processes that write a file.
 [[nodiscard]] Result<void> check_pattern(std::string_view pattern, std::uint32_t ranks_that_write);
 
-// Returns true if the name may differ between two checkpoints, so that names of old checkpoints remain beside
-// new names.
+// Returns true if two checkpoints may have different names, so that a new checkpoint does not replace the
+// link of an old one.
 [[nodiscard]] bool changes_with_checkpoints(std::string_view pattern);
 
-// Returns the text with which all names that this pattern gives in one run begin.
+// Returns the common beginning of all names that this pattern gives in one run.
 [[nodiscard]] std::string fixed_beginning(std::string_view pattern, const std::string& run_name);
 
 // Returns true if a pattern that check_pattern() accepted gives `name` for some checkpoint and rank of this
 // run.
-[[nodiscard]] bool may_give(std::string_view pattern, std::string_view name, const std::string& run_name);
+[[nodiscard]] bool can_expand_to(std::string_view pattern, std::string_view name,
+                                 const std::string& run_name);
 
 }  // namespace ratoon::checkpoint

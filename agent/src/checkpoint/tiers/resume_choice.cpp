@@ -10,10 +10,10 @@
 namespace ratoon::checkpoint {
 namespace {
 
-using ById = std::map<CheckpointId, TieredCheckpoint, std::greater<>>;  // newest first
+using CheckpointsById = std::map<CheckpointId, TieredCheckpoint, std::greater<>>;  // newest first
 
-Result<void> add(ById& complete, std::span<const TierInventory> tiers, std::size_t tier,
-                 const InventoryEntry& entry) {
+Result<void> add_copy(CheckpointsById& complete, std::span<const TierInventory> tiers, std::size_t tier,
+                      const InventoryEntry& entry) {
   const auto [place, is_new] = complete.try_emplace(
       id_of(entry), TieredCheckpoint{.id = id_of(entry), .digest = entry.digest, .tiers = {}});
   TieredCheckpoint& known = place->second;
@@ -34,7 +34,7 @@ std::string start_options_text(const TieredInventory& inventory, bool can_overwr
   const CheckpointId newest = is_good ? inventory.complete.front().id : id_of(others.front());
   return "the run has checkpoints up to step " + std::to_string(newest.step.value()) + " of attempt " +
          std::to_string(newest.attempt.value()) +
-         ", and is not to resume them (--autoresume false): set --autoresume=true to resume from them, " +
+         ", but must not resume from them (--autoresume false): set --autoresume=true to resume from them, " +
          (can_overwrite ? "--overwrite=true to set them aside and begin anew (none is deleted), " : "") +
          "or another --run-name to begin a new run";
 }
@@ -68,8 +68,8 @@ Result<TieredInventory> merge(std::span<const TierInventory> tiers) {
   auto rollbacks = rollbacks_of(tiers);
   if (!rollbacks) return rollbacks.error();
   merged.rollbacks = *std::move(rollbacks);
-  const auto standing = in_force(merged.rollbacks);
-  ById complete;
+  const auto standing = rollbacks_in_force(merged.rollbacks);
+  CheckpointsById complete;
   std::map<CheckpointId, InventoryEntry, std::greater<>> damaged;
   std::set<CheckpointId, std::greater<>> given_up;
   for (std::size_t i = 0; i < tiers.size(); ++i) {
@@ -78,7 +78,7 @@ Result<TieredInventory> merge(std::span<const TierInventory> tiers) {
     for (const InventoryEntry& entry : found.complete) {
       if (is_given_up(id_of(entry), standing))
         given_up.insert(id_of(entry));
-      else if (auto added = add(complete, tiers, i, entry); !added)
+      else if (auto added = add_copy(complete, tiers, i, entry); !added)
         return added.error();
     }
     for (const InventoryEntry& entry : found.given_up) given_up.insert(id_of(entry));
@@ -94,7 +94,7 @@ Result<TieredInventory> merge(std::span<const TierInventory> tiers) {
   }
   for (auto& [id, checkpoint] : complete) merged.complete.push_back(std::move(checkpoint));
   for (auto& [id, entry] : damaged) merged.damaged.push_back(std::move(entry));
-  for (const CheckpointId& id : given_up) merged.given_up.push_back(entry_of(id, kGivenUp, false));
+  for (const CheckpointId& id : given_up) merged.given_up.push_back(entry_of(id, kAbandonedDigest, false));
   return merged;
 }
 
@@ -106,7 +106,7 @@ Result<StartChoice> choose_start(const TieredInventory& inventory, const StartRe
   if (!requests.resumes) {
     if (!requests.overwrites)
       return Error(ErrorKind::kAlreadyExists, start_options_text(inventory, requests.can_overwrite));
-    return StartChoice{.kind = anew, .sets_aside_first = true};
+    return StartChoice{.kind = anew, .sets_old_checkpoints_aside = true};
   }
   const auto newest = std::find_if(inventory.complete.begin(), inventory.complete.end(), is_usable);
   if (newest == inventory.complete.end()) return StartChoice{.kind = Kind::kNoneIsGood};

@@ -1,9 +1,9 @@
 // Chooses the checkpoint from which a run resumes, among those of all its tiers (folder and stores). The
 // functions are pure: they read no files, and get the lists of checkpoints as arguments.
 //
-// The newest committed checkpoint of all tiers is chosen, so that a node that returns with an old local copy
-// does not make the run repeat steps. The order of the tiers decides only which copy of one checkpoint is
-// read first.
+// The newest committed checkpoint of all tiers is chosen: if a node returns with an old local copy, the run
+// does not resume from this copy and repeat steps. The order of the tiers decides only which copy of one
+// checkpoint is read first.
 #pragma once
 
 #include <cstddef>
@@ -69,14 +69,14 @@ struct StartChoice {
   };
   Kind kind = Kind::kFromNothing;
   std::optional<TieredCheckpoint> checkpoint{};
-  bool sets_aside_first = false;  // the existing checkpoints of the run
+  bool sets_old_checkpoints_aside = false;  // the existing checkpoints of the run
 
   friend bool operator==(const StartChoice&, const StartChoice&) = default;
 };
 
-// `is_usable` returns true if all ranks of the new attempt can read all packs of a checkpoint and none has
-// failed to load it before. Returns kAlreadyExists if the options say that the run must not resume, but it
-// has checkpoints, and the options do not allow giving them up; the message names the options.
+// `is_usable` returns true if all ranks of the new attempt can read all packs of a checkpoint, and no rank
+// has failed to load it before. Returns kAlreadyExists if the run has checkpoints, and its options allow
+// neither to resume from them nor to give them up; the message names the options.
 [[nodiscard]] Result<StartChoice> choose_start(const TieredInventory& inventory, const StartRequest& requests,
                                                const std::function<bool(const TieredCheckpoint&)>& is_usable);
 

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Names {
+struct NamePatternInFolder {
   const fs::path& run_folder;
   std::string_view pattern;
   const std::string& run_name;
@@ -25,7 +25,7 @@ struct Names {
   bool has_changing_names = false;  // each checkpoint has its own name
 };
 
-bool is_old_link(const Names& names, const std::string& name) {
+bool is_stale_link(const NamePatternInFolder& names, const std::string& name) {
   std::error_code code;
   const fs::path target = fs::read_symlink(names.run_folder / name, code);
   const auto pack = code ? std::nullopt : pack_in_link(name, target);
@@ -52,9 +52,9 @@ std::optional<Attempt> newest_attempt_with_packs(const fs::path& run_folder) {
   return newest;
 }
 
-// A temporary link to a pack of an older attempt can be removed, because the process that made the link has
-// ended.
-bool is_left_over(const Names& names, const std::string& path, const std::string& name) {
+// Returns true for a temporary link that can be removed: it leads to a pack of an older attempt, and the
+// process that made it has ended.
+bool is_leftover_link(const NamePatternInFolder& names, const std::string& path, const std::string& name) {
   std::error_code code;
   const auto pack = pack_in_link(name, fs::read_symlink(names.run_folder / path, code));
   if (code || !pack) return false;
@@ -63,10 +63,11 @@ bool is_left_over(const Names& names, const std::string& path, const std::string
   return attempt && names.newest && *attempt < *names.newest;
 }
 
-// Removes names in `folder` whose checkpoint no longer exists. `folder` is "" or ends with '/'. The part of
-// the pattern that applies to names in this folder starts at index `begin`. A name stays if the file or link
-// of this name cannot be read. Returns the number of removed links and objects.
-Result<std::uint64_t> remove_in(const Names& names, const std::string& folder, std::size_t begin) {
+// Removes links and objects in `folder` whose checkpoint no longer exists. `folder` is "" or ends with '/'.
+// The part of the pattern that applies to names in this folder starts at index `begin`. A link or object that
+// cannot be read stays. Returns the number of removed links and objects.
+Result<std::uint64_t> remove_stale_names_in(const NamePatternInFolder& names, const std::string& folder,
+                                            std::size_t begin) {
   const std::size_t slash = names.pattern.find('/', begin);
   std::vector<fs::directory_entry> there;
   std::error_code code;
@@ -78,17 +79,17 @@ Result<std::uint64_t> remove_in(const Names& names, const std::string& folder, s
     const std::string file = entry.path().filename().string();
     const std::string name = folder + file;
     const auto unnamed = slash == std::string_view::npos ? name_of_temporary(file) : std::nullopt;
-    const bool is_left = unnamed && may_give(names.pattern, folder + *unnamed, names.run_name) &&
-                         is_left_over(names, name, folder + *unnamed);
+    const bool is_left = unnamed && can_expand_to(names.pattern, folder + *unnamed, names.run_name) &&
+                         is_leftover_link(names, name, folder + *unnamed);
     if (is_left && ::unlink(entry.path().c_str()) == 0) ++removed;
-    if (!may_give(names.pattern.substr(0, slash), name, names.run_name)) continue;
+    if (!can_expand_to(names.pattern.substr(0, slash), name, names.run_name)) continue;
     if (slash != std::string_view::npos) {
       if (entry.symlink_status(code).type() != fs::file_type::directory) continue;
-      const auto below = remove_in(names, name + "/", slash + 1);
+      const auto below = remove_stale_names_in(names, name + "/", slash + 1);
       if (!below) return below;
       if (*below > 0) ::rmdir(entry.path().c_str());  // fails if it is not empty
       removed += *below;
-    } else if (names.has_changing_names && is_old_link(names, name)) {
+    } else if (names.has_changing_names && is_stale_link(names, name)) {
       if (::unlink(entry.path().c_str()) == 0)
         ++removed;
       else if (errno != ENOENT)
@@ -102,9 +103,10 @@ Result<std::uint64_t> remove_in(const Names& names, const std::string& folder, s
 
 Result<void> remove_stale_links(const fs::path& run_folder, std::string_view pattern,
                                 const std::string& run_name) {
-  const auto removed = remove_in({run_folder, pattern, run_name, newest_attempt_with_packs(run_folder),
-                                  changes_with_checkpoints(pattern)},
-                                 "", 0);
+  const auto removed =
+      remove_stale_names_in({run_folder, pattern, run_name, newest_attempt_with_packs(run_folder),
+                             changes_with_checkpoints(pattern)},
+                            "", 0);
   return removed ? Result<void>() : removed.error();
 }
 
@@ -114,14 +116,14 @@ Result<void> remove_stale_pointers(ObjectStoreDisk& store, std::string_view patt
   if (!objects) return objects.error();
   std::vector<std::pair<std::string, std::string>> pointers;  // names, and the packs that they lead to
   for (const objects::ObjectInfo& object : *objects) {
-    if (object.size_bytes > kPointerBytesMax || !may_give(pattern, object.key, run_name)) continue;
-    const auto text = read_whole(store, object.key, kPointerBytesMax);
+    if (object.size_bytes > kPointerBytesMax || !can_expand_to(pattern, object.key, run_name)) continue;
+    const auto text = read_whole_file(store, object.key, kPointerBytesMax);
     if (!text && text.error().kind() != ErrorKind::kNotFound) return text.error();
     const auto pack = text ? pack_in_pointer(*text) : std::nullopt;
     if (pack) pointers.emplace_back(object.key, *pack);
   }
   if (pointers.empty()) return {};
-  // List the packs after reading the pointers, because each pack is created before the pointer to it.
+  // List the packs after reading the pointers: a pack is created before its pointer, so the list has it.
   const auto packs = store.list_objects(std::string(kPacks) + "/");
   if (!packs) return packs.error();
   std::set<std::string> there;

@@ -2,14 +2,14 @@
 // a checkpoint, and `latest`.
 //
 // Tiers: one object for the folder and all stores that hold checkpoints of one run. The first tier is the
-// folder in which the run saves its checkpoints, or a store if the run has no folder. The other tiers are
-// stores to which checkpoints are copied.
+// folder in which the run saves its checkpoints, or a store if the run has no folder. All tiers after the
+// first are stores to which checkpoints are copied.
 //
 //   TierLocations places{.folder = "/data/runs/digits", .stores = {"s3://bucket/runs/digits"}};
 //   Result<Tiers> tiers = Tiers::open(places);
 //   Result<TieredInventory> found = tiers->inventory();
 //   Result<StartChoice> start = choose_start(*found, {}, [](const auto&) { return true; });
-//   Result<FromTier> state = tiers->load(*start->checkpoint, Rank(0));
+//   Result<LoadedFromTier> state = tiers->load(*start->checkpoint, Rank(0));
 //
 // Thread contract: any thread may call any function.
 #pragma once
@@ -39,17 +39,17 @@ struct TierLocations {
 };
 
 struct Tier {
-  std::string word;  // "local", "volume" or "store"
+  std::string kind_name;  // "local", "volume" or "store"
   std::shared_ptr<Disk> disk;
   std::shared_ptr<ObjectStoreDisk> store;  // the same tier if it is a store; else null
 };
 
 // The loaded tensors, the tier from which they were loaded, and the damaged copies in other tiers that were
 // tried before.
-struct FromTier {
+struct LoadedFromTier {
   LoadedTensors tensors;
   std::size_t tier = 0;
-  std::vector<std::pair<std::size_t, Error>> bad{};
+  std::vector<std::pair<std::size_t, Error>> damaged_copies{};
 };
 
 class Tiers {
@@ -61,18 +61,20 @@ class Tiers {
   [[nodiscard]] const std::vector<Tier>& all() const { return tiers_; }
   [[nodiscard]] const Tier& home() const { return tiers_.front(); }
 
-  // Returns the lists of checkpoints in all tiers. Fails if a tier cannot be read: that tier may hold the
-  // newest checkpoint, and a run that resumes from an older checkpoint would lose the newest forever.
-  [[nodiscard]] Result<std::vector<TierInventory>> ask_all() const;
+  // Returns the lists of checkpoints in all tiers. Fails if a tier cannot be read, because that tier may hold
+  // the newest checkpoint. A run that resumes from an older checkpoint would lose the newest one forever.
+  [[nodiscard]] Result<std::vector<TierInventory>> list_all_tiers() const;
   [[nodiscard]] Result<TieredInventory> inventory() const;
 
-  // Pins the checkpoint in every tier, so that no copy of it is removed. Returns the error of the first tier.
-  // Errors of all other tiers are passed to `tell`.
+  // Pins the checkpoint in every tier, so that no copy of it is removed. If the first tier fails, returns its
+  // error. Passes the errors of other tiers to `tell`.
   [[nodiscard]] Result<void> pin(const CheckpointId& id, const std::string& why,
                                  const std::function<void(const std::string&)>& tell) const;
+  // Removes the pins of all checkpoints of this step in every tier. Returns the first error.
+  [[nodiscard]] Result<void> unpin_step(Step step) const;
 
   // Returns the tensors that `rank` saved, from the first intact copy.
-  [[nodiscard]] Result<FromTier> load(const TieredCheckpoint& checkpoint, Rank rank) const;
+  [[nodiscard]] Result<LoadedFromTier> load(const TieredCheckpoint& checkpoint, Rank rank) const;
 
  private:
   std::vector<Tier> tiers_;

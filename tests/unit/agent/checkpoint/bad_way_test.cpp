@@ -37,7 +37,7 @@ class CachedFile : public ReadFile {
     std::ranges::copy(all.subspan(at, bytes.size()), bytes.begin());
     return {};
   }
-  void forget() const override { cache_.erase(path_); }
+  void drop_from_page_cache() const override { cache_.erase(path_); }
 
  private:
   const std::unique_ptr<ReadFile> file_;

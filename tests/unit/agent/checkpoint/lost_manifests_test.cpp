@@ -21,7 +21,7 @@ class LostManifestsTest : public testing::Test {
     test::write_text(folder_ / name, "text");
   }
   std::optional<std::string> found() {
-    return link_without_manifests(*test::folder_at(folder_.path()), folder_.path()).value();
+    return find_link_without_manifest(*test::folder_at(folder_.path()), folder_.path()).value();
   }
   test::TemporaryFolder folder_;
 };
@@ -132,12 +132,12 @@ TEST_F(LostManifestsTest, ANoteWhosePacksAreGoneMissesNothing) {
 TEST_F(LostManifestsTest, TheNewestNoteOfACommitIsKept) {
   const auto disk = test::folder_at(folder_.path());
   make("packs/a0009/s0000000060/r0000.safetensors");
-  for (const Attempt attempt : {Attempt(1), Attempt(9), Attempt(3)}) note_commit(*disk, attempt);
-  ASSERT_TRUE(remove_old_notes_of_commits(*disk));
+  for (const Attempt attempt : {Attempt(1), Attempt(9), Attempt(3)}) write_commit_note(*disk, attempt);
+  ASSERT_TRUE(remove_old_commit_notes(*disk));
   EXPECT_FALSE(fs::exists(folder_ / "packs/committed.a0001"));
   EXPECT_FALSE(fs::exists(folder_ / "packs/committed.a0003"));
   EXPECT_TRUE(fs::exists(folder_ / "packs/committed.a0009"));
-  ASSERT_TRUE(remove_old_notes_of_commits(*disk));
+  ASSERT_TRUE(remove_old_commit_notes(*disk));
   EXPECT_TRUE(*has_packs_of_lost_manifests(*disk));
 }
 
@@ -196,7 +196,7 @@ TEST(SignOfACommitInTiers, IsInAStoreThatGetsCopies) {
 }
 
 TEST_F(LostManifestsTest, AFolderThatIsNotThereHasLostNothing) {
-  EXPECT_EQ(link_without_manifests(*test::folder_at(folder_ / "none"), folder_ / "none").value(),
+  EXPECT_EQ(find_link_without_manifest(*test::folder_at(folder_ / "none"), folder_ / "none").value(),
             std::nullopt);
 }
 

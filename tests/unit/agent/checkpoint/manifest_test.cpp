@@ -64,7 +64,10 @@ TEST(Manifest, KeepsWhatRankZeroSaysOfTheRun) {
                       .best = {{.name = "loss",
                                 .keep = 3,
                                 .kept = {{.id = {Attempt(2), Step(40)}, .value = -0.1},
-                                         {.id = {Attempt(3), Step(80)}, .value = 1e300}}}}};
+                                         {.id = {Attempt(3), Step(80)}, .value = 1e300}}}},
+                      .unpinned = {{.step = 40, .since = {Attempt(2), Step(60)}},
+                                   {.step = 0, .since = {Attempt(3), Step(70)}}},
+                      .begins_epoch = true};
   auto receipt = record(0);
   receipt.run = run;
   EXPECT_EQ(decode_receipt(encode_receipt(receipt)).value(), receipt);
@@ -231,6 +234,19 @@ TEST(Manifest, OfPacksOfTwoJobsIsDamaged) {
   EXPECT_EQ(decoded.error().kind(), ErrorKind::kCorrupted);
   EXPECT_THAT(decoded.error().message(),
               HasSubstr("the pack of rank 0 was written by 6f1c and that of rank 1 by 77aa"));
+}
+
+// Each rank's receipt has its own steps.
+TEST(RunRecord, HasTheStepsToUnpinOfAllRanks) {
+  const auto of = [](std::uint64_t step, std::uint64_t since) {
+    return UnpinnedStep{.step = step, .since = {Attempt(1), Step(since)}};
+  };
+  RunRecord run{.unpinned = {of(5, 20), of(10, 20)}};
+  run.merge_requests({.unpinned = {of(10, 30), of(15, 30)}});
+  run.merge_requests({.unpinned = {of(10, 20), of(25, 30)}});
+  EXPECT_EQ(run.unpinned, (std::vector{of(5, 20), of(10, 30), of(15, 30), of(25, 30)}));
+  for (std::uint64_t step = 0; step <= kUnpinnedMax; ++step) run.merge_requests({.unpinned = {of(step, 40)}});
+  EXPECT_EQ(run.unpinned.size(), kUnpinnedMax) << "a manifest has a limit";
 }
 
 }  // namespace

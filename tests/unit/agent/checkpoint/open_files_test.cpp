@@ -38,7 +38,7 @@ class CountedFile : public ReadFile {
   Result<void> read(std::uint64_t at, std::span<std::byte> bytes) const override {
     return file_->read(at, bytes);
   }
-  void forget() const override { file_->forget(); }
+  void drop_from_page_cache() const override { file_->drop_from_page_cache(); }
 
  private:
   const std::unique_ptr<ReadFile> file_;

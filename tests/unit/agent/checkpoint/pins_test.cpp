@@ -106,7 +106,7 @@ TEST_P(PinsTest, WhereNobodyCanSayWhetherItIsPinnedItStays) {
 TEST_P(PinsTest, PinningTwiceIsTheSame) {
   EXPECT_TRUE(*pin(*disk_, id(1, 20), "best accuracy", "m"));
   EXPECT_FALSE(*pin(*disk_, id(1, 20), "again", "m"));
-  EXPECT_EQ(why_pinned(*disk_, id(1, 20)), "best accuracy");
+  EXPECT_EQ(pin_reason(*disk_, id(1, 20)), "best accuracy");
   EXPECT_THAT(test::complete_in(*disk_).size(), 5u);
 }
 
@@ -141,12 +141,12 @@ TEST_P(PinsTest, AReasonOnTheDiskMayBeAnything) {
                {std::string(255, 'x') + "ö", std::string(255, 'x')}};
   for (const auto& c : cases) {
     ratoon::test::write_text(folder_ / "run/pins/s0000000020.a0001.json", c.text);
-    EXPECT_EQ(why_pinned(*disk_, id(1, 20)), c.shown);
+    EXPECT_EQ(pin_reason(*disk_, id(1, 20)), c.shown);
   }
 }
 
 Manifest with_best(const CheckpointId& of, std::vector<CheckpointId> kept) {
-  BestOf best{.name = "loss"};
+  BestCheckpointList best{.name = "loss"};
   for (const CheckpointId& one : kept) best.kept.push_back({.id = one, .value = 1});
   Manifest manifest{.id = of};
   manifest.run.emplace().best.push_back(best);
@@ -158,13 +158,13 @@ TEST_P(PinsTest, AManifestRemovesThePinsOfSaveBestThatItsListsDoNotHave) {
   for (const auto& which : {id(1, 10), id(1, 20), id(1, 30), id(1, 50)})
     ASSERT_TRUE(pin(*disk_, which, mark, "run"));
   ASSERT_TRUE(pin(*disk_, id(1, 40), "by hand", "person"));
-  unpin_beaten(*disk_, with_best(id(1, 40), {id(1, 20)}));
-  EXPECT_EQ(pinned_in(*disk_).value(), (std::set{id(1, 20), id(1, 40), id(1, 50)}))
+  unpin_no_longer_best(*disk_, with_best(id(1, 40), {id(1, 20)}));
+  EXPECT_EQ(list_pinned(*disk_).value(), (std::set{id(1, 20), id(1, 40), id(1, 50)}))
       << "50 is newer than the manifest, and 40 is the pin of a person";
   Manifest without{.id = id(1, 60)};
   without.run.emplace();
-  unpin_beaten(*disk_, without);
-  EXPECT_EQ(pinned_in(*disk_).value().size(), 3u) << "a manifest without lists knows nothing of them";
+  unpin_no_longer_best(*disk_, without);
+  EXPECT_EQ(list_pinned(*disk_).value().size(), 3u) << "a manifest without lists knows nothing of them";
 }
 
 // Its save was missed, or this place has no copy of it.
@@ -172,17 +172,47 @@ TEST_P(PinsTest, ABestCheckpointThatDoesNotExistBeatsNone) {
   const std::string mark = mark_as_best("best loss: 1");
   ASSERT_TRUE(pin(*disk_, id(1, 10), mark, "run"));
   ASSERT_TRUE(pin(*disk_, id(1, 20), mark, "run"));
-  unpin_beaten(*disk_, with_best(id(1, 50), {id(1, 45), id(1, 20), id(1, 10)}));
-  EXPECT_EQ(pinned_in(*disk_).value(), (std::set{id(1, 20)}));
+  unpin_no_longer_best(*disk_, with_best(id(1, 50), {id(1, 45), id(1, 20), id(1, 10)}));
+  EXPECT_EQ(list_pinned(*disk_).value(), (std::set{id(1, 20)}));
 }
 
 TEST_P(PinsTest, APinOfSaveBestGivesWayToThatOfAPerson) {
   ASSERT_TRUE(pin(*disk_, id(1, 20), mark_as_best("best loss: 1"), "run").value());
   EXPECT_TRUE(pin(*disk_, id(1, 20), "by hand", "person").value());
-  EXPECT_EQ(why_pinned(*disk_, id(1, 20)), "by hand");
+  EXPECT_EQ(pin_reason(*disk_, id(1, 20)), "by hand");
   EXPECT_FALSE(pin(*disk_, id(1, 20), mark_as_best("best loss: 1"), "run").value());
-  unpin_beaten(*disk_, with_best(id(1, 50), {id(1, 30)}));
-  EXPECT_EQ(why_pinned(*disk_, id(1, 20)), "by hand");
+  unpin_no_longer_best(*disk_, with_best(id(1, 50), {id(1, 30)}));
+  EXPECT_EQ(pin_reason(*disk_, id(1, 20)), "by hand");
+}
+
+Manifest with_unpinned(const CheckpointId& of, const UnpinnedStep& unpinned) {
+  Manifest manifest{.id = of};
+  manifest.run.emplace().unpinned.push_back(unpinned);
+  return manifest;
+}
+
+TEST_P(PinsTest, TheFirstManifestWithARequestRemovesThePin) {
+  for (const auto& which : {id(1, 20), id(1, 30)}) ASSERT_TRUE(pin(*disk_, which, "a milestone", "run"));
+  unpin_if_requested(*disk_, with_unpinned(id(1, 50), {.step = 20, .since = id(1, 50)}));
+  EXPECT_EQ(list_pinned(*disk_).value(), (std::set{id(1, 30)}));
+}
+
+// A store gets only some of the checkpoints, so the first one that it gets may come later.
+TEST_P(PinsTest, ALaterManifestRemovesThePinIfThisPlaceHasNoEarlierOneWithTheRequest) {
+  ASSERT_TRUE(pin(*disk_, id(1, 20), "a milestone", "run"));
+  unpin_if_requested(*disk_, with_unpinned(id(1, 70), {.step = 20, .since = id(1, 60)}));
+  EXPECT_THAT(list_pinned(*disk_).value(), IsEmpty());
+  ASSERT_TRUE(pin(*disk_, id(1, 20), "by hand", "person"));
+  unpin_if_requested(*disk_, with_unpinned(id(1, 70), {.step = 20, .since = id(1, 40)}));
+  EXPECT_EQ(list_pinned(*disk_).value(), (std::set{id(1, 20)})) << "50 has removed the program's pin";
+}
+
+TEST_P(PinsTest, ARequestDoesNotConcernThePinsOfItsOwnOrLaterCheckpoints) {
+  for (const auto& which : {id(1, 50), id(2, 50)}) ASSERT_TRUE(pin(*disk_, which, "a milestone", "run"));
+  unpin_if_requested(*disk_, with_unpinned(id(1, 50), {.step = 50, .since = id(1, 50)}));
+  EXPECT_EQ(list_pinned(*disk_).value().size(), 2u);
+  ASSERT_TRUE(unpin_step(*disk_, Step(50)));
+  EXPECT_THAT(list_pinned(*disk_).value(), IsEmpty());
 }
 
 INSTANTIATE_TEST_SUITE_P(Places, PinsTest, testing::Values(Seen::kAsFolder, Seen::kAsStore),

@@ -72,7 +72,7 @@ TEST(Retention, PinsAndCapsOfAFolder) {
   const std::uint64_t one = std::filesystem::file_size(folder / "run" / pack_path(id(1, 10), Rank(0)));
   const RunStore run = test::run_in(disk);
   ASSERT_TRUE(run.retire_old({.last = 1}, Attempt(1),
-                             {.in_store = {}, .under_way = {id(1, 10), id(1, 20), id(1, 30), id(1, 40)}}));
+                             {.in_store = {}, .being_copied = {id(1, 10), id(1, 20), id(1, 30), id(1, 40)}}));
   EXPECT_EQ(test::complete_in(*disk).size(), 5u) << "what is being copied stays for so long";
   ASSERT_TRUE(run.retire_old({.last = 4, .bytes_max = 3 * one}, Attempt(1)));
   EXPECT_THAT(test::complete_in(*disk), ElementsAre(id(1, 50), id(1, 40), id(1, 20)));

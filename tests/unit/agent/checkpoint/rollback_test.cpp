@@ -39,10 +39,11 @@ TEST(Rollback, IsWrittenAsTheFormatSays) {
 TEST(Rollback, GoingBackToBeforeOneTakesItBack) {
   const Rollback first = back(5, id(3, 20));
   const Rollback later = back(9, id(7, 40));
-  EXPECT_THAT(in_force({later, first}), ElementsAre(first, later)) << "its own lineage comes from the first";
+  EXPECT_THAT(rollbacks_in_force({later, first}), ElementsAre(first, later))
+      << "its own lineage comes from the first";
   const Rollback before = back(12, id(3, 10));
-  EXPECT_THAT(in_force({first, later, before}), ElementsAre(before));
-  EXPECT_THAT(in_force({first, back(6, id(3, 20))}), ElementsAre(back(6, id(3, 20))))
+  EXPECT_THAT(rollbacks_in_force({first, later, before}), ElementsAre(before));
+  EXPECT_THAT(rollbacks_in_force({first, back(6, id(3, 20))}), ElementsAre(back(6, id(3, 20))))
       << "the same place once more, before anything was saved";
 }
 
@@ -59,12 +60,13 @@ TEST(Rollback, GivesUpWhatIsNewerThanItsPlaceAndOlderThanItself) {
 
 TEST(Rollback, IsPassedOverOnceByWhatComesFromBeforeIt) {
   const std::vector<Rollback> standing{back(5, id(3, 20), 100), back(9, id(7, 40), 300)};
-  EXPECT_EQ(slot_after(id(7, 40), 260, standing), 300u);
-  EXPECT_EQ(slot_after(id(9, 41), 300, standing), 300u);
-  EXPECT_EQ(slot_after(id(9, 99), 900, standing), 900u);
-  EXPECT_EQ(slot_after(id(6, 30), 200, standing), 300u) << "the newer place is gone, an older one is loaded";
-  EXPECT_EQ(slot_after(id(2, 10), 40, standing), 300u);
-  EXPECT_EQ(slot_after(id(7, 40), 320, standing), 320u) << "never back";
+  EXPECT_EQ(slot_after_rollbacks(id(7, 40), 260, standing), 300u);
+  EXPECT_EQ(slot_after_rollbacks(id(9, 41), 300, standing), 300u);
+  EXPECT_EQ(slot_after_rollbacks(id(9, 99), 900, standing), 900u);
+  EXPECT_EQ(slot_after_rollbacks(id(6, 30), 200, standing), 300u)
+      << "the newer place is gone, an older one is loaded";
+  EXPECT_EQ(slot_after_rollbacks(id(2, 10), 40, standing), 300u);
+  EXPECT_EQ(slot_after_rollbacks(id(7, 40), 320, standing), 320u) << "never back";
 }
 
 class RollbackTest : public testing::TestWithParam<bool> {
@@ -89,7 +91,7 @@ TEST_P(RollbackTest, HoldsFromItsRecordOnWhateverLiesThere) {
   std::vector<CheckpointId> given_up;
   for (const auto& entry : found.given_up) {
     given_up.push_back(id_of(entry));
-    EXPECT_EQ(entry.digest, kGivenUp);
+    EXPECT_EQ(entry.digest, kAbandonedDigest);
     EXPECT_FALSE(entry.is_complete);
   }
   EXPECT_THAT(given_up, ElementsAre(id(2, 35), id(2, 25), id(1, 30)));
@@ -97,8 +99,8 @@ TEST_P(RollbackTest, HoldsFromItsRecordOnWhateverLiesThere) {
 
 TEST_P(RollbackTest, WhatItGaveUpIsSetAsideAndNeverDeleted) {
   ASSERT_TRUE(record_rollback(*disk_, back(3, id(1, 20)), "m"));
-  EXPECT_EQ(*set_rolled_back_aside(*disk_, in_force(*rollbacks_in(*disk_)), "m"), 2u);
-  EXPECT_EQ(*set_rolled_back_aside(*disk_, in_force(*rollbacks_in(*disk_)), "m"), 0u);
+  EXPECT_EQ(*set_rolled_back_aside(*disk_, rollbacks_in_force(*rollbacks_in(*disk_)), "m"), 2u);
+  EXPECT_EQ(*set_rolled_back_aside(*disk_, rollbacks_in_force(*rollbacks_in(*disk_)), "m"), 0u);
   EXPECT_EQ(take_inventory(*disk_)->given_up.size(), 2u) << "whoever remembers one hears that it is none";
   for (const std::uint64_t step : {21, 22, 23}) test::digest_of_commit(disk_, id(3, step));
   ASSERT_TRUE(test::run_in(disk_).retire_old({.last = 2}, Attempt(3)));
@@ -160,7 +162,7 @@ TEST(RollbackInTiers, ADamagedRecordIsSaidWithTheWaysOn) {
     EXPECT_THAT(
         found.error().message(),
         testing::AllOf(HasSubstr("rollbacks/a0002.json: "),
-                       HasSubstr("If another place of the run, such as a store, has the record of that name, "
+                       HasSubstr("If another place of the run, such as a store, has an undamaged copy, "
                                  "remove this file: the next start copies the record from there."),
                        HasSubstr("If no place has a record of this rollback, the run resumes")));
   }
@@ -194,8 +196,8 @@ TEST(RollbackInTiers, WhatOneTierKnowsHoldsForAll) {
 // Of two places, the place with the damaged record is named, and the sentence's advice helps.
 TEST(RollbackInTiers, ADamagedRecordIsTakenFromTheOtherPlaceOnceItIsRemoved) {
   ratoon::test::TemporaryFolder folder;
-  const Tiers tiers({{.word = "volume", .disk = test::folder_at(folder / "home"), .store = nullptr},
-                     {.word = "store",
+  const Tiers tiers({{.kind_name = "volume", .disk = test::folder_at(folder / "home"), .store = nullptr},
+                     {.kind_name = "store",
                       .disk = test::store_at(folder / "store"),
                       .store = test::store_at(folder / "store")}});
   for (const Tier& tier : tiers.all()) {

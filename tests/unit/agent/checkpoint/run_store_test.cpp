@@ -120,7 +120,7 @@ TEST_F(RunStoreTest, ACheckpointThatMissesAPartOfASharedTensorIsNotCommitted) {
   for (const std::uint32_t rank : {0U, 1U}) save(id(1, 60), rank, TensorBox{{rank * 2, 0}, {4, 2}});
   save(id(1, 60), 2, std::nullopt);
   EXPECT_THAT(store_.try_commit(id(1, 60), 3).error().message(),
-              HasSubstr("tensor 'expert.weight' is the rank's own in "));
+              HasSubstr("tensor 'expert.weight' is not shared in "));
   EXPECT_EQ(complete(), Ids({id(1, 20)}));
 
   // Any number of ranks reads the saved rows.
@@ -214,8 +214,8 @@ TEST_F(RunStoreTest, ADamagedPackIsAnErrorWhenItIsLoaded) {
 TEST_F(RunStoreTest, WhatIsSetAsideIsNotChosenAndNotForgotten) {
   commit(id(1, 10));
   commit(id(1, 20));
-  ASSERT_TRUE(store_.set_aside(id(1, 20), "a bad block"));
-  ASSERT_TRUE(store_.set_aside(id(1, 20), "again")) << "somebody else was faster";
+  ASSERT_TRUE(store_.quarantine_checkpoint(id(1, 20), "a bad block"));
+  ASSERT_TRUE(store_.quarantine_checkpoint(id(1, 20), "again")) << "another process was faster";
   EXPECT_EQ(complete(), (Ids{id(1, 10)}));
   EXPECT_EQ(store_.inventory()->damaged.size(), 1u);
   const auto aside = folder_ / "run/quarantine/s0000000020.a0001.json";
@@ -261,7 +261,7 @@ TEST_F(RunStoreTest, AnotherManifestThanTheChosenOneIsNotLoaded) {
   const auto loaded = store_.load(point(entry), Rank(0));
   ASSERT_FALSE(loaded);
   EXPECT_THAT(loaded.error().message(),
-              HasSubstr("is not the manifest that was chosen (of another expected, "));
+              HasSubstr("is not the chosen manifest (digest of another expected, "));
 }
 
 TEST_F(RunStoreTest, AWorldOfAnotherSizeReadsThePacksThatAreThere) {
@@ -378,7 +378,8 @@ TEST_F(TwoOwners, ASecondTryTakesAndClearsWhatIsOnesOwnAlone) {
     const PackImage plan = *lay_out_image(std::span(&view, 1), owner);
     std::vector<std::byte> image(plan.layout.file_bytes());
     const auto filling = CopyProgress::completed();
-    return write_staged_pack(disk, which, Rank(0), plan.layout, image, owner, Tried::kBefore, *filling);
+    return write_staged_pack(disk, which, Rank(0), plan.layout, image, owner, EarlierWriteTry::kBefore,
+                             *filling);
   };
   ASSERT_TRUE(write(a_, id(1, 20), 0));
   EXPECT_EQ(stage_again("aaaa", id(1, 20))->record.owner, "aaaa") << "its own, taken";

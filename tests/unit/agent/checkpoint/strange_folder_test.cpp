@@ -53,7 +53,7 @@ class StrangeFolderTest : public testing::Test {
   StrangeFolderTest() {
     const auto disk = test::folder_at(run_);
     for (const std::uint64_t step : {10, 20, 30}) point_ = commit(disk, id(1, step));
-    EXPECT_TRUE(set_aside(*disk, id(1, 10), "a test", "mark"));
+    EXPECT_TRUE(quarantine_checkpoint(*disk, id(1, 10), "a test", "mark"));
     EXPECT_TRUE(pin(*disk, id(1, 20), "a test", "mark"));
     fs::create_directories(outside_);
   }
@@ -85,7 +85,7 @@ class StrangeFolderTest : public testing::Test {
     note(run->retire_old({.last = 1}, Attempt(2)));
     note(read_pins(*disk));
     note(sweep_uncommitted(*disk, {.attempt = Attempt(9), .step = Step(0)}));
-    note(run->set_aside(id(1, 30), "a test"));
+    note(run->quarantine_checkpoint(id(1, 30), "a test"));
     for (const std::uint64_t step : {10, 20, 30, 40}) note(remove_checkpoint(*disk, id(1, step)));
     note(unpin(*disk, id(1, 20)));
     note(set_lineage_aside(*disk, "mark"));
@@ -161,8 +161,8 @@ TEST_F(StrangeFolderTest, NoNameLeadsOutOfIt) {
     EXPECT_FALSE(disk->remove(name)) << name;
     EXPECT_FALSE(disk->remove_folder(name)) << name;
     EXPECT_FALSE(disk->make_folder(name)) << name;
-    EXPECT_FALSE(disk->rename_new("manifests/s0000000030.a0001.json", name)) << name;
-    EXPECT_FALSE(disk->rename_new(name, "new")) << name;
+    EXPECT_FALSE(disk->rename_no_replace("manifests/s0000000030.a0001.json", name)) << name;
+    EXPECT_FALSE(disk->rename_no_replace(name, "new")) << name;
   }
   EXPECT_EQ(tree_below(outside_), before);
   EXPECT_EQ(test::complete_in(*disk).size(), 2u);
@@ -198,7 +198,7 @@ TEST_F(StrangeFolderTest, APipeOrAFolderInPlaceOfAFileIsNamedAndNobodyWaitsForIt
   fs::remove(manifest);
   ASSERT_EQ(::mkfifo(manifest.c_str(), 0600), 0);
   EXPECT_THAT(take_inventory(*test::folder_at(run_)).error().message(),
-              HasSubstr("s0000000030.a0001.json is no file; remove it"));
+              HasSubstr("s0000000030.a0001.json is not a regular file; remove it"));
   fs::remove(manifest);
   write_text(manifest, text);
   const fs::path pack = run_ / pack_path(id(1, 30), Rank(0));

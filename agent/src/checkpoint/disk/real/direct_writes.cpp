@@ -15,22 +15,22 @@ namespace ratoon::checkpoint {
 namespace {
 
 constexpr std::size_t kTrialBytes = 16 << 20;
-constexpr int kRounds = 2;               // the first round may find a cold disk
-constexpr double kEnoughSeconds = 0.25;  // a round that takes longer is enough for a comparison
-constexpr double kSlowerMax = 1.1;       // tolerates noise: direct writes save cache and processor time
+constexpr int kTrialRounds = 2;             // the first round may find a cold disk
+constexpr double kLongRoundSeconds = 0.25;  // a round that takes longer is enough for a comparison
+constexpr double kTolerableSlowdown = 1.1;  // tolerates noise: direct writes save cache and processor time
 
-// Returns memory that is filled with changing numbers, because a file system may store zeros as a hole and
-// write nothing.
-class TrialBytes {
+// The bytes that a trial writes. They are changing numbers, because a file system may store zeros as a hole
+// and write nothing.
+class TrialBuffer {
  public:
-  TrialBytes()
+  TrialBuffer()
       : at_(::mmap(nullptr, kTrialBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
     std::uint64_t mark = 1;
     for (std::uint64_t& number : numbers()) number = mark = mark * 6364136223846793005 + 1442695040888963407;
   }
-  TrialBytes(const TrialBytes&) = delete;
-  TrialBytes& operator=(const TrialBytes&) = delete;
-  ~TrialBytes() {
+  TrialBuffer(const TrialBuffer&) = delete;
+  TrialBuffer& operator=(const TrialBuffer&) = delete;
+  ~TrialBuffer() {
     if (at_ != MAP_FAILED) ::munmap(at_, kTrialBytes);
   }
   [[nodiscard]] std::span<std::uint64_t> numbers() const {
@@ -43,7 +43,7 @@ class TrialBytes {
 };
 
 // Returns the seconds until the bytes are on the disk, or nothing, with errno set, if a call fails.
-std::optional<double> time_write(int folder, int flags, std::span<const std::byte> bytes) {
+std::optional<double> measure_write_seconds(int folder, int flags, std::span<const std::byte> bytes) {
   const UniqueFd fd(::openat(folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC | flags, 0600));
   if (!fd.is_open()) return std::nullopt;
   const auto began = std::chrono::steady_clock::now();
@@ -57,41 +57,41 @@ std::optional<double> time_write(int folder, int flags, std::span<const std::byt
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 }
 
-// Measures direct and cached writes in turn. Returns true if direct writes are not slower, and nothing if the
-// trial cannot be made now. A file system that does not support O_DIRECT fails with EINVAL.
-std::optional<bool> try_out(int folder) {
+// Measures direct and cached writes in turn. Returns true if direct writes are not slower, false if they are
+// slower or not supported (EINVAL), and nothing if the trial cannot be made now.
+std::optional<bool> run_write_trial(int folder) {
   if (is_in_memory(folder)) return false;
-  const TrialBytes memory;
+  const TrialBuffer memory;
   const auto bytes = std::as_bytes(memory.numbers());
   if (bytes.empty()) return std::nullopt;
   DirectWriteTrial best{.direct_seconds = 1e9, .cached_seconds = 1e9};
-  for (int round = 0; round < kRounds; ++round) {
-    const auto direct = time_write(folder, O_DIRECT, bytes);
+  for (int round = 0; round < kTrialRounds; ++round) {
+    const auto direct = measure_write_seconds(folder, O_DIRECT, bytes);
     if (!direct) return errno == EINVAL || errno == EOPNOTSUPP ? std::optional(false) : std::nullopt;
-    const auto cached = time_write(folder, 0, bytes);
+    const auto cached = measure_write_seconds(folder, 0, bytes);
     if (!cached) return std::nullopt;
     best.direct_seconds = std::min(best.direct_seconds, *direct);
     best.cached_seconds = std::min(best.cached_seconds, *cached);
-    if (*direct + *cached > kEnoughSeconds) break;
+    if (*direct + *cached > kLongRoundSeconds) break;
   }
-  return pays_off(best);
+  return is_direct_write_worthwhile(best);
 }
 
 }  // namespace
 
-bool pays_off(const DirectWriteTrial& trial) {
-  return trial.direct_seconds <= kSlowerMax * trial.cached_seconds;
+bool is_direct_write_worthwhile(const DirectWriteTrial& trial) {
+  return trial.direct_seconds <= kTolerableSlowdown * trial.cached_seconds;
 }
 
-bool DirectWrites::pay_off() {
+bool DirectWrites::are_worthwhile() {
   const std::lock_guard lock(mutex_);
-  if (!pay_off_) pay_off_ = try_out(folder_.get());
-  return pay_off_.value_or(false);
+  if (!are_worthwhile_) are_worthwhile_ = run_write_trial(folder_.get());
+  return are_worthwhile_.value_or(false);
 }
 
-void DirectWrites::end() {
+void DirectWrites::disable() {
   const std::lock_guard lock(mutex_);
-  pay_off_ = false;
+  are_worthwhile_ = false;
 }
 
 }  // namespace ratoon::checkpoint

@@ -9,8 +9,8 @@
 namespace ratoon::checkpoint {
 
 [[nodiscard]] bool is_in_memory(int folder);
-// Returns true if a folder that may not exist yet would be created on a file system in memory. The call reads
-// the type of the file system, which may itself wait for a disk.
+// Returns true if `folder` is on a file system in memory, or would be if it does not exist yet. Reading the
+// type of the file system may itself wait for a disk.
 [[nodiscard]] Result<bool> is_in_memory(const std::filesystem::path& folder);
 
 }  // namespace ratoon::checkpoint

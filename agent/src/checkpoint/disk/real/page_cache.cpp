@@ -10,7 +10,7 @@ namespace ratoon::checkpoint {
 namespace {
 
 // The system call number of cachestat() is the same on every processor; older kernel headers lack it.
-constexpr long kCachestat = 451;
+constexpr long kCachestatSyscall = 451;
 constexpr std::uint64_t kPageBytes = 4096;
 
 struct CachestatRange {
@@ -27,18 +27,18 @@ struct Cachestat {
 
 }  // namespace
 
-std::optional<bool> is_remembered(int fd, std::uint64_t at, std::uint64_t bytes) {
+std::optional<bool> is_in_page_cache(int fd, std::uint64_t at, std::uint64_t bytes) {
   static const std::uint64_t page_bytes =
       std::max<std::uint64_t>(kPageBytes, static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)));
   if (bytes == 0) return true;
   CachestatRange range{.at = at, .bytes = bytes};
   Cachestat found{};
-  if (::syscall(kCachestat, fd, &range, &found, 0U) != 0) return std::nullopt;
+  if (::syscall(kCachestatSyscall, fd, &range, &found, 0U) != 0) return std::nullopt;
   const std::uint64_t pages = (at + bytes - 1) / page_bytes - at / page_bytes + 1;
   return found.cached >= pages;
 }
 
-std::uint64_t read_without_waiting(int fd, std::uint64_t at, std::span<std::byte> bytes) {
+std::uint64_t read_cached_bytes(int fd, std::uint64_t at, std::span<std::byte> bytes) {
   std::uint64_t done = 0;
   while (done < bytes.size()) {
     iovec into{.iov_base = bytes.data() + done, .iov_len = bytes.size() - done};

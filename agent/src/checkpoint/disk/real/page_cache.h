@@ -8,13 +8,13 @@
 
 namespace ratoon::checkpoint {
 
-// Returns true if all of these bytes of a file are in the page cache. Asks the kernel only, and does not
-// access the disk. Returns nothing if the kernel does not answer: Linux before 6.5 never answers, and later
-// versions do not answer for files that this process neither owns nor may write.
-[[nodiscard]] std::optional<bool> is_remembered(int fd, std::uint64_t at, std::uint64_t bytes);
+// Returns true if all `bytes` bytes of the file from offset `at` on are in the page cache. Asks the kernel,
+// and does not access the disk. Returns nothing if the kernel does not say whether bytes are cached: Linux
+// before 6.5 never says it, and later versions say it only for files that this process owns or may write.
+[[nodiscard]] std::optional<bool> is_in_page_cache(int fd, std::uint64_t at, std::uint64_t bytes);
 
-// Fills the beginning of `bytes` with the bytes of the file that are in the page cache, without waiting for a
-// disk, and returns their number.
-[[nodiscard]] std::uint64_t read_without_waiting(int fd, std::uint64_t at, std::span<std::byte> bytes);
+// Reads the file from offset `at` on, up to the first byte that is not in the page cache. Does not wait for a
+// disk. Returns the number of bytes that it stored at the beginning of `bytes`.
+[[nodiscard]] std::uint64_t read_cached_bytes(int fd, std::uint64_t at, std::span<std::byte> bytes);
 
 }  // namespace ratoon::checkpoint

@@ -19,8 +19,8 @@ namespace {
 constexpr int kFolderFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
 // Syncs the names of the parent folders, because the process that created the folders may have died before it
-// synced their names. A parent folder that this process may not open existed before, so its name needs no
-// sync.
+// synced their names. If this process has no permission to open a parent folder, it did not create a folder
+// there, so the parent needs no sync.
 Result<void> sync_folders_above(const std::filesystem::path& folder) {
   for (std::filesystem::path at = folder; at.has_relative_path(); at = at.parent_path()) {
     const auto synced = sync_folder(at.has_parent_path() ? at.parent_path() : std::filesystem::path("."));
@@ -37,7 +37,7 @@ bool is_folder(int fd, const dirent& entry) {
 
 }  // namespace
 
-struct RealDisk::EntryAt {
+struct RealDisk::FolderAndName {
   UniqueFd folder;
   std::string name;
 };
@@ -71,7 +71,7 @@ Error RealDisk::error(const std::string& doing, std::string_view path) const {
   return system_error(number, doing + " " + shown(path));
 }
 
-Result<UniqueFd> RealDisk::open_at(const std::string& path) const {
+Result<UniqueFd> RealDisk::open_folder_at(const std::string& path) const {
   if (path.empty()) {
     UniqueFd own(::openat(fd_.get(), ".", kFolderFlags));
     if (!own.is_open()) return error("opening folder", path);
@@ -90,12 +90,13 @@ Result<UniqueFd> RealDisk::open_at(const std::string& path) const {
   return at;
 }
 
-Result<RealDisk::EntryAt> RealDisk::find(const std::string& path) const {
+Result<RealDisk::FolderAndName> RealDisk::find(const std::string& path) const {
   if (auto checked = check_path(path); !checked) return checked.error();
   const std::string above = folder_of(path);
-  auto folder = open_at(above);
+  auto folder = open_folder_at(above);
   if (!folder) return folder.error();
-  return EntryAt{.folder = *std::move(folder), .name = above.empty() ? path : path.substr(above.size() + 1)};
+  return FolderAndName{.folder = *std::move(folder),
+                       .name = above.empty() ? path : path.substr(above.size() + 1)};
 }
 
 Result<std::unique_ptr<WriteFile>> RealDisk::create(const std::string& path) {
@@ -104,7 +105,7 @@ Result<std::unique_ptr<WriteFile>> RealDisk::create(const std::string& path) {
   UniqueFd fd(::openat(place->folder.get(), place->name.c_str(),
                        O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
   if (!fd.is_open()) return error("creating", path);
-  return make_write_file(std::move(fd), shown(path), direct_);
+  return make_write_file(std::move(fd), shown(path), direct_writes_);
 }
 
 Result<std::unique_ptr<ReadFile>> RealDisk::open(const std::string& path) const {
@@ -117,7 +118,7 @@ Result<std::unique_ptr<ReadFile>> RealDisk::open(const std::string& path) const 
   return make_read_file(std::move(fd), shown(path));
 }
 
-Result<void> RealDisk::rename_new(const std::string& from, const std::string& to) {
+Result<void> RealDisk::rename_no_replace(const std::string& from, const std::string& to) {
   const auto source = find(from);
   if (!source) return source.error();
   const auto target = find(to);
@@ -127,8 +128,8 @@ Result<void> RealDisk::rename_new(const std::string& from, const std::string& to
   const char* const old_name = source->name.c_str();
   const char* const new_name = target->name.c_str();
   if (::renameat2(old_folder, old_name, new_folder, new_name, RENAME_NOREPLACE) == 0) return {};
-  // Some network file systems do not support RENAME_NOREPLACE. linkat() is atomic as well, and works for
-  // files.
+  // Some network file systems do not support RENAME_NOREPLACE. For files, linkat() does the same: it creates
+  // the new name atomically and replaces no file.
   if (errno != EINVAL && errno != ENOSYS) return error("renaming to", to);
   if (::linkat(old_folder, old_name, new_folder, new_name, 0) != 0) return error("creating", to);
   if (::unlinkat(old_folder, old_name, 0) != 0) return error("removing", from);
@@ -158,13 +159,13 @@ Result<void> RealDisk::make_folder(const std::string& path) {
 }
 
 Result<void> RealDisk::sync_folder(const std::string& path) {
-  const auto fd = open_at(path);
+  const auto fd = open_folder_at(path);
   if (!fd) return fd.error();
   return sync_open_folder(fd->get(), shown(path));
 }
 
 Result<std::vector<DiskEntry>> RealDisk::list(const std::string& path) const {
-  auto fd = open_at(path);
+  auto fd = open_folder_at(path);
   if (!fd) return fd.error();
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(::fdopendir(fd->get()), ::closedir);
   if (!folder) return error("listing", path);

@@ -39,13 +39,13 @@ class RealReadFile : public ReadFile {
   }
 
   bool read_from_page_cache(std::uint64_t at, std::span<std::byte> bytes) const override {
-    const auto is_there = is_remembered(fd_.get(), at, bytes.size());
-    // Read through the page cache if the kernel does not say whether the bytes are cached: a cached read is
-    // ten times as fast as a read from a disk.
+    const auto is_there = is_in_page_cache(fd_.get(), at, bytes.size());
+    // If the kernel does not say whether bytes are cached, never read directly: bytes in the page cache are
+    // read ten times as fast as bytes on a disk.
     if (!is_there) may_be_direct_ = false;
     if (!is_there || !*is_there) return false;
     set_direct(false);
-    return read_without_waiting(fd_.get(), at, bytes) == bytes.size();
+    return read_cached_bytes(fd_.get(), at, bytes) == bytes.size();
   }
 
   Result<void> read_directly(std::uint64_t at, const ReadBuffer& room, std::uint64_t count) const override {
@@ -67,16 +67,18 @@ class RealReadFile : public ReadFile {
       if (done % kDirectAlignment != 0 && done < count) break;  // short: read() gets the rest or the error
     }
     if (done >= count) return {};
-    expect(at + count, kReadAheadBytes);
+    start_read_ahead(at + count, kReadAheadBytes);
     return read(at + done, room.bytes().subspan(done, count - done));
   }
 
-  void expect(std::uint64_t at, std::uint64_t bytes) const override {
+  void start_read_ahead(std::uint64_t at, std::uint64_t bytes) const override {
     static_cast<void>(
         ::posix_fadvise(fd_.get(), static_cast<off_t>(at), static_cast<off_t>(bytes), POSIX_FADV_WILLNEED));
   }
 
-  void forget() const override { static_cast<void>(::posix_fadvise(fd_.get(), 0, 0, POSIX_FADV_DONTNEED)); }
+  void drop_from_page_cache() const override {
+    static_cast<void>(::posix_fadvise(fd_.get(), 0, 0, POSIX_FADV_DONTNEED));
+  }
 
  private:
   void set_direct(bool is_wanted) const {
@@ -90,12 +92,12 @@ class RealReadFile : public ReadFile {
 
   Error ends_at(std::uint64_t at, std::uint64_t missing) const {
     return {ErrorKind::kCorrupted, shown_ + " ends at byte " + std::to_string(at) + ", where " +
-                                       std::to_string(missing) + " more are expected"};
+                                       std::to_string(missing) + " more bytes are expected"};
   }
 
   const UniqueFd fd_;
   const std::string shown_;
-  // The read takes no lock, because only one thread at a time may use an open file.
+  // The following members need no lock, because only one thread at a time may use an open file.
   mutable bool is_direct_ = false;
   mutable bool may_be_direct_ = true;
 };
@@ -107,7 +109,7 @@ Result<std::unique_ptr<ReadFile>> make_read_file(UniqueFd fd, std::string shown)
   if (::fstat(fd.get(), &status) != 0) return system_error(errno, "looking at " + shown);
   if (!S_ISREG(status.st_mode))
     return Error(ErrorKind::kInvalid,
-                 shown + " is no file; remove it: Ratoon creates only regular files here");
+                 shown + " is not a regular file; remove it: Ratoon creates only regular files here");
   return std::unique_ptr<ReadFile>(std::make_unique<RealReadFile>(std::move(fd), std::move(shown)));
 }
 

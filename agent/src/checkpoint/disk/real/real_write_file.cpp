@@ -14,11 +14,12 @@ bool is_aligned(std::uint64_t number) {
 
 class RealWriteFile : public WriteFile {
  public:
-  RealWriteFile(UniqueFd fd, std::string shown, std::shared_ptr<DirectWrites> direct, const WriteCalls& calls)
-      : fd_(std::move(fd)), shown_(std::move(shown)), direct_(std::move(direct)), calls_(calls) {}
+  RealWriteFile(UniqueFd fd, std::string shown, std::shared_ptr<DirectWrites> direct,
+                const WriteSyscalls& calls)
+      : fd_(std::move(fd)), shown_(std::move(shown)), direct_writes_(std::move(direct)), calls_(calls) {}
 
   Result<void> reserve(std::uint64_t bytes) override {
-    may_be_direct_ = bytes >= kDirectFileBytesMin && direct_->pay_off();
+    may_be_direct_ = bytes >= kDirectFileBytesMin && direct_writes_->are_worthwhile();
     if (bytes == 0 || ::fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)) == 0)
       return {};
     if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)
@@ -57,7 +58,7 @@ class RealWriteFile : public WriteFile {
   }
 
  private:
-  // Sets is_direct_ for the next write, and returns how many of the bytes the next write contains.
+  // Decides whether the next write is direct, sets is_direct_, and returns how many of the bytes it writes.
   std::size_t begin_write(std::uint64_t at, std::span<const std::byte> bytes) {
     const bool is_write_aligned =
         is_aligned(at) && is_aligned(reinterpret_cast<std::uintptr_t>(bytes.data()));
@@ -71,13 +72,13 @@ class RealWriteFile : public WriteFile {
   }
   void refuse_direct() {
     may_be_direct_ = false;
-    direct_->end();
+    direct_writes_->disable();
   }
 
   UniqueFd fd_;
   const std::string shown_;
-  const std::shared_ptr<DirectWrites> direct_;
-  const WriteCalls calls_;
+  const std::shared_ptr<DirectWrites> direct_writes_;
+  const WriteSyscalls calls_;
   bool may_be_direct_ = false;
   bool is_direct_ = false;  // the mode of the descriptor
 };
@@ -85,7 +86,7 @@ class RealWriteFile : public WriteFile {
 }  // namespace
 
 std::unique_ptr<WriteFile> make_write_file(UniqueFd fd, std::string shown,
-                                           std::shared_ptr<DirectWrites> direct, const WriteCalls& calls) {
+                                           std::shared_ptr<DirectWrites> direct, const WriteSyscalls& calls) {
   return std::make_unique<RealWriteFile>(std::move(fd), std::move(shown), std::move(direct), calls);
 }
 

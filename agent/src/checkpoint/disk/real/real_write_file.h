@@ -1,6 +1,6 @@
 // Creates the files that RealDisk writes. In large files, bytes that are aligned both in memory and in the
-// file bypass the page cache (O_DIRECT), if the disk is not slower that way. Unaligned ends of the data go
-// through the cache, and so does all data once the system has refused a direct write.
+// file bypass the page cache (O_DIRECT), if direct writes are not slower. Unaligned ends of the data go
+// through the page cache. After the system has refused a direct write, all data goes through it.
 #pragma once
 
 #include <memory>
@@ -16,13 +16,13 @@ namespace ratoon::checkpoint {
 
 // The system call with which the file is written. Tests replace the system call by a function that refuses
 // writes, as a system without direct writes does.
-struct WriteCalls {
+struct WriteSyscalls {
   decltype(&::pwrite) write = &::pwrite;
 };
 
 // `shown` is the file's name for error messages.
 [[nodiscard]] std::unique_ptr<WriteFile> make_write_file(UniqueFd fd, std::string shown,
                                                          std::shared_ptr<DirectWrites> direct,
-                                                         const WriteCalls& calls = {});
+                                                         const WriteSyscalls& calls = {});
 
 }  // namespace ratoon::checkpoint

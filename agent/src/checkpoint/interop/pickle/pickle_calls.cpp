@@ -6,8 +6,8 @@
 namespace ratoon::checkpoint {
 namespace {
 
-// A few bytes in a pickle can repeat the same value many times; these limits bound the memory that each value
-// takes.
+// A few bytes in a pickle can use one value many times, for example in many tensors. The following limits
+// bound the size of each value, so that such a pickle does not take too much memory.
 constexpr std::size_t kLengthsMax = 64;
 constexpr std::size_t kKeyBytesMax = 64;
 constexpr std::uint64_t kDimensionsMax = std::uint64_t{1} << 24;
@@ -54,8 +54,8 @@ bool is_empty_dict(const Pickle& pickle, ValueId id) {
   return dict != nullptr && dict->items.empty();
 }
 
-// Makes a tensor from the arguments (storage, offset, shape, strides, needs gradient, hooks). After these
-// arguments, a dtype and metadata may follow.
+// Makes a tensor from the arguments (storage, offset, shape, strides, needs gradient, hooks). After the
+// hooks, the arguments may contain a dtype and metadata.
 Result<PickleValue> rebuild_tensor(Pickle& pickle, Arguments arguments, bool has_dtype) {
   const std::size_t required = has_dtype ? 7 : 6;
   if (arguments.size() != required && arguments.size() != required + 1)
@@ -134,7 +134,7 @@ Result<PickleValue> call(Pickle& pickle, ValueId callable, ValueId arguments) {
   return refused_pickle("the pickle calls a type as a function");
 }
 
-std::optional<ValueId> find_tagged(const Pickle& pickle, ValueId callable, ValueId arguments) {
+std::optional<ValueId> find_typed_container(const Pickle& pickle, ValueId callable, ValueId arguments) {
   const auto* name = value_of<NameValue>(pickle, callable);
   const auto* tuple = tuple_of(pickle, arguments);
   if (name == nullptr || name->name != KnownName::kRestoreTypeTag || tuple == nullptr) return std::nullopt;

@@ -8,13 +8,13 @@
 namespace ratoon::checkpoint {
 namespace {
 
-struct Admitted {
+struct AllowedName {
   std::string_view module;
   std::string_view name;
   KnownName known;
 };
 
-constexpr Admitted kAdmitted[] = {
+constexpr AllowedName kAllowedNames[] = {
     {"collections", "OrderedDict", KnownName::kOrderedDict},
     {"torch", "Size", KnownName::kSize},
     {"torch._utils", "_rebuild_tensor_v2", KnownName::kRebuildTensorV2},
@@ -27,7 +27,7 @@ constexpr Admitted kAdmitted[] = {
 }  // namespace
 
 Result<NameValue> find_name(std::string_view module, std::string_view name) {
-  for (const Admitted& admitted : kAdmitted) {
+  for (const AllowedName& admitted : kAllowedNames) {
     if (admitted.module == module && admitted.name == name) return NameValue{.name = admitted.known};
   }
   if (module == "torch") {

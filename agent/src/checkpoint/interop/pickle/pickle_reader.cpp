@@ -21,13 +21,13 @@ constexpr std::size_t kValuesMax = std::size_t{1} << 24;
 constexpr std::size_t kWordBytes = 8;
 
 // Reads the instructions of the pickle one by one.
-class Machine {
+class PickleMachine {
  public:
-  explicit Machine(Bytes bytes) : bytes_(bytes) {}
+  explicit PickleMachine(Bytes bytes) : bytes_(bytes) {}
 
   Result<Pickle> run() {
     if (bytes_.size() < 2 || code_at(0) != opcode::kProto)
-      return broken_pickle("the pickle does not begin as a pickle does");
+      return broken_pickle("the pickle does not begin with its protocol number");
     while (at_ < bytes_.size()) {
       instruction_at_ = at_;
       const std::uint8_t code = code_at(at_++);
@@ -90,13 +90,13 @@ class Machine {
       case opcode::kTuple3:
         return stack_.make_tuple(3);
       case opcode::kPut:
-        return remember(take<std::uint8_t>());
+        return put_memo(take<std::uint8_t>());
       case opcode::kLongPut:
-        return remember(take<std::uint32_t>());
+        return put_memo(take<std::uint32_t>());
       case opcode::kGet:
-        return recall(take<std::uint8_t>());
+        return get_memo(take<std::uint8_t>());
       case opcode::kLongGet:
-        return recall(take<std::uint32_t>());
+        return get_memo(take<std::uint32_t>());
       default:
         return combine(code);
     }
@@ -125,7 +125,7 @@ class Machine {
         return Error(ErrorKind::kInvalid,
                      "the pickle has the instruction " + name_of_opcode(code) +
                          ", which tensors and plain containers do not need; save those alone, with "
-                         "torch.save's own protocol 2");
+                         "torch.save's default protocol 2");
     }
   }
 
@@ -150,7 +150,7 @@ class Machine {
     if (!version) return cut_off();
     if (*version == 2 && instruction_at_ == 0) return {};
     return Error(ErrorKind::kInvalid, "the pickle is of protocol " + std::to_string(*version) +
-                                          "; save it again with torch.save's own, which is 2");
+                                          "; save it again with torch.save's default protocol 2");
   }
 
   template <class T>
@@ -207,8 +207,8 @@ class Machine {
     return push(*found);
   }
 
-  Done remember(std::optional<std::uint32_t> index) { return index ? stack_.remember(*index) : cut_off(); }
-  Done recall(std::optional<std::uint32_t> index) { return index ? stack_.recall(*index) : cut_off(); }
+  Done put_memo(std::optional<std::uint32_t> index) { return index ? stack_.put_memo(*index) : cut_off(); }
+  Done get_memo(std::optional<std::uint32_t> index) { return index ? stack_.get_memo(*index) : cut_off(); }
   Done push(PickleValue value) { return stack_.push(std::move(value)); }
 
   const Bytes bytes_;
@@ -222,7 +222,7 @@ class Machine {
 Result<Pickle> read_pickle(Bytes bytes) {
   if (bytes.size() > kPickleBytesMax)
     return Error(ErrorKind::kInvalid, "the pickle has over 256 MiB; save the tensors in several files");
-  return Machine(bytes).run();
+  return PickleMachine(bytes).run();
 }
 
 }  // namespace ratoon::checkpoint

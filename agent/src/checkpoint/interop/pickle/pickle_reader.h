@@ -2,9 +2,9 @@
 // that PyTorch can read.
 //
 // Reads a pickle of tensors and plain containers as torch.save writes it (protocol 2). A pickle is a program
-// for a stack machine. This reader never executes code: it accepts only the few instructions that build data
-// and the few names that tensors need. The reader refuses every other instruction or name with an error that
-// quotes it, like torch.load(weights_only=True), but with a shorter list of accepted names.
+// for a stack machine. The pickle reader never executes code: it accepts only the few instructions that build
+// data and the few names that tensors need. The reader refuses every other instruction or name with an error
+// that quotes it, like torch.load(weights_only=True), but with a shorter list of accepted names.
 #pragma once
 
 #include <cstddef>

@@ -85,20 +85,20 @@ Done PickleStack::set_marked_items() {
   return count ? set_items(*count) : Done(too_few());
 }
 
-Done PickleStack::remember(std::uint32_t index) {
+Done PickleStack::put_memo(std::uint32_t index) {
   if (height() < 1) return too_few();
   memo_[index] = stack_.back();
   return {};
 }
 
-Done PickleStack::recall(std::uint32_t index) {
+Done PickleStack::get_memo(std::uint32_t index) {
   const auto known = memo_.find(index);
   if (known == memo_.end()) return broken_pickle("the pickle reads a memo entry that it did not write");
   stack_.push_back(known->second);
   return {};
 }
 
-// Replaces the last `count` values on the stack by `made`, the value that combines them.
+// Replaces the last `count` values on the stack by `made`, the value that was made of them.
 Done PickleStack::replace(std::size_t count, Result<PickleValue> made) {
   if (!made) return made.error();
   stack_.resize(stack_.size() - count);
@@ -108,7 +108,7 @@ Done PickleStack::replace(std::size_t count, Result<PickleValue> made) {
 Done PickleStack::reduce() {
   if (height() < 2) return too_few();
   const ValueId callable = stack_[stack_.size() - 2];
-  if (const auto tagged = find_tagged(pickle_, callable, stack_.back())) {
+  if (const auto tagged = find_typed_container(pickle_, callable, stack_.back())) {
     stack_.pop_back();
     stack_.back() = *tagged;
     return {};

@@ -20,13 +20,13 @@ namespace ratoon::checkpoint {
 
 class PickleStack {
  public:
-  // Returns the number of values, stack entries and marks; the reader refuses a pickle that makes too many.
+  // Returns the number of values, stack entries and marks; the reader limits this number.
   [[nodiscard]] std::size_t size() const { return pickle_.values.size() + stack_.size() + marks_.size(); }
 
   Result<void> push(PickleValue value);
   Result<void> mark();
   // Each of the following functions removes the last `count` values on the stack, or the values above the
-  // last mark, and returns them.
+  // last mark, and puts them into a tuple, a list or a dictionary.
   Result<void> make_tuple(std::size_t count);
   Result<void> make_marked_tuple();
   Result<void> append(std::size_t count);
@@ -34,15 +34,15 @@ class PickleStack {
   Result<void> set_items(std::size_t count);
   Result<void> set_marked_items();
 
-  Result<void> remember(std::uint32_t index);
-  Result<void> recall(std::uint32_t index);
+  Result<void> put_memo(std::uint32_t index);
+  Result<void> get_memo(std::uint32_t index);
 
   // Each of the following functions calls a function of pickle_calls.h with the last values on the stack.
   Result<void> reduce();
   Result<void> build();
   Result<void> replace_by_storage();
 
-  // Returns the graph of all values. The root of the graph is the only value that is left on the stack.
+  // Returns the graph of all values. The graph's root is the only value that remains on the stack.
   Result<Pickle> finish();
 
  private:

@@ -27,8 +27,8 @@ struct DictValue {
   bool is_ordered = false;  // collections.OrderedDict
 };
 
-// The name of a Python function or class in the pickle. For a few names of Python functions and classes the
-// reader computes the result itself; it never runs Python code.
+// The name of a Python function or class in the pickle. The reader knows these names and computes the results
+// of their calls itself; it never runs Python code.
 enum class KnownName : std::uint8_t {
   kOrderedDict,
   kSize,

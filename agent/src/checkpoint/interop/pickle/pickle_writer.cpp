@@ -26,7 +26,7 @@ class Pickler {
 
   // Python's pickle writer stores every object except numbers and the empty tuple in the memo, even an object
   // that is written only once.
-  void remember() {
+  void put_memo() {
     op(memo_ < 256 ? opcode::kPut : opcode::kLongPut);
     put_index(memo_++);
   }
@@ -35,22 +35,22 @@ class Pickler {
     op(opcode::kUnicode);
     put(out_, static_cast<std::uint32_t>(value.size()));
     out_ += value;
-    remember();
+    put_memo();
   }
 
   // Writes a text constant from PyTorch's code, such as "storage". If the pickle already contains this text,
   // writes a reference to the memo.
   void constant_text(std::string_view value) {
-    if (recall(std::string(value))) return;
+    if (get_memo(std::string(value))) return;
     text(value);
   }
 
   void global(std::string_view module, std::string_view name) {
     std::string lines = std::string(module) + "\n" + std::string(name) + "\n";
-    if (recall(lines)) return;
+    if (get_memo(lines)) return;
     op(opcode::kGlobal);
     out_ += lines;
-    remember();
+    put_memo();
   }
 
   void whole(std::uint64_t value) {
@@ -79,12 +79,12 @@ class Pickler {
     constexpr std::uint8_t kBySize[] = {opcode::kEmptyTuple, opcode::kTuple1, opcode::kTuple2,
                                         opcode::kTuple3};
     op(numbers.size() > 3 ? opcode::kTuple : kBySize[numbers.size()]);
-    if (!numbers.empty()) remember();
+    if (!numbers.empty()) put_memo();
   }
 
   void marked_tuple_end() {
     op(opcode::kTuple);
-    remember();
+    put_memo();
   }
 
   [[nodiscard]] std::string take() {
@@ -102,7 +102,7 @@ class Pickler {
 
   // If the memo has the constant, writes a reference to it and returns true. If the constant is not in the
   // memo yet, adds it and returns false: the caller then writes the constant itself.
-  bool recall(std::string constant) {
+  bool get_memo(std::string constant) {
     const auto [known, is_new] = constants_.try_emplace(std::move(constant), memo_);
     if (is_new) return false;
     op(known->second < 256 ? opcode::kGet : opcode::kLongGet);
@@ -152,11 +152,11 @@ Result<void> add_tensor(Pickler& pickler, const TensorSource& tensor, std::size_
   pickler.global("collections", "OrderedDict");
   pickler.op(opcode::kEmptyTuple);
   pickler.op(opcode::kReduce);
-  pickler.remember();
+  pickler.put_memo();
   if (!is_typed) pickler.global("torch", known->dtype);
   pickler.marked_tuple_end();
   pickler.op(opcode::kReduce);
-  pickler.remember();
+  pickler.put_memo();
   return {};
 }
 
@@ -165,7 +165,7 @@ Result<void> add_tensor(Pickler& pickler, const TensorSource& tensor, std::size_
 Result<std::string> pickle_of(std::span<const TensorSource> tensors) {
   Pickler pickler;
   pickler.op(opcode::kEmptyDict);
-  pickler.remember();
+  pickler.put_memo();
   const auto add_item = [&](std::size_t i) {
     pickler.text(tensors[i].name);
     return add_tensor(pickler, tensors[i], i);

@@ -7,8 +7,8 @@
 
 namespace ratoon::checkpoint {
 
-// Returns the CRC of some bytes followed by `data`. `crc` is the CRC of the bytes before `data`, or 0 if
-// there are none.
+// Adds `data` to the checksum `crc` of the bytes before `data`, and returns the new checksum. `crc` is 0 if
+// no bytes come before `data`.
 [[nodiscard]] std::uint32_t crc32(std::span<const std::byte> data, std::uint32_t crc = 0);
 
 }  // namespace ratoon::checkpoint

@@ -27,9 +27,9 @@ struct Directory {
 [[nodiscard]] Result<Directory> read_directory(std::span<const std::byte> file);
 
 // Returns the contents of the zip64 field in the extra fields `extra`, or nothing if there is no zip64 field.
-[[nodiscard]] Result<std::span<const std::byte>> find_extra_64(std::span<const std::byte> extra,
-                                                               const std::string& name);
+[[nodiscard]] Result<std::span<const std::byte>> find_zip64_field(std::span<const std::byte> extra,
+                                                                  const std::string& name);
 
-[[nodiscard]] Error damaged(const std::string& what);
+[[nodiscard]] Error damaged_zip_error(const std::string& what);
 
 }  // namespace ratoon::checkpoint::zip

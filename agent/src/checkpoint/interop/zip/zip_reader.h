@@ -21,9 +21,9 @@ struct ZipRecord {
   std::uint32_t crc = 0;
 };
 
-// Returns the records in the order of their position in the file. Does not verify checksums. Returns
-// kCorrupted if the zip file violates the format, and kInvalid if it is intact but compressed, encrypted or
-// split into several parts.
+// Returns the records in the order of their position in the file. read_zip() does not verify checksums.
+// Returns kCorrupted if the zip file violates the format, and kInvalid if it is intact but compressed,
+// encrypted or split into several parts.
 [[nodiscard]] Result<std::vector<ZipRecord>> read_zip(std::span<const std::byte> file);
 
 // Reads the bytes of the record and compares their CRC-32 with the record's checksum.

@@ -12,29 +12,30 @@ namespace ratoon::checkpoint {
 namespace {
 
 constexpr std::uint64_t kAlignment = 64;
-constexpr std::uint16_t kMadeBy = 0x031e;       // Unix, 3.0: as PyTorch's miniz says in the zip64 end record
-constexpr std::uint16_t kNeededToExtract = 45;  // zip64
+// "Made on Unix by version 3.0 of the format": PyTorch's miniz writes the same into the zip64 end record.
+constexpr std::uint16_t kVersionMadeBy = 0x031e;
+constexpr std::uint16_t kVersionNeededToExtract = 45;  // zip64
 
-bool needs_64(std::uint64_t number) {
-  return number >= zip::kIn64;
+bool needs_zip64(std::uint64_t number) {
+  return number >= zip::kIsInZip64Field;
 }
 
-std::uint32_t saturated(std::uint64_t number) {
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(number, zip::kIn64));
+std::uint32_t saturated_to_32_bits(std::uint64_t number) {
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(number, zip::kIsInZip64Field));
 }
 
 // Returns the zip64 field with the numbers that do not fit into 32 bits, in the order of the format, or an
 // empty text if all numbers fit.
-std::string extra_64(std::uint64_t size_bytes, std::uint64_t stored_bytes, std::uint64_t offset) {
+std::string zip64_extra_field(std::uint64_t size_bytes, std::uint64_t stored_bytes, std::uint64_t offset) {
   std::string numbers;
-  if (needs_64(size_bytes)) {
+  if (needs_zip64(size_bytes)) {
     put(numbers, size_bytes);
     put(numbers, stored_bytes);
   }
-  if (needs_64(offset)) put(numbers, offset);
+  if (needs_zip64(offset)) put(numbers, offset);
   if (numbers.empty()) return numbers;
   std::string extra;
-  put(extra, zip::kExtra64);
+  put(extra, zip::kZip64ExtraId);
   put(extra, static_cast<std::uint16_t>(numbers.size()));
   return extra + numbers;
 }
@@ -57,16 +58,17 @@ Result<void> ZipWriter::write(std::string_view bytes) {
 }
 
 Result<void> ZipWriter::begin(std::string_view name, std::uint64_t size_bytes) {
-  if (open_) return still_open();
+  if (open_record_) return record_still_open_error();
   Record record{.name = folder_ + "/" + std::string(name), .offset = position_, .size_bytes = size_bytes};
-  record.left_bytes = size_bytes;
+  record.remaining_bytes = size_bytes;
   if (record.name.size() > std::numeric_limits<std::uint16_t>::max())
     return Error(ErrorKind::kInvalid, "record " + quoted(record.name) + " has a name of over 65535 bytes");
 
-  const std::string extra = extra_64(size_bytes, 0, record.offset);  // 0 stored bytes, as PyTorch writes
+  const std::string extra =
+      zip64_extra_field(size_bytes, 0, record.offset);  // 0 stored bytes, as PyTorch writes
   const std::string pad = padding(record.offset + zip::kLocalHeaderBytes + record.name.size() + extra.size());
   std::string header;
-  put(header, zip::kLocalHeader);
+  put(header, zip::kLocalHeaderSignature);
   put(header, std::uint16_t{0});  // version needed: as PyTorch's miniz has it
   put(header, static_cast<std::uint16_t>(zip::kNamesAreUtf8 | (size_bytes == 0 ? 0 : zip::kHasDescriptor)));
   put(header, std::uint16_t{0});  // stored
@@ -74,40 +76,41 @@ Result<void> ZipWriter::begin(std::string_view name, std::uint64_t size_bytes) {
   header.append(12, '\0');        // CRC and sizes follow the data
   put(header, static_cast<std::uint16_t>(record.name.size()));
   put(header, static_cast<std::uint16_t>(extra.size() + pad.size()));
-  open_ = std::move(record);
-  return write(header + open_->name + extra + pad);
+  open_record_ = std::move(record);
+  return write(header + open_record_->name + extra + pad);
 }
 
-Error ZipWriter::still_open() const {
-  return {ErrorKind::kInvalid, "record " + quoted(open_->name) + " of the zip file is not ended"};
+Error ZipWriter::record_still_open_error() const {
+  return {ErrorKind::kInvalid, "record " + quoted(open_record_->name) + " of the zip file is not ended"};
 }
 
 Result<void> ZipWriter::append(std::span<const std::byte> bytes) {
-  if (!open_ || bytes.size() > open_->left_bytes)
-    return Error(ErrorKind::kInvalid, "record " + quoted(open_ ? open_->name : "") +
-                                          " received more bytes than its " +
-                                          std::to_string(open_ ? open_->size_bytes : 0));
-  open_->left_bytes -= bytes.size();
-  open_->crc = crc32(bytes, open_->crc);
+  if (!open_record_ || bytes.size() > open_record_->remaining_bytes)
+    return Error(ErrorKind::kInvalid, "record " + quoted(open_record_ ? open_record_->name : "") +
+                                          " received more bytes than its size of " +
+                                          std::to_string(open_record_ ? open_record_->size_bytes : 0));
+  open_record_->remaining_bytes -= bytes.size();
+  open_record_->crc = crc32(bytes, open_record_->crc);
   position_ += bytes.size();
   return sink_.append(bytes);
 }
 
 Result<void> ZipWriter::end() {
-  if (!open_) return Error(ErrorKind::kInvalid, "a record of the zip file is ended, and none was begun");
-  const Record record = std::move(*open_);
-  open_.reset();
-  if (record.left_bytes != 0)
-    return Error(ErrorKind::kInvalid, "record " + quoted(record.name) + " received " +
-                                          std::to_string(record.left_bytes) + " bytes less than its " +
-                                          std::to_string(record.size_bytes));
-  list(record);
+  if (!open_record_)
+    return Error(ErrorKind::kInvalid, "a record of the zip file is ended, and none was begun");
+  const Record record = std::move(*open_record_);
+  open_record_.reset();
+  if (record.remaining_bytes != 0)
+    return Error(ErrorKind::kInvalid,
+                 "record " + quoted(record.name) + " received " + std::to_string(record.remaining_bytes) +
+                     " bytes less than its size of " + std::to_string(record.size_bytes));
+  add_to_directory(record);
   if (record.size_bytes == 0) return {};
   std::string descriptor;
-  put(descriptor, zip::kDataDescriptor);
+  put(descriptor, zip::kDataDescriptorSignature);
   put(descriptor, record.crc);
   for (int i = 0; i < 2; ++i) {
-    if (needs_64(record.size_bytes) || needs_64(record.offset))
+    if (needs_zip64(record.size_bytes) || needs_zip64(record.offset))
       put(descriptor, record.size_bytes);
     else
       put(descriptor, static_cast<std::uint32_t>(record.size_bytes));
@@ -115,21 +118,21 @@ Result<void> ZipWriter::end() {
   return write(descriptor);
 }
 
-void ZipWriter::list(const Record& record) {
-  const std::string extra = extra_64(record.size_bytes, record.size_bytes, record.offset);
-  put(directory_, zip::kCentralHeader);
+void ZipWriter::add_to_directory(const Record& record) {
+  const std::string extra = zip64_extra_field(record.size_bytes, record.size_bytes, record.offset);
+  put(directory_, zip::kCentralHeaderSignature);
   put(directory_, std::uint32_t{0});  // versions
   put(directory_,
       static_cast<std::uint16_t>(zip::kNamesAreUtf8 | (record.size_bytes == 0 ? 0 : zip::kHasDescriptor)));
   put(directory_, std::uint16_t{0});
   put(directory_, std::uint32_t{0});
   put(directory_, record.crc);
-  put(directory_, saturated(record.size_bytes));
-  put(directory_, saturated(record.size_bytes));
+  put(directory_, saturated_to_32_bits(record.size_bytes));
+  put(directory_, saturated_to_32_bits(record.size_bytes));
   put(directory_, static_cast<std::uint16_t>(record.name.size()));
   put(directory_, static_cast<std::uint16_t>(extra.size()));
   directory_.append(10, '\0');  // no comment, one disk, no attributes
-  put(directory_, saturated(record.offset));
+  put(directory_, saturated_to_32_bits(record.offset));
   directory_ += record.name + extra;
   checksums_.push_back(record.crc);
   ++records_;
@@ -142,33 +145,33 @@ Result<void> ZipWriter::add(std::string_view name, std::string_view bytes) {
 }
 
 Result<void> ZipWriter::finish() {
-  if (open_) return still_open();
+  if (open_record_) return record_still_open_error();
   const std::uint64_t directory_offset = position_;
   const std::uint64_t end64_offset = directory_offset + directory_.size();
   std::string tail = std::move(directory_);
   const std::uint64_t directory_bytes = tail.size();
-  put(tail, zip::kEnd64);
-  put(tail, std::uint64_t{zip::kEnd64Bytes - 12});
-  put(tail, kMadeBy);
-  put(tail, kNeededToExtract);
+  put(tail, zip::kZip64EndSignature);
+  put(tail, std::uint64_t{zip::kZip64EndBytes - 12});
+  put(tail, kVersionMadeBy);
+  put(tail, kVersionNeededToExtract);
   put(tail, std::uint64_t{0});  // disks
   put(tail, records_);
   put(tail, records_);
   put(tail, directory_bytes);
   put(tail, directory_offset);
 
-  put(tail, zip::kEnd64Locator);
+  put(tail, zip::kZip64LocatorSignature);
   put(tail, std::uint32_t{0});
   put(tail, end64_offset);
   put(tail, std::uint32_t{1});
 
-  const auto entries = static_cast<std::uint16_t>(std::min<std::uint64_t>(records_, zip::kEntriesIn64));
-  put(tail, zip::kEnd);
+  const auto entries = static_cast<std::uint16_t>(std::min<std::uint64_t>(records_, zip::kEntriesAreInZip64));
+  put(tail, zip::kEndSignature);
   put(tail, std::uint32_t{0});
   put(tail, entries);
   put(tail, entries);
-  put(tail, saturated(directory_bytes));
-  put(tail, saturated(directory_offset));
+  put(tail, saturated_to_32_bits(directory_bytes));
+  put(tail, saturated_to_32_bits(directory_offset));
   put(tail, std::uint16_t{0});
   return write(tail);
 }

@@ -37,7 +37,7 @@ class ZipWriter final : public ByteSink {
   [[nodiscard]] Result<void> begin(std::string_view name, std::uint64_t size_bytes);
   // Appends bytes to the current record.
   [[nodiscard]] Result<void> append(std::span<const std::byte> bytes) override;
-  // Ends the current record. All bytes of the record must have been appended.
+  // Ends the current record. Call end() only after all bytes of the record were appended.
   [[nodiscard]] Result<void> end();
   // Writes a whole record: begins it, appends its bytes and ends it.
   [[nodiscard]] Result<void> add(std::string_view name, std::string_view bytes);
@@ -52,19 +52,19 @@ class ZipWriter final : public ByteSink {
     std::string name;
     std::uint64_t offset = 0;
     std::uint64_t size_bytes = 0;
-    std::uint64_t left_bytes = 0;
+    std::uint64_t remaining_bytes = 0;
     std::uint32_t crc = 0;
   };
 
   [[nodiscard]] Result<void> write(std::string_view bytes);
-  [[nodiscard]] Error still_open() const;
-  void list(const Record& record);
+  [[nodiscard]] Error record_still_open_error() const;
+  void add_to_directory(const Record& record);
 
   ByteSink& sink_;
   const std::string folder_;
   std::uint64_t position_ = 0;
   std::uint64_t records_ = 0;
-  std::optional<Record> open_;
+  std::optional<Record> open_record_;
   std::string directory_;
   std::vector<std::uint32_t> checksums_;
 };

@@ -5,7 +5,7 @@
 // field of a header, because the file may be damaged or forged.
 //
 // Before you decode a header, compare the XXH3-128 of the pack's first header_bytes bytes with the manifest.
-// If the digests match, the header has valid checksums of all data.
+// If a header's XXH3-128 equals that in the manifest, the header has valid checksums of all data.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct PackHeader {
                                         std::span<const Hash128> hashes);
 
 // Returns the size of a file's header in bytes, from the first eight or more bytes of the file. The returned
-// size is at most `file_bytes`.
+// header size is at most `file_bytes`.
 [[nodiscard]] Result<std::uint64_t> header_bytes_of(std::string_view first_bytes, std::uint64_t file_bytes);
 
 // `header` holds the first header_bytes_of() bytes of a file that has `file_bytes` bytes. Decodes the header
@@ -43,8 +43,8 @@ struct PackHeader {
 // key is an error.
 [[nodiscard]] Result<PackHeader> decode_header(std::string_view header, std::uint64_t file_bytes);
 
-// Decodes the header of a safetensors file that any program wrote. Ignores the file's metadata. Therefore the
-// result has no boxes (positions of parts in larger tensors) and no checksums of the data.
+// Decodes the header of a safetensors file that any program wrote. Ignores the file's metadata, so the result
+// has no boxes (positions of parts in larger tensors) and no checksums of the data.
 [[nodiscard]] Result<PackLayout> decode_foreign_header(std::string_view header, std::uint64_t file_bytes);
 
 }  // namespace ratoon::checkpoint

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "agent/src/checkpoint/pack/boxes.h"
-#include "agent/src/checkpoint/pack/header/types.h"
+#include "agent/src/checkpoint/pack/header/safetensors_types.h"
 #include "base/core/utf8.h"
 
 namespace ratoon::checkpoint {

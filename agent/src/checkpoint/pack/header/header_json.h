@@ -15,7 +15,7 @@
 namespace ratoon::checkpoint {
 
 inline constexpr std::string_view kMetadataKey = "__metadata__";
-inline constexpr std::string_view kOurKeys = "ratoon.";
+inline constexpr std::string_view kRatoonKeyPrefix = "ratoon.";
 inline constexpr std::string_view kBoxKey = "ratoon.box.";  // followed by the tensor's name
 inline constexpr std::string_view kBlocksKey = "ratoon.crc32c";
 inline constexpr std::string_view kFormatKey = "ratoon.format";

@@ -10,24 +10,24 @@
 namespace ratoon::checkpoint {
 namespace {
 
-constexpr std::size_t kUsualNumbers = 2;  // a matrix's shape and the offsets have two numbers
+constexpr std::size_t kUsualNumberCount = 2;  // a matrix's shape and the offsets have two numbers
 
 // A JSON parser that accepts only the structure of a safetensors header. Each of the following functions
 // parses the part of the header that its name says. Every function of the parser returns false after an error
 // and stores the message of the error.
-class Reader {
+class HeaderReader {
  public:
-  explicit Reader(std::string_view json) : scanner_(json) {}
+  explicit HeaderReader(std::string_view json) : scanner_(json) {}
 
   Result<HeaderSyntax> read() && {
     const bool is_sound = take_object([this](std::string& name) { return take_member(name); }) &&
                           (scanner_.is_at_end() || complain_of_syntax());
-    if (!is_sound) return unsound(complaint_);
+    if (!is_sound) return invalid_pack_error(complaint_);
     return std::move(found_);
   }
 
  private:
-  // Parses an object: Parses an object, and calls `take_value` with each key to parse the value of that key.
+  // Parses an object. For each key, calls `take_value(key)` to parse the value that follows the key.
   template <class TakeValue>
   bool take_object(TakeValue take_value) {
     if (!scanner_.take('{')) return complain_of_kind();
@@ -61,7 +61,7 @@ class Reader {
     const auto take_field = [&](const std::string& key) {
       std::size_t field = 0;
       while (field < kFields.size() && kFields[field] != key) ++field;
-      if (field == kFields.size()) return complain("the key " + in_quotes(key) + " belongs to no tensor");
+      if (field == kFields.size()) return complain("found the unknown key " + in_quotes(key));
       if (seen[field]) return complain("the key " + key + " appears twice");
       seen[field] = true;
       if (field == 0) return take_text(entry.type_name);
@@ -83,10 +83,10 @@ class Reader {
   bool take_numbers(std::vector<std::uint64_t>& numbers) {
     if (!scanner_.take('[')) return complain_of_kind();
     if (scanner_.take(']')) return true;
-    numbers.reserve(kUsualNumbers);
+    numbers.reserve(kUsualNumberCount);
     do {
       const char first = scanner_.peek();
-      const auto number = scanner_.take_whole();
+      const auto number = scanner_.take_whole_number();
       if (!number)
         return first >= '0' && first <= '9' ? complain("a number is not whole") : complain_of_kind();
       if (numbers.size() == kDimensionsMax) return complain("there are too many dimensions");
@@ -138,12 +138,12 @@ class Reader {
 
 }  // namespace
 
-Error unsound(const std::string& what) {
+Error invalid_pack_error(const std::string& what) {
   return Error(ErrorKind::kCorrupted, "not a sound pack: " + what);
 }
 
-Result<HeaderSyntax> read_syntax(std::string_view json) {
-  return Reader(json).read();
+Result<HeaderSyntax> parse_header_syntax(std::string_view json) {
+  return HeaderReader(json).read();
 }
 
 }  // namespace ratoon::checkpoint

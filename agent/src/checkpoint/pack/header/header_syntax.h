@@ -26,9 +26,9 @@ struct HeaderSyntax {
 };
 
 // Refuses JSON with values of unexpected types, with unknown keys, or with entries that lack a required key.
-[[nodiscard]] Result<HeaderSyntax> read_syntax(std::string_view json);
+[[nodiscard]] Result<HeaderSyntax> parse_header_syntax(std::string_view json);
 
 // Returns an error whose message is "not a sound pack: " and `what`.
-[[nodiscard]] Error unsound(const std::string& what);
+[[nodiscard]] Error invalid_pack_error(const std::string& what);
 
 }  // namespace ratoon::checkpoint

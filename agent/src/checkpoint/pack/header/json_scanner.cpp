@@ -8,13 +8,13 @@
 namespace ratoon::checkpoint {
 namespace {
 
-constexpr std::size_t kUnitDigits = 4;
+constexpr std::size_t kCodeUnitDigits = 4;
 
 bool is_space(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-bool ends_run(char c) {
+bool ends_plain_text(char c) {
   return c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20;
 }
 
@@ -22,7 +22,7 @@ bool is_between(std::uint32_t unit, std::uint32_t first, std::uint32_t last) {
   return unit >= first && unit <= last;
 }
 
-void append_code(std::string& out, std::uint32_t code) {
+void append_code_point(std::string& out, std::uint32_t code) {
   const auto tail = [code](int shift) { return static_cast<char>(0x80 | (code >> shift & 0x3f)); };
   if (code < 0x80)
     out += static_cast<char>(code);
@@ -53,7 +53,7 @@ std::optional<std::string> JsonScanner::take_text() {
   while (at_ < text_.size()) {
     const std::string_view rest = text_.substr(at_);
     const auto plain =
-        static_cast<std::size_t>(std::find_if(rest.begin(), rest.end(), ends_run) - rest.begin());
+        static_cast<std::size_t>(std::find_if(rest.begin(), rest.end(), ends_plain_text) - rest.begin());
     out.append(rest.substr(0, plain));
     at_ += plain;
     if (plain == rest.size()) break;
@@ -77,7 +77,7 @@ bool JsonScanner::take_escape(std::string& out) {
       if (!low || !is_between(*low, 0xdc00, 0xdfff)) return false;
       code = 0x10000 + ((*code - 0xd800) << 10) + (*low - 0xdc00);
     }
-    append_code(out, *code);
+    append_code_point(out, *code);
     return true;
   }
   constexpr std::string_view kLetters = "\"\\/bfnrt";
@@ -89,16 +89,16 @@ bool JsonScanner::take_escape(std::string& out) {
 }
 
 std::optional<std::uint32_t> JsonScanner::take_code_unit() {
-  const std::string_view digits = text_.substr(at_, kUnitDigits);
+  const std::string_view digits = text_.substr(at_, kCodeUnitDigits);
   std::uint32_t unit = 0;
   const char* const end = digits.data() + digits.size();
-  if (digits.size() != kUnitDigits || std::from_chars(digits.data(), end, unit, 16).ptr != end)
+  if (digits.size() != kCodeUnitDigits || std::from_chars(digits.data(), end, unit, 16).ptr != end)
     return std::nullopt;
-  at_ += kUnitDigits;
+  at_ += kCodeUnitDigits;
   return unit;
 }
 
-std::optional<std::uint64_t> JsonScanner::take_whole() {
+std::optional<std::uint64_t> JsonScanner::take_whole_number() {
   static_cast<void>(peek());
   const std::string_view rest = text_.substr(at_);
   std::uint64_t value = 0;

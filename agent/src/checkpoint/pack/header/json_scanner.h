@@ -15,18 +15,19 @@ class JsonScanner {
 
   [[nodiscard]] std::size_t position() const { return at_; }
 
-  // Returns the next character that is not white space and does not consume it. Returns '\0' at the end of
-  // the JSON text. The JSON text may itself contain '\0'.
+  // Returns the next character other than white space, without consuming it. Returns '\0' at the end of the
+  // JSON text, which may itself contain '\0'.
   [[nodiscard]] char peek();
   [[nodiscard]] bool is_at_end() { return peek() == '\0' && at_ == text_.size(); }
 
   // If the next character is `c`, consumes it and returns true.
   [[nodiscard]] bool take(char c);
 
-  // Each of these functions returns nothing if the next JSON value has another type. Returns a text as UTF-8,
-  // with its JSON escapes decoded.
+  // take_text() and take_whole_number() return nothing if the next JSON value has another type. take_text()
+  // decodes JSON escapes and returns UTF-8.
   [[nodiscard]] std::optional<std::string> take_text();
-  [[nodiscard]] std::optional<std::uint64_t> take_whole();  // none also for fractions and above 2^64 - 1
+  [[nodiscard]] std::optional<std::uint64_t>
+  take_whole_number();  // none also for fractions and above 2^64 - 1
 
  private:
   bool take_escape(std::string& out);

@@ -8,7 +8,7 @@
 
 #include "agent/src/checkpoint/pack/boxes.h"
 #include "agent/src/checkpoint/pack/header/header_json.h"
-#include "agent/src/checkpoint/pack/header/types.h"
+#include "agent/src/checkpoint/pack/header/safetensors_types.h"
 
 namespace ratoon::checkpoint {
 namespace {
@@ -30,7 +30,7 @@ Result<PackedTensor> place(const TensorSpec& spec, std::uint64_t begin) {
   if (!bytes || *bytes > kFileBytesMax - kHeaderJsonBytesMax - kDataAlignment - begin)
     return refused_tensor(spec, "a file cannot hold the shape " + to_text(spec.shape));
   if (spec.box) {
-    if (!holds(*spec.box, spec.shape)) {
+    if (!box_holds(*spec.box, spec.shape)) {
       return refused_tensor(
           spec, "a part of shape " + to_text(spec.shape) + " does not fit at " + to_text(*spec.box));
     }
@@ -46,8 +46,8 @@ std::vector<std::size_t> data_order(std::span<const TensorSpec> specs) {
   std::vector<std::size_t> order(specs.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
-    const int rank_a = layout_rank(specs[a].type);
-    const int rank_b = layout_rank(specs[b].type);
+    const int rank_a = storage_order(specs[a].type);
+    const int rank_b = storage_order(specs[b].type);
     return rank_a != rank_b ? rank_a > rank_b : specs[a].name < specs[b].name;
   });
   return order;
@@ -68,9 +68,9 @@ Result<PackLayout> plan_pack(std::span<const TensorSpec> specs, std::string_view
 
   const std::vector<std::uint32_t> crcs(layout.block_count());
   const std::vector<Hash128> hashes(specs.size());
-  const std::uint64_t used = kLengthBytes + header_json(layout, crcs, hashes).size();
+  const std::uint64_t used = kHeaderLengthBytes + header_json(layout, crcs, hashes).size();
   layout.header_bytes = (used + kDataAlignment - 1) / kDataAlignment * kDataAlignment;
-  if (layout.header_bytes - kLengthBytes > kHeaderJsonBytesMax) {
+  if (layout.header_bytes - kHeaderLengthBytes > kHeaderJsonBytesMax) {
     return Error(ErrorKind::kInvalid,
                  "a pack of " + std::to_string(specs.size()) + " tensors and " +
                      std::to_string(layout.data_bytes) + " bytes needs a header of " +

@@ -18,15 +18,15 @@
 
 namespace ratoon::checkpoint {
 
-// The data of a pack is verified in blocks of this size, so a reader of a slice reads all blocks that contain
-// it. If the number of ranks has changed, a rank reads a slice of each tensor and thus up to two blocks that
-// it needs only in part: blocks of 64 KiB add 1 to 5 % to the bytes that it reads, and blocks of 4 MiB would
-// double them. The checksums of consecutive blocks can be combined (crc32c_combine).
+// The data of a pack is verified in blocks of kPackBlockBytes, so a reader of a slice must read whole blocks.
+// If the number of ranks has changed, a rank reads a slice of each tensor, and needs the slice's first and
+// last block only in part. Blocks of 64 KiB would add 1 to 5 % to the bytes that the rank reads. Blocks of 4
+// MiB would double these bytes. The checksums of consecutive blocks can be combined (crc32c_combine).
 inline constexpr std::uint64_t kPackBlockBytes = 32 * 1024;
 inline constexpr std::uint64_t kDataAlignment = 4096;
-inline constexpr std::uint64_t kLengthBytes = 8;
+inline constexpr std::uint64_t kHeaderLengthBytes = 8;
 inline constexpr std::uint64_t kHeaderJsonBytesMax = 100'000'000;  // other readers refuse more
-inline constexpr std::uint64_t kHeaderBytesMax = kLengthBytes + kHeaderJsonBytesMax;
+inline constexpr std::uint64_t kHeaderBytesMax = kHeaderLengthBytes + kHeaderJsonBytesMax;
 
 struct TensorSpec {
   std::string name;
@@ -60,8 +60,8 @@ struct PackLayout {
   friend bool operator==(const PackLayout&, const PackLayout&) = default;
 };
 
-// Returns the order in which the pack stores the tensors, as indices of `specs`: plan_pack(specs).tensors[i]
-// is specs[data_order(specs)[i]].
+// Returns the order in which the pack stores the tensors, as indices into `specs`:
+// plan_pack(specs).tensors[i] is specs[data_order(specs)[i]].
 [[nodiscard]] std::vector<std::size_t> data_order(std::span<const TensorSpec> specs);
 
 // Returns an error for two tensors of one name, a name that is not UTF-8, a shape that overflows, a part that

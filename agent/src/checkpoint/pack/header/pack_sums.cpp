@@ -14,10 +14,10 @@ void PackSums::add(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const std::uint64_t left_of_tensor = layout_.tensors[hashes_.size()].end - at_;
     const auto piece = bytes.first(std::min<std::uint64_t>(left_of_tensor, bytes.size()));
-    tensor_.update(piece);
+    tensor_hash_.update(piece);
     at_ += piece.size();
     bytes = bytes.subspan(piece.size());
-    end_tensors();
+    finish_ended_tensors();
   }
 }
 
@@ -31,10 +31,10 @@ void PackSums::add_to_blocks(std::span<const std::byte> bytes) {
 }
 
 // Finishes the hashes of all tensors whose last byte was added, including tensors without bytes.
-void PackSums::end_tensors() {
+void PackSums::finish_ended_tensors() {
   while (hashes_.size() < layout_.tensors.size() && layout_.tensors[hashes_.size()].end == at_) {
-    hashes_.push_back(tensor_.digest128());
-    tensor_.reset();
+    hashes_.push_back(tensor_hash_.digest128());
+    tensor_hash_.reset();
   }
 }
 

@@ -13,7 +13,7 @@ namespace ratoon::checkpoint {
 class PackSums {
  public:
   // `layout` must outlive this object.
-  explicit PackSums(const PackLayout& layout) : layout_(layout) { end_tensors(); }
+  explicit PackSums(const PackLayout& layout) : layout_(layout) { finish_ended_tensors(); }
 
   // Adds the next bytes of the data. A piece of data may end in the middle of a block or a tensor. Throws
   // std::invalid_argument if more bytes are added than the layout has.
@@ -25,13 +25,13 @@ class PackSums {
 
  private:
   void add_to_blocks(std::span<const std::byte> bytes);
-  void end_tensors();
+  void finish_ended_tensors();
 
   const PackLayout& layout_;
   std::uint64_t at_ = 0;  // position in the data
   std::vector<std::uint32_t> crcs_;
   std::vector<Hash128> hashes_;
-  Xxh3Stream tensor_;  // state of the hash of the current tensor
+  Xxh3Stream tensor_hash_;  // state of the hash of the current tensor
 };
 
 }  // namespace ratoon::checkpoint

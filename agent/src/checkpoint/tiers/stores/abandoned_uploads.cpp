@@ -9,8 +9,8 @@
 namespace ratoon::checkpoint {
 namespace {
 
-constexpr std::uint64_t kAttemptsMax = 8;  // one request per attempt
-constexpr Duration kLongAgo = std::chrono::hours(1);
+constexpr std::uint64_t kCheckedAttemptsMax = 8;  // one request per attempt
+constexpr Duration kStaleUploadAge = std::chrono::hours(1);
 
 }  // namespace
 
@@ -18,17 +18,19 @@ Result<std::uint64_t> abort_abandoned_uploads(objects::ObjectStore& store, Attem
                                               const std::stop_token& stop) {
   std::uint64_t count = 0;
   const std::uint64_t end = own.value();
-  for (std::uint64_t attempt = end - std::min(end, kAttemptsMax); attempt < end; ++attempt) {
+  for (std::uint64_t attempt = end - std::min(end, kCheckedAttemptsMax); attempt < end; ++attempt) {
     const CheckpointId any{.attempt = Attempt(attempt), .step = Step(0)};
     // Abort uploads of any age: the process that began an upload of an older attempt is dead or fenced.
-    const auto aborted = store.abort_stale_uploads(folder_of(packs_folder(any)) + "/", Duration(0), stop);
-    if (!aborted) return aborted.error();
-    count += *aborted;
+    for (const std::string& folder : {packs_folder(any), parts_folder(any)}) {
+      const auto aborted = store.abort_stale_uploads(folder_of(folder) + "/", Duration(0), stop);
+      if (!aborted) return aborted.error();
+      count += *aborted;
+    }
   }
   if (!store.local_path(kManifests)) return count;
-  // If the store is a folder (file://), small files such as manifests and claims are written as temporary
-  // files first, so these may remain, too.
-  const auto left = store.abort_stale_uploads("", kLongAgo, stop);
+  // In a store that is a folder (file://), small files such as manifests and claims are first written as
+  // temporary files, which a killed process may leave behind. Remove these, too.
+  const auto left = store.abort_stale_uploads("", kStaleUploadAge, stop);
   if (!left) return left.error();
   return count + *left;
 }

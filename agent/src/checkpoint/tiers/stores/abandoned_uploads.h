@@ -1,7 +1,7 @@
 // Aborts multipart uploads that a process of an older attempt began and did not finish. The parts of an
 // unfinished upload are invisible, but their storage costs money. The process of a newer attempt that owns
-// the store calls this function. Uploads of the current attempt continue, because another rank may be sending
-// them, and so do uploads that are no pack of this run.
+// the store aborts the uploads. Uploads of the current attempt continue, because another rank may be sending
+// them. Uploads of files other than packs of this run also continue.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace ratoon::checkpoint {
 
-// Aborts uploads of the eight attempts before `own`. Uploads of earlier attempts were aborted when those
-// eight attempts began. Returns the number of aborted uploads.
+// Aborts uploads of the eight attempts before `own`. Uploads of attempts before own - 8 were aborted when an
+// earlier attempt began. Returns the number of aborted uploads.
 [[nodiscard]] Result<std::uint64_t> abort_abandoned_uploads(objects::ObjectStore& store, Attempt own,
                                                             const std::stop_token& stop);
 

@@ -29,7 +29,8 @@ Result<void> BufferedObject::add(std::uint64_t at, Piece piece) {
   const bool meets_last =
       behind != pieces_.begin() && at - std::prev(behind)->first < std::prev(behind)->second.bytes.size();
   if (meets_next || meets_last)
-    return Error(ErrorKind::kInvalid, "bytes from " + std::to_string(at) + " on are written twice");
+    return Error(ErrorKind::kInvalid,
+                 "the bytes from offset " + std::to_string(at) + " on are written twice");
   pieces_.emplace_hint(behind, at, std::move(piece));
   return {};
 }

@@ -1,7 +1,7 @@
 // BufferedObject: keeps the bytes of an object in memory until it is uploaded under its name. The bytes of
 // the object may be added in pieces, in any order. A piece is copied, or borrowed from a caller that keeps it
-// unchanged until the upload ends. Borrowing pieces avoids a second copy in memory of a pack that is in a
-// staging slot.
+// unchanged until the upload ends. A pack in a staging slot is borrowed, so that memory holds no second copy
+// of it.
 //
 // Thread contract: one thread adds pieces. When all bytes were added, any number of threads may read.
 #pragma once
@@ -20,7 +20,7 @@ namespace ratoon::checkpoint {
 
 class BufferedObject final : public objects::ObjectSource {
  public:
-  // Returns kInvalid if some of these bytes were added before, and kNoSpace if there is no memory for a copy.
+  // Returns kInvalid if some of the `bytes` were added before, and kNoSpace if there is no memory for a copy.
   [[nodiscard]] Result<void> copy(std::uint64_t at, std::span<const std::byte> bytes);
   [[nodiscard]] Result<void> borrow(std::uint64_t at, std::span<const std::byte> bytes);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -9,7 +10,9 @@
 #include "agent/src/checkpoint/commit/lost_manifests.h"
 #include "agent/src/checkpoint/disk/durable.h"
 #include "agent/src/checkpoint/pack/header/header.h"
+#include "agent/src/checkpoint/parts/part_files.h"
 #include "agent/src/checkpoint/retention/pins.h"
+#include "agent/src/checkpoint/retention/retention.h"
 #include "base/core/crc32c.h"
 #include "base/core/random_name.h"
 
@@ -18,9 +21,9 @@ namespace {
 
 // Lets several threads of an upload read from one ReadFile. A mutex protects the file, because only one
 // thread at a time may use a ReadFile.
-class FileOfDisk final : public objects::ObjectSource {
+class DiskFileSource final : public objects::ObjectSource {
  public:
-  FileOfDisk(const ReadFile& file, std::uint64_t size_bytes) : file_(file), size_bytes_(size_bytes) {}
+  DiskFileSource(const ReadFile& file, std::uint64_t size_bytes) : file_(file), size_bytes_(size_bytes) {}
 
   [[nodiscard]] std::uint64_t size_bytes() const override { return size_bytes_; }
   [[nodiscard]] Result<void> read(std::uint64_t offset, std::span<char> into) override {
@@ -45,8 +48,8 @@ Result<std::string> read_header_text(const ReadFile& file, const std::string& sh
   }
   if (const std::uint64_t most = std::min(*size, kHeaderBytesMax); record.header_bytes > most) {
     return Error(ErrorKind::kCorrupted, "the manifest says that the header of " + shown + " has " +
-                                            std::to_string(record.header_bytes) + " bytes, and it has " +
-                                            std::to_string(most) + " at most");
+                                            std::to_string(record.header_bytes) + " bytes, and at most " +
+                                            std::to_string(most) + " are possible");
   }
   std::string text(record.header_bytes, '\0');
   if (auto read = file.read(0, std::as_writable_bytes(std::span(text))); !read) return read.error();
@@ -58,8 +61,8 @@ Result<std::string> read_header_text(const ReadFile& file, const std::string& sh
 
 // Returns the CRC32C of the whole file, computed from the checksums in its header without reading the
 // data.
-Result<std::uint32_t> whole_crc32c(const std::string& text, const std::string& shown,
-                                   const PackRecord& record) {
+Result<std::uint32_t> pack_crc32c(const std::string& text, const std::string& shown,
+                                  const PackRecord& record) {
   const auto header = decode_header(text, record.size_bytes);
   if (!header) return header.error().with_context(shown);
   std::uint32_t crc = crc32c(std::as_bytes(std::span(text)));
@@ -72,40 +75,43 @@ Result<std::uint32_t> whole_crc32c(const std::string& text, const std::string& s
   return crc;
 }
 
-Error another_run(const std::string& shown) {
+Error another_run_error(const std::string& shown) {
   return {ErrorKind::kConflict,
           shown +
               " exists already and belongs to another run: two runs share one name; use "
               "another run name, or another place in the store"};
 }
 
-// Checks that the object in the store is the pack of `record`. Comparing the headers of the packs is enough,
-// because an object in a store is always complete, and the header contains the checksums of the data.
+// Checks that the object in the store is the pack of `record`. Comparing the headers is enough: they contain
+// the checksums of the data, and an object in a store is always complete.
 Result<void> expect_same_pack(const ObjectStoreDisk& to, const std::string& path, const PackRecord& record) {
   const auto file = to.open(path);
   if (!file) return file.error();
   const auto text = read_header_text(**file, to.shown(path), record);
   if (text) return {};
-  return text.error().kind() == ErrorKind::kCorrupted ? another_run(to.shown(path)) : text.error();
+  return text.error().kind() == ErrorKind::kCorrupted ? another_run_error(to.shown(path)) : text.error();
 }
 
 // Returns true if the store has a manifest of this checkpoint with exactly this text.
 Result<bool> is_committed_there(const ObjectStoreDisk& to, const CheckpointId& id, const std::string& text) {
-  const auto there = read_whole(to, manifest_path(id), kManifestBytesMax);
+  const auto there = read_whole_file(to, manifest_path(id), kManifestBytesMax);
   if (!there && there.error().kind() == ErrorKind::kNotFound) return false;
   if (!there) return there.error();
-  if (*there != text) return another_run(to.shown(manifest_path(id)));
+  if (*there != text) return another_run_error(to.shown(manifest_path(id)));
   return true;
 }
 
 }  // namespace
 
-Result<bool> mirror_pack(const Disk& from, const CheckpointId& id, const PackRecord& record,
+namespace {
+
+// Copies one pack or part file to the store. Returns true if it was sent, and false if the store already had
+// it.
+Result<bool> mirror_file(const Disk& from, const std::string& path, const PackRecord& record,
                          ObjectStoreDisk& to, const MirrorOptions& options) {
-  const std::string path = pack_path(id, record.rank);
   const std::string shown = from.shown(path);
-  // Check first whether the store has the pack: a process that was killed may have sent it, and the store
-  // refuses a second upload only after all bytes were sent.
+  // Check first whether the store has the pack, because a killed process may have sent it. Without this
+  // check, the store would refuse the second upload only after all bytes were sent.
   const auto there = expect_same_pack(to, path, record);
   if (there) return false;
   if (there.error().kind() != ErrorKind::kNotFound) return there.error();
@@ -114,12 +120,12 @@ Result<bool> mirror_pack(const Disk& from, const CheckpointId& id, const PackRec
   if (!file && file.error().kind() == ErrorKind::kNotFound)
     return Error(ErrorKind::kCorrupted, shown + " does not exist, but a manifest names it");
   if (!file) return file.error();
-  const auto text =
-      read_twice([&] { return read_header_text(**file, shown, record); }, [&] { (*file)->forget(); });
+  const auto text = read_twice([&] { return read_header_text(**file, shown, record); },
+                               [&] { (*file)->drop_from_page_cache(); });
   if (!text) return text.error();
-  const auto crc = whole_crc32c(*text, shown, record);
+  const auto crc = pack_crc32c(*text, shown, record);
   if (!crc) return crc.error();
-  FileOfDisk source(**file, record.size_bytes);
+  DiskFileSource source(**file, record.size_bytes);
   const auto uploaded = read_twice(
       [&] {
         return to.store().upload(path, source,
@@ -130,11 +136,55 @@ Result<bool> mirror_pack(const Disk& from, const CheckpointId& id, const PackRec
                                   .progress = options.progress,
                                   .stop = options.stop});
       },
-      [&] { (*file)->forget(); });
+      [&] { (*file)->drop_from_page_cache(); });
   if (uploaded) return true;
   if (uploaded.error().kind() != ErrorKind::kAlreadyExists) return uploaded.error();
   if (auto same = expect_same_pack(to, path, record); !same) return same.error();
   return false;
+}
+
+// Adds the part files that the newest checkpoints of the store need: the store has them, because it commits a
+// checkpoint after its part files, and removes only part files that no checkpoint needs. The previous
+// checkpoint has most part files of the next one.
+Result<void> add_stored_parts(const ObjectStoreDisk& to, std::set<std::string>& stored) {
+  const auto ids = checkpoints_named_in(to, {kManifests});
+  if (!ids) return ids.error();
+  if (ids->empty()) return {};
+  const auto newest = read_manifest(to, *ids->rbegin());
+  if (!newest) return {};
+  for (const PackRecord& pack : newest->manifest.packs) static_cast<void>(count_part_bytes(pack, stored));
+  return {};
+}
+
+Result<void> mirror_parts(const Disk& from, const PackRecord& pack, ObjectStoreDisk& to,
+                          const MirrorOptions& options, std::set<std::string>& stored) {
+  for (const TensorInParts& tensor : pack.tensors_in_parts) {
+    for (std::size_t part = 0; part < tensor.parts.size(); ++part) {
+      const std::string path = path_of_part(tensor.parts[part]);
+      if (stored.contains(path)) continue;
+      const auto sent = mirror_file(from, path, pack_record_of_part(tensor, part, pack.owner), to, options);
+      if (!sent) return sent.error();
+      stored.insert(path);
+    }
+  }
+  return {};
+}
+
+Result<bool> mirror_pack_and_parts(const Disk& from, const CheckpointId& id, const PackRecord& record,
+                                   ObjectStoreDisk& to, const MirrorOptions& options,
+                                   std::set<std::string>& stored) {
+  if (auto sent = mirror_parts(from, record, to, options, stored); !sent) return sent.error();
+  return mirror_file(from, pack_path(id, record.rank), record, to, options);
+}
+
+}  // namespace
+
+Result<bool> mirror_pack(const Disk& from, const CheckpointId& id, const PackRecord& record,
+                         ObjectStoreDisk& to, const MirrorOptions& options) {
+  std::set<std::string> stored;
+  if (!record.tensors_in_parts.empty())
+    if (auto added = add_stored_parts(to, stored); !added) return added.error();
+  return mirror_pack_and_parts(from, id, record, to, options, stored);
 }
 
 Result<Mirrored> mirror_checkpoint(const Disk& from, const CheckpointId& id, ObjectStoreDisk& to,
@@ -148,16 +198,21 @@ Result<Mirrored> mirror_checkpoint(const Disk& from, const CheckpointId& id, Obj
     mirrored.was_committed = true;
     return mirrored;
   }
-  for (const PackRecord& record : sealed->manifest.packs) {
-    const auto sent = mirror_pack(from, id, record, to, options);
+  std::set<std::string> stored_parts;
+  const auto& packs = sealed->manifest.packs;
+  if (std::ranges::any_of(packs, [](const auto& pack) { return !pack.tensors_in_parts.empty(); }))
+    if (auto added = add_stored_parts(to, stored_parts); !added) return added.error();
+  for (const PackRecord& record : packs) {
+    const auto sent = mirror_pack_and_parts(from, id, record, to, options, stored_parts);
     if (!sent) return sent.error();
-    ++(*sent ? mirrored.packs_sent : mirrored.packs_there);
+    ++(*sent ? mirrored.packs_sent : mirrored.packs_already_in_store);
   }
-  if (auto pinned = pin_as_requested(to, sealed->manifest, draw_name()); !pinned) return pinned.error();
+  if (auto pinned = pin_if_requested(to, sealed->manifest, random_hex_name()); !pinned) return pinned.error();
+  unpin_if_requested(to, sealed->manifest);
   const auto put = to.store().put(manifest_path(id), sealed->text, {.replaces = false, .stop = options.stop});
   if (put) {
-    note_commit(to, id.attempt);
-    unpin_beaten(to, sealed->manifest);
+    write_commit_note(to, id.attempt);
+    unpin_no_longer_best(to, sealed->manifest);
     return mirrored;
   }
   if (put.error().kind() != ErrorKind::kAlreadyExists) return put.error();

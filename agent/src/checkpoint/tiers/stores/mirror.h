@@ -1,5 +1,5 @@
-// Mirroring: copies a committed checkpoint to a store, so that the loss of a node or a volume does no harm.
-// The call sends the packs first, and then creates the manifest, which commits the checkpoint in the store.
+// Mirroring: copies a committed checkpoint to a store, so that it survives the loss of a node or a volume.
+// Mirroring sends the packs first, and then creates the manifest, which commits the checkpoint in the store.
 // If the process is killed during the copy, the store has no checkpoint yet, and the next call sends only the
 // packs that are missing.
 //
@@ -33,7 +33,7 @@ struct MirrorOptions {
 struct Mirrored {
   std::string digest;            // of the manifest, the same in both places
   std::uint64_t packs_sent = 0;  // the others were there already
-  std::uint64_t packs_there = 0;
+  std::uint64_t packs_already_in_store = 0;
   bool was_committed = false;  // before this call
 
   friend bool operator==(const Mirrored&, const Mirrored&) = default;
@@ -41,14 +41,15 @@ struct Mirrored {
 
 // When the copy returns without an error, the checkpoint is committed in the store. Returns kConflict, and
 // changes nothing, if the store has another checkpoint or another run's pack under the same name. Returns
-// kCorrupted if the source is damaged. After other errors, which may be temporary, this or any other process
-// may make the call again.
+// kCorrupted if the checkpoint in `from` is damaged. Errors except kConflict and kCorrupted may be temporary:
+// any process may call mirror_checkpoint() again.
 [[nodiscard]] Result<Mirrored> mirror_checkpoint(const Disk& from, const CheckpointId& id,
                                                  ObjectStoreDisk& to, const MirrorOptions& options);
 
-// Copies the pack of one rank to the store. Returns true if the pack was sent, and false if the store already
-// had it. Use mirror_pack() if the ranks do not share a disk: each rank sends its own pack and its receipt,
-// and rank 0 commits the checkpoint in the store as it would in a folder.
+// Copies the pack of one rank to the store, after the part files that the pack needs. Returns true if the
+// pack was sent, and false if the store already had it. Use mirror_pack() if the ranks do not share a disk:
+// each rank sends its own pack and its receipt, and rank 0 commits the checkpoint in the store as it would in
+// a folder.
 [[nodiscard]] Result<bool> mirror_pack(const Disk& from, const CheckpointId& id, const PackRecord& record,
                                        ObjectStoreDisk& to, const MirrorOptions& options);
 

@@ -11,7 +11,7 @@ namespace {
 
 // Returns true if a second try of the copy may succeed. An error is permanent if the checkpoint is damaged,
 // or if the store holds other data under its name.
-bool may_pass(const Error& error) {
+bool may_be_temporary(const Error& error) {
   switch (error.kind()) {
     case ErrorKind::kCorrupted:
     case ErrorKind::kNotFound:  // retired meanwhile
@@ -44,13 +44,13 @@ MirrorWorker::~MirrorWorker() = default;
 void MirrorWorker::note_committed(const CheckpointId& id) {
   const std::lock_guard lock(mutex_);
   if (durable_ && *durable_ >= id) return;
-  if (!wanted_ || *wanted_ < id) wanted_ = id;
+  if (!next_copy_ || *next_copy_ < id) next_copy_ = id;
   changed_.notify_all();
 }
 
 void MirrorWorker::go_back_to(const std::optional<CheckpointId>& id) {
   const std::lock_guard lock(mutex_);
-  wanted_ = durable_ >= id ? std::nullopt : id;
+  next_copy_ = durable_ >= id ? std::nullopt : id;
   changed_.notify_all();
 }
 
@@ -59,25 +59,25 @@ std::optional<CheckpointId> MirrorWorker::durable() const {
   return durable_;
 }
 
-std::set<CheckpointId> MirrorWorker::under_way() const {
+std::set<CheckpointId> MirrorWorker::being_copied() const {
   const std::lock_guard lock(mutex_);
   std::set<CheckpointId> ids;
-  for (const auto& id : {wanted_, copied_})
+  for (const auto& id : {next_copy_, current_copy_})
     if (id) ids.insert(*id);
   return ids;
 }
 
 bool MirrorWorker::wait_for(const CheckpointId& id, Duration at_most) const {
   std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, waitable(at_most), [&] { return durable_ && *durable_ >= id; });
+  return changed_.wait_for(lock, limit_to_one_year(at_most), [&] { return durable_ && *durable_ >= id; });
 }
 
-void MirrorWorker::note_result(const CheckpointId& id, const Result<Mirrored>& result) {
+void MirrorWorker::record_result(const CheckpointId& id, const Result<Mirrored>& result) {
   const std::lock_guard lock(mutex_);
   if (result && (!durable_ || *durable_ < id)) durable_ = id;
-  copied_.reset();
-  const bool is_settled = result || !may_pass(result.error());
-  if (is_settled && wanted_ == id) wanted_.reset();
+  current_copy_.reset();
+  const bool is_settled = result || !may_be_temporary(result.error());
+  if (is_settled && next_copy_ == id) next_copy_.reset();
   changed_.notify_all();
 }
 
@@ -91,29 +91,30 @@ Result<Mirrored> MirrorWorker::copy(const CheckpointId& id, ObjectStoreDisk& to,
   }
 }
 
-void MirrorWorker::tell(const CheckpointId& id, const Result<Mirrored>& result) const {
-  if (!options_.told) return;
+void MirrorWorker::report_result(const CheckpointId& id, const Result<Mirrored>& result) const {
+  if (!options_.on_result) return;
   try {
-    options_.told(id, result);
+    options_.on_result(id, result);
   } catch (const std::exception& error) {
-    tell_failure(id, error.what());
+    report_failure(id, error.what());
   }
 }
 
-void MirrorWorker::tell_failure(const CheckpointId& id, const std::string& why) const {
+void MirrorWorker::report_failure(const CheckpointId& id, const std::string& why) const {
   try {
-    options_.told(id, Error(ErrorKind::kUnavailable, "the steps after a copy to a store failed: " + why));
+    options_.on_result(id,
+                       Error(ErrorKind::kUnavailable, "the steps after a copy to a store failed: " + why));
   } catch (const std::exception&) {
-    // An exception of the callback is ignored, because the result of the next copy is reported anyway.
+    // Ignore exceptions of on_result(), because the worker reports the result of the next copy anyway.
   }
 }
 
 void MirrorWorker::begin(const std::stop_token& stop) const {
-  if (!options_.begins) return;
+  if (!options_.before_first_copy) return;
   try {
-    options_.begins(stop);
+    options_.before_first_copy(stop);
   } catch (const std::exception&) {
-    // An error of the callback is ignored, because the next start of the program does the same work.
+    // Ignore exceptions of before_first_copy(), because the program calls it again after its next start.
   }
 }
 
@@ -127,15 +128,15 @@ void MirrorWorker::work(const std::stop_token& stop) {
     CheckpointId id;
     {
       std::unique_lock lock(mutex_);
-      if (!changed_.wait(lock, stop, [&] { return wanted_.has_value(); })) return;
-      id = *wanted_;
-      copied_ = id;
+      if (!changed_.wait(lock, stop, [&] { return next_copy_.has_value(); })) return;
+      id = *next_copy_;
+      current_copy_ = id;
     }
     const auto result = copy(id, to, mirror);
     if (stop.stop_requested() && !result) return;
-    note_result(id, result);
-    tell(id, result);
-    if (result || !may_pass(result.error())) {
+    record_result(id, result);
+    report_result(id, result);
+    if (result || !may_be_temporary(result.error())) {
       pause = options_.pause_first;
       continue;
     }

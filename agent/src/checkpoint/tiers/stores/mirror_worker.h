@@ -2,7 +2,7 @@
 // network. If the network is slower than the saves, the worker sends the newest checkpoint and skips older
 // checkpoints.
 //
-//   MirrorWorker worker(local_disk, store, {.told = [](const auto& id, const auto& result) { ... }});
+//   MirrorWorker worker(local_disk, store, {.on_result = [](const auto& id, const auto& result) { ... }});
 //   worker.note_committed(id);                      // at once
 //   bool is_there = worker.wait_for(id, 60s);       // optional
 //
@@ -31,34 +31,34 @@ struct MirrorWorkerOptions {
   MirrorOptions mirror{};  // the worker sets its `stop`
   Duration pause_first{std::chrono::seconds(1)};
   Duration pause_max{std::chrono::seconds(60)};
-  // The worker's thread calls `begins` before the first copy.
-  std::function<void(const std::stop_token& stop)> begins{};
-  // The worker's thread calls `told` with the result of each try, so that the caller can report it, remove
-  // old checkpoints and update `latest`.
-  std::function<void(const CheckpointId& id, const Result<Mirrored>& result)> told{};
+  // The worker's thread calls `before_first_copy` before the first copy.
+  std::function<void(const std::stop_token& stop)> before_first_copy{};
+  // The worker's thread calls `on_result` with the result of each try. `on_result` can report this result,
+  // remove old checkpoints and update `latest`.
+  std::function<void(const CheckpointId& id, const Result<Mirrored>& result)> on_result{};
 };
 
 class MirrorWorker {
  public:
   MirrorWorker(std::shared_ptr<const Disk> from, std::shared_ptr<objects::ObjectStore> to,
                MirrorWorkerOptions options);
-  // Stops the copy that is being made; the next process finishes it.
+  // Stops the current copy; the next process finishes this copy.
   ~MirrorWorker();
   MirrorWorker(const MirrorWorker&) = delete;
   MirrorWorker& operator=(const MirrorWorker&) = delete;
 
   void note_committed(const CheckpointId& id);
-  // Call go_back_to() if the checkpoint that was passed to note() last turned out to be damaged. The worker
-  // then no longer sends the damaged checkpoint, but the older checkpoint `id`, if `id` is given.
+  // Call go_back_to() if the checkpoint that was passed to note_committed() last turned out to be damaged.
+  // If `id` is given, the worker sends the older checkpoint `id` in place of the damaged one.
   void go_back_to(const std::optional<CheckpointId>& id);
 
   // The newest checkpoint that this worker knows to be committed in the store.
   [[nodiscard]] std::optional<CheckpointId> durable() const;
   // Returns the checkpoints that the worker is copying or will copy next. Do not remove these checkpoints
-  // from the source.
-  [[nodiscard]] std::set<CheckpointId> under_way() const;
+  // from the folder or store from which the worker copies.
+  [[nodiscard]] std::set<CheckpointId> being_copied() const;
   // Waits until checkpoint `id` or a newer checkpoint is in the store. Returns false if the checkpoint is not
-  // in the store after `at_most`.
+  // in the store after the time `at_most`.
   [[nodiscard]] bool wait_for(const CheckpointId& id, Duration at_most) const;
 
  private:
@@ -66,19 +66,19 @@ class MirrorWorker {
   void begin(const std::stop_token& stop) const;
   [[nodiscard]] Result<Mirrored> copy(const CheckpointId& id, ObjectStoreDisk& to,
                                       const MirrorOptions& mirror) const;
-  void tell(const CheckpointId& id, const Result<Mirrored>& result) const;
-  void tell_failure(const CheckpointId& id, const std::string& why) const;
-  void note_result(const CheckpointId& id, const Result<Mirrored>& result);
+  void report_result(const CheckpointId& id, const Result<Mirrored>& result) const;
+  void report_failure(const CheckpointId& id, const std::string& why) const;
+  void record_result(const CheckpointId& id, const Result<Mirrored>& result);
 
   const std::shared_ptr<const Disk> from_;
   const std::shared_ptr<objects::ObjectStore> to_;
   MirrorWorkerOptions options_;
   mutable std::mutex mutex_;
   mutable std::condition_variable_any changed_;
-  std::optional<CheckpointId> wanted_;   // guarded by mutex_; the newest still to be copied
-  std::optional<CheckpointId> copied_;   // guarded by mutex_; the one being copied
-  std::optional<CheckpointId> durable_;  // guarded by mutex_
-  std::jthread thread_;                  // the last member: it uses the others
+  std::optional<CheckpointId> next_copy_;     // guarded by mutex_; the newest still to be copied
+  std::optional<CheckpointId> current_copy_;  // guarded by mutex_; the one being copied
+  std::optional<CheckpointId> durable_;       // guarded by mutex_
+  std::jthread thread_;                       // the last member: it uses the others
 };
 
 }  // namespace ratoon::checkpoint

@@ -25,7 +25,7 @@ class MemoryFile final : public WriteFile {
   Result<void> write(std::uint64_t at, std::span<const std::byte> bytes) override {
     return said(object_->copy(at, bytes));
   }
-  Result<void> lend(std::uint64_t at, std::span<const std::byte> bytes) override {
+  Result<void> write_borrowed(std::uint64_t at, std::span<const std::byte> bytes) override {
     return said(object_->borrow(at, bytes));
   }
   bool lends_without_copy() const override { return true; }
@@ -42,19 +42,19 @@ class MemoryFile final : public WriteFile {
   const std::string shown_;
 };
 
-// Report kUnavailable instead of kCorrupted: an invalid reply may come from a proxy, and does not mean that
-// an object in the store is damaged.
+// Turns kCorrupted into kUnavailable: an invalid reply may come from a proxy, and does not mean that an
+// object in the store is damaged.
 template <class Value>
-Result<Value> no_damage(Result<Value> answer) {
+Result<Value> damage_as_unavailable(Result<Value> answer) {
   if (answer || answer.error().kind() != ErrorKind::kCorrupted) return answer;
   return Error(ErrorKind::kUnavailable, answer.error().message());
 }
 
 // Receives a downloaded range of an object and stores it in memory. If the download starts again from the
 // beginning, the received bytes are overwritten.
-class SpanSink final : public objects::ObjectSink {
+class SpanObjectSink final : public objects::ObjectSink {
  public:
-  explicit SpanSink(std::span<std::byte> into) : into_(into) {}
+  explicit SpanObjectSink(std::span<std::byte> into) : into_(into) {}
 
   Result<void> begin(const objects::ObjectInfo&) override {
     filled_ = 0;
@@ -84,13 +84,13 @@ class StoreReadFile final : public ReadFile {
   Result<void> read(std::uint64_t at, std::span<std::byte> bytes) const override {
     if (bytes.empty()) return {};
     if (at > object_.size_bytes || bytes.size() > object_.size_bytes - at) return cut(at + bytes.size());
-    return no_damage(read_twice([&] { return read_once(at, bytes); }, [] {}));
+    return damage_as_unavailable(read_twice([&] { return read_once(at, bytes); }, [] {}));
   }
-  void forget() const override {}  // every read goes to the store
+  void drop_from_page_cache() const override {}  // every read goes to the store
 
  private:
   Result<void> read_once(std::uint64_t at, std::span<std::byte> bytes) const {
-    SpanSink sink(bytes);
+    SpanObjectSink sink(bytes);
     const auto got =
         store_->get(object_.key, sink, {.range = objects::ByteRange{at, at + bytes.size()}, .stop = stop_});
     if (!got) return got.error();
@@ -119,7 +119,7 @@ Result<std::unique_ptr<WriteFile>> ObjectStoreDisk::create(const std::string& pa
   if (auto checked = check_path(path); !checked) return checked.error();
   auto object = std::make_shared<BufferedObject>();
   const std::lock_guard lock(mutex_);
-  if (!unnamed_.emplace(path, object).second)
+  if (!unpublished_files_.emplace(path, object).second)
     return Error(ErrorKind::kAlreadyExists, shown(path) + " is being written by this process already");
   return std::unique_ptr<WriteFile>(std::make_unique<MemoryFile>(std::move(object), shown(path)));
 }
@@ -132,26 +132,26 @@ Result<std::unique_ptr<ReadFile>> ObjectStoreDisk::open(const std::string& path)
   return std::unique_ptr<ReadFile>(std::make_unique<StoreReadFile>(store_, *std::move(object), stop_));
 }
 
-void ObjectStoreDisk::tell_progress_to(std::function<void()> told) {
+void ObjectStoreDisk::set_progress_callback(std::function<void()> told) {
   const std::lock_guard lock(mutex_);
-  told_ = std::move(told);
+  on_progress_ = std::move(told);
 }
 
-Result<void> ObjectStoreDisk::rename_new(const std::string& from, const std::string& to) {
+Result<void> ObjectStoreDisk::rename_no_replace(const std::string& from, const std::string& to) {
   if (auto checked = check_path(to); !checked) return checked;
   std::shared_ptr<BufferedObject> object;
   std::function<void()> tell;
   {
     const std::lock_guard lock(mutex_);
-    const auto found = unnamed_.find(from);
-    if (found == unnamed_.end())
+    const auto found = unpublished_files_.find(from);
+    if (found == unpublished_files_.end())
       return Error(ErrorKind::kNotFound, shown(from) + " was not written by this process");
     object = found->second;
     if (!object->is_whole())
       return Error(ErrorKind::kInvalid, shown(from) + " has gaps, which an object of a store cannot have");
-    // Report only large uploads: progress of a small upload, such as a claim, does not show that a large
-    // upload continues.
-    if (object->size_bytes() >= kLongUploadBytesMin) tell = told_;
+    // Report only the progress of large uploads. If small uploads, such as claims, were reported, a large
+    // upload that hangs would look alive.
+    if (object->size_bytes() >= kLongUploadBytesMin) tell = on_progress_;
   }
   const auto told = [tell](std::uint64_t) {
     if (tell) tell();
@@ -159,7 +159,7 @@ Result<void> ObjectStoreDisk::rename_new(const std::string& from, const std::str
   const auto uploaded = store_->upload(to, *object, {.replaces = false, .progress = told, .stop = stop_});
   if (!uploaded) return uploaded.error();
   const std::lock_guard lock(mutex_);
-  unnamed_.erase(from);
+  unpublished_files_.erase(from);
   return {};
 }
 
@@ -167,7 +167,7 @@ Result<void> ObjectStoreDisk::remove(const std::string& path) {
   if (auto checked = check_path(path); !checked) return checked;
   {
     const std::lock_guard lock(mutex_);
-    if (unnamed_.erase(path) != 0) return {};
+    if (unpublished_files_.erase(path) != 0) return {};
   }
   return store_->remove(path, stop_);
 }
@@ -184,7 +184,8 @@ Result<void> ObjectStoreDisk::sync_folder(const std::string&) {
 }
 
 Result<std::vector<objects::ObjectInfo>> ObjectStoreDisk::list_objects(std::string_view beginning) const {
-  return no_damage(read_twice([&] { return objects::list_all(*store_, beginning, stop_); }, [] {}));
+  return damage_as_unavailable(
+      read_twice([&] { return objects::list_all(*store_, beginning, stop_); }, [] {}));
 }
 
 Result<std::vector<DiskEntry>> ObjectStoreDisk::list(const std::string& path) const {

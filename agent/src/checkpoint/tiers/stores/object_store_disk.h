@@ -1,17 +1,17 @@
 // checkpoint/tiers/stores/: Checkpoints in object stores: a Disk whose files are objects, and copies of
 // checkpoints in stores.
 //
-// ObjectStoreDisk: a Disk whose files are objects in an object store. A run that saves only in a bucket thus
-// uses the same code to save, commit, load, verify and remove checkpoints as a run in a folder.
+// ObjectStoreDisk: a Disk whose files are objects in an object store. A run that saves only in a bucket uses
+// the same code to save, commit, load, verify and remove checkpoints as a run in a folder.
 //
 //   auto store = objects::open_store("s3://bucket/runs/digits", {});
-//   RunStore run = *RunStore::open(std::make_shared<ObjectStoreDisk>(*store), draw_name());
+//   RunStore run = *RunStore::open(std::make_shared<ObjectStoreDisk>(*store), random_hex_name());
 //
 // In an ObjectStoreDisk syncing does nothing: an object appears completely or not at all, and is durable as
 // soon as it exists. Calls on folders do nothing, because folders are only prefixes of object names. A new
-// file is visible only to this process until rename_new() gives it its final name. The bytes of the file stay
-// in memory (lent bytes are not copied) until rename_new() uploads them, on the condition that no object of
-// the final name exists.
+// file is visible only to this process until rename_no_replace() gives it its final name. The bytes of a new
+// file stay in memory until rename_no_replace() uploads them; lent bytes are not copied. The upload succeeds
+// only if no object of the final name exists.
 //
 // Thread contract: any thread may use an ObjectStoreDisk, but only one thread at a time may use an open file.
 #pragma once
@@ -38,14 +38,14 @@ class ObjectStoreDisk final : public Disk {
   [[nodiscard]] objects::ObjectStore& store() const { return *store_; }
   // Returns all objects whose full names (with folders) begin with `beginning`.
   [[nodiscard]] Result<std::vector<objects::ObjectInfo>> list_objects(std::string_view beginning) const;
-  // After this call, every long upload that begins calls `told` when it makes progress.
-  void tell_progress_to(std::function<void()> told);
+  // After set_progress_callback(), every long upload that begins calls `told` when it makes progress.
+  void set_progress_callback(std::function<void()> told);
 
   [[nodiscard]] std::string shown(std::string_view path) const override;
   [[nodiscard]] Result<std::unique_ptr<WriteFile>> create(const std::string& path) override;
   [[nodiscard]] Result<std::unique_ptr<ReadFile>> open(const std::string& path) const override;
   // `from` must be a file that this ObjectStoreDisk created.
-  [[nodiscard]] Result<void> rename_new(const std::string& from, const std::string& to) override;
+  [[nodiscard]] Result<void> rename_no_replace(const std::string& from, const std::string& to) override;
   [[nodiscard]] Result<void> remove(const std::string& path) override;
   [[nodiscard]] Result<void> remove_folder(const std::string& path) override;
   [[nodiscard]] Result<void> make_folder(const std::string& path) override;
@@ -56,14 +56,14 @@ class ObjectStoreDisk final : public Disk {
   const std::shared_ptr<objects::ObjectStore> store_;
   const std::stop_token stop_;
   std::mutex mutex_;
-  std::function<void()> told_;  // reports progress; may be empty; guarded by mutex_
-  // mutex_ guards unnamed_, which maps temporary paths to files that have no final name yet.
-  std::map<std::string, std::shared_ptr<BufferedObject>, std::less<>> unnamed_;
+  std::function<void()> on_progress_;  // reports progress; may be empty; guarded by mutex_
+  // mutex_ guards unpublished_files_, which maps temporary paths to files that have no final name yet.
+  std::map<std::string, std::shared_ptr<BufferedObject>, std::less<>> unpublished_files_;
 };
 
 // A function that wraps the Disk of a folder, for example to add a timeout, since a folder may be on a disk
-// that hangs. Empty: no wrapper. Other stores need no wrapper, because requests to servers have timeouts of
-// their own.
+// that hangs. Empty: no wrapper. Stores on servers need no wrapper, because requests to servers have timeouts
+// of their own.
 using FolderWrapper = std::function<std::shared_ptr<Disk>(std::shared_ptr<Disk>)>;
 
 // Wraps a store that is a folder (file://). If the store is not a folder, returns it unchanged.

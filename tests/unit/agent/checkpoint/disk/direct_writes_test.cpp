@@ -82,7 +82,7 @@ class DirectWritesTest : public testing::Test {
   // The content of the file, of which `bytes` are expected at `at`.
   void expect_file(const std::string& name, std::size_t at, std::span<const std::byte> bytes) {
     const auto disk = RealDisk::open_existing_folder(folder_.path()).value();
-    const std::string text = read_whole(*disk, name, at + bytes.size()).value();
+    const std::string text = read_whole_file(*disk, name, at + bytes.size()).value();
     ASSERT_EQ(text.size(), at + bytes.size());
     EXPECT_EQ(std::memcmp(text.data() + at, bytes.data(), bytes.size()), 0);
   }
@@ -94,19 +94,19 @@ class DirectWritesTest : public testing::Test {
 };
 
 TEST_F(DirectWritesTest, AreTakenWhereTheyAreNoSlower) {
-  EXPECT_TRUE(pays_off({.direct_seconds = 1, .cached_seconds = 2}));
-  EXPECT_TRUE(pays_off({.direct_seconds = 1, .cached_seconds = 1}));
-  EXPECT_FALSE(pays_off({.direct_seconds = 2, .cached_seconds = 1}));
+  EXPECT_TRUE(is_direct_write_worthwhile({.direct_seconds = 1, .cached_seconds = 2}));
+  EXPECT_TRUE(is_direct_write_worthwhile({.direct_seconds = 1, .cached_seconds = 1}));
+  EXPECT_FALSE(is_direct_write_worthwhile({.direct_seconds = 2, .cached_seconds = 1}));
 }
 
 TEST_F(DirectWritesTest, AreNotTakenInMemory) {
   const std::filesystem::path memory = "/dev/shm";
   if (!std::filesystem::exists(memory)) GTEST_SKIP() << "there is no memory file system";
-  EXPECT_FALSE(DirectWrites(open_folder(memory)).pay_off());
+  EXPECT_FALSE(DirectWrites(open_folder(memory)).are_worthwhile());
 }
 
 TEST_F(DirectWritesTest, LeaveNothingBehindWhenTheyAreTriedOut) {
-  static_cast<void>(DirectWrites(open_folder(folder_.path())).pay_off());
+  static_cast<void>(DirectWrites(open_folder(folder_.path())).are_worthwhile());
   EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
 }
 
@@ -152,7 +152,7 @@ TEST_F(DirectWritesTest, AreGivenUpWhereOneIsRefused) {
   EXPECT_EQ(calls.direct, 1);
   EXPECT_EQ(calls.cached, 1);
   expect_file("file", 0, bytes_.of(0, kBytes));
-  EXPECT_FALSE(direct_->pay_off());  // nor tried with the next file
+  EXPECT_FALSE(direct_->are_worthwhile());  // nor tried with the next file
 }
 
 TEST_F(DirectWritesTest, SayWhatTheDiskSays) {
@@ -166,7 +166,7 @@ TEST_F(DirectWritesTest, SayWhatTheDiskSays) {
   ASSERT_FALSE(bad);
   EXPECT_EQ(bad.error().kind(), ErrorKind::kIo);
   EXPECT_EQ(calls.cached, 0);
-  EXPECT_TRUE(direct_->pay_off());
+  EXPECT_TRUE(direct_->are_worthwhile());
 }
 
 TEST_F(DirectWritesTest, AreNotForSmallFiles) {

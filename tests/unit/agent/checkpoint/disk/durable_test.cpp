@@ -57,7 +57,7 @@ TEST(Leftovers, OfOnesOwnDoNotTakeTheName) {
 TEST(Leftovers, OfWhatNeedNotLastDoNotTakeTheNameEither) {
   ModelDisk disk;
   ASSERT_TRUE(disk.create(temporary_path("file", "mark")));
-  ASSERT_TRUE(save_for_now(disk, "file", "words", "mark"));
+  ASSERT_TRUE(save_without_sync(disk, "file", "words", "mark"));
   EXPECT_EQ(disk.all_paths(), std::vector<std::string>({"file"}));
 }
 
@@ -125,7 +125,7 @@ TEST(MovingAManifest, AfterAKillAndAPowerCutLeavesOneOfItsNames) {
   const auto judge = [&](const test::CrashState& state) -> std::optional<std::string> {
     const ModelDisk left(state.image);
     for (const char* folder : {kManifests, kAside}) {
-      const auto text = read_whole(left, manifest_path(kId, folder), kManifestBytesMax);
+      const auto text = read_whole_file(left, manifest_path(kId, folder), kManifestBytesMax);
       if (text && decode_manifest(*text)) return std::nullopt;
     }
     return "the manifest is in neither folder";

@@ -107,7 +107,7 @@ TEST(StoredTensor, NothingReachesPastTheStorage) {
     const auto empty = StoredTensor::make(ElementType::kInt16, shape, {1, 1, 1}, 0, bytes_in(storage));
     ASSERT_FALSE(empty.has_value()) << testing::PrintToString(shape);
     EXPECT_THAT(empty.error().message(),
-                HasSubstr("its shape overflows: the lengths that are not 0 make over 2^62 bytes"));
+                HasSubstr("the shape overflows: its lengths other than 0 give more than 2^62 bytes"));
   }
   EXPECT_FALSE(StoredTensor::make(ElementType::kInt16, {1}, {}, 0, bytes_in(storage)).has_value());
   EXPECT_FALSE(

@@ -78,7 +78,7 @@ TEST(ZipReader, WhatIsSaidTwiceIsSaidTheSame) {
       {with(file, local + 26, U16{0xFFFF}), "reaches into"},
       {with(file, local + 28, U16{0xFFFF}), "reaches into"},
       {with(file, local + 30, U16{0x7878}), "another name"},
-      {with(file, local, U32{0}), "no record"},
+      {with(file, local, U32{0}), "is not at the offset"},
       {with(file, descriptor, U32{0}), "neither its data descriptor"},
       {with(file, descriptor + 4, U32{0}), "neither its data descriptor"},
       {with(file, descriptor + 8, U32{5}), "neither its data descriptor"},
@@ -93,11 +93,11 @@ TEST(ZipReader, WhatIsSaidTwiceIsSaidTheSame) {
       {with(with(file, central + 24, U32{600}), central + 20, U32{600}), "reaches into"},
       {with(file, central + 24, U32{0xFFFFFFFF}), "too short"},
       {with(file, central + 28, U16{4}), "directory"},
-      {with(file, central + 30, U16{1}), "past the end"},
-      {with(file, central + 32, U16{1}), "past the end"},
+      {with(file, central + 30, U16{1}), "longer than the directory"},
+      {with(file, central + 32, U16{1}), "longer than the directory"},
       {with(file, central + 34, U16{1}), "another part"},
       {with(file, central + 42, U32{0}), "overlaps another"},
-      {with(file, central + 42, U32{1}), "no record"},
+      {with(file, central + 42, U32{1}), "is not at the offset"},
       {with(file, central + 42, U32{0x7FFFFFFF}), "overlaps another"},
       {with(file, first + 42, U32{1}), "before the first"},
       {with(file, end64, U32{0}), "zip64 end record has another"},
@@ -170,7 +170,7 @@ TEST(ZipReader, NamesAreUnique) {
   ASSERT_TRUE(zip.add("one", "a").has_value());
   ASSERT_TRUE(zip.add("one", "b").has_value());
   ASSERT_TRUE(zip.finish().has_value());
-  EXPECT_THAT(refusal_of(sink.text), HasSubstr("two records 'f/one'"));
+  EXPECT_THAT(refusal_of(sink.text), HasSubstr("two records of the name 'f/one'"));
 }
 
 TEST(ZipReader, Zip64FieldsHoldWhatIsAskedForAndNoMore) {
@@ -194,10 +194,9 @@ TEST(ZipReader, Zip64FieldsHoldWhatIsAskedForAndNoMore) {
   };
   const std::string in_64 = with(with(file, central + 20, 0xFFFFFFFFu), central + 24, 0xFFFFFFFFu);
   EXPECT_EQ(refusal_of(grown(field({6, 6}), in_64)), "read");
-  EXPECT_THAT(refusal_of(grown(field({6, 6}), file)), HasSubstr("more numbers than the entry leaves to it"));
+  EXPECT_THAT(refusal_of(grown(field({6, 6}), file)), HasSubstr("more numbers than the entry refers to"));
   EXPECT_THAT(refusal_of(grown(field({6}), in_64)), HasSubstr("too short"));
-  EXPECT_THAT(refusal_of(grown(field({6, 6, 0}), in_64)),
-              HasSubstr("more numbers than the entry leaves to it"));
+  EXPECT_THAT(refusal_of(grown(field({6, 6, 0}), in_64)), HasSubstr("more numbers than the entry refers to"));
   EXPECT_THAT(refusal_of(grown(field({6, 7}), in_64)), HasSubstr("stored in 7 bytes"));
   EXPECT_THAT(refusal_of(grown(field({~0ull, ~0ull}), in_64)), HasSubstr("reaches into"));
   EXPECT_THAT(refusal_of(grown(field({6, 6}) + field({6, 6}), in_64)), HasSubstr("two zip64 fields"));

@@ -39,7 +39,7 @@ std::shared_ptr<PacksDisk> saved_by(std::uint64_t ranks, const std::vector<Whole
 
 struct Loaded {
   std::vector<std::string> bytes;
-  CheckpointReader::Amount amount;
+  CheckpointReader::LoadedBytes amount;
 };
 
 Result<Loaded> load(const std::shared_ptr<PacksDisk>& disk, std::uint32_t rank,

@@ -131,7 +131,7 @@ TEST(Tiling, IsWhatCountingSays) {
       for (std::uint64_t i = 0; i < box->shape[0]; ++i)
         for (std::uint64_t j = 0; j < box->shape[1]; ++j) ++counts[{box->begin[0] + i, box->begin[1] + j}];
     }
-    const auto fault = find_fault(list, TensorShape{0, 0}, TensorShape{3, 3});
+    const auto fault = find_tiling_fault(list, TensorShape{0, 0}, TensorShape{3, 3});
     for (std::uint64_t i = 0; i < 3; ++i) {
       for (std::uint64_t j = 0; j < 3; ++j) {
         const int count = counts[{i, j}];

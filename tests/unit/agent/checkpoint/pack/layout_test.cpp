@@ -8,7 +8,7 @@
 
 #include "agent/src/checkpoint/pack/boxes.h"
 #include "agent/src/checkpoint/pack/header/header_json.h"
-#include "agent/src/checkpoint/pack/header/types.h"
+#include "agent/src/checkpoint/pack/header/safetensors_types.h"
 
 namespace ratoon::checkpoint::layout_test {
 namespace {
@@ -48,7 +48,7 @@ TEST(PackTypes, OfHigherRankAreAtLeastAsWide) {
     for (int b = 0; b <= static_cast<int>(kComplex64); ++b) {
       const auto one = static_cast<ElementType>(a);
       const auto other = static_cast<ElementType>(b);
-      if (layout_rank(one) > layout_rank(other)) {
+      if (storage_order(one) > storage_order(other)) {
         EXPECT_GE(size_of(one), size_of(other));
       }
     }

@@ -264,7 +264,7 @@ TEST(ReadPlan, WhatIsNotThereIsRefused) {
   const auto files = one_pack({whole});
   EXPECT_THAT(refusal(files, {"v", kFloat32, {8, 3}}, ErrorKind::kNotFound), HasSubstr("has no tensor 'v'"));
   EXPECT_THAT(refusal(files, {"w", kBfloat16, {8, 3}}, ErrorKind::kInvalid),
-              HasSubstr("has it as F32 of shape 8,3, but the program wants BF16 of shape 8,3"));
+              HasSubstr("the saved tensor is F32 of shape 8,3, but the program wants BF16 of shape 8,3"));
   EXPECT_THAT(refusal(files, {"w", kFloat32, {8, 4}}, ErrorKind::kInvalid),
               HasSubstr("but the program wants F32 of shape 8,4"));
   EXPECT_THAT(refusal(files, {"w", kFloat32, {4, 3}, TensorBox{{0, 0}, {9, 3}}}, ErrorKind::kInvalid),

@@ -29,8 +29,8 @@ TEST(SavePromise, AWaitThatIsOverSaysSo) {
 
 TEST(Waitable, IsATimeThatAnyClockCanAddToNow) {
   const auto now = std::chrono::steady_clock::now();
-  EXPECT_GT(now + waitable(Duration::max()), now);
-  EXPECT_EQ(waitable(std::chrono::seconds(7)), std::chrono::seconds(7));
+  EXPECT_GT(now + limit_to_one_year(Duration::max()), now);
+  EXPECT_EQ(limit_to_one_year(std::chrono::seconds(7)), std::chrono::seconds(7));
 }
 
 }  // namespace

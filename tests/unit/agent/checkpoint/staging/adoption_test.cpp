@@ -43,9 +43,9 @@ class AdoptionTest : public testing::Test {
     return Saver::open(RealDisk::open_folder(folder_ / "run").value(), "mark" + std::to_string(::getpid()),
                        std::move(clock),
                        {.slots_folder = folder_.path(),
-                        .slots_name = "slots",
-                        .home_mark = home_,
-                        .has_thread = false})
+                        .slot_file_prefix = "slots",
+                        .location_mark = home_,
+                        .has_writer_thread = false})
         .value();
   }
   static std::string weights_at(std::uint64_t step) {
@@ -87,7 +87,7 @@ class AdoptionTest : public testing::Test {
     return false;
   }
   static constexpr std::uint64_t kAttempt = 3;
-  static SavingWorld world() {
+  static SaveContext world() {
     return {.attempt = Attempt(kAttempt), .rank = Rank(0), .world_size = 1, .rules = {.last = 9}};
   }
 
@@ -124,9 +124,11 @@ TEST_F(AdoptionTest, ADiskThatHangsWhileItLooksIsAnErrorAfterItsPatience) {
       gate->await_somebody();
       clock->advance(std::chrono::hours(2));
     });
-    const auto saver = Saver::open(
-        disk, "mark", clock,
-        {.slots_folder = folder_.path(), .slots_name = "slots", .has_thread = false, .calls = calls});
+    const auto saver = Saver::open(disk, "mark", clock,
+                                   {.slots_folder = folder_.path(),
+                                    .slot_file_prefix = "slots",
+                                    .has_writer_thread = false,
+                                    .calls = calls});
     ASSERT_FALSE(saver);
     EXPECT_EQ(saver.error().kind(), ErrorKind::kTimeout);
     EXPECT_THAT(saver.error().message(),
@@ -147,9 +149,11 @@ TEST_P(HangingSlotsTest, IsSaidAndNotWaitedFor) {
   const auto clock = std::make_shared<ManualClock>();
   const auto calls = std::make_shared<CallsWithTimeout>(std::chrono::hours(1), clock);
   test::HeldFile slot(folder_ / "held");
-  auto saver = Saver::open(
-      std::make_shared<test::ModelDisk>(), "mark", clock,
-      {.slots_folder = folder_.path(), .slots_name = "slots", .has_thread = GetParam(), .calls = calls});
+  auto saver = Saver::open(std::make_shared<test::ModelDisk>(), "mark", clock,
+                           {.slots_folder = folder_.path(),
+                            .slot_file_prefix = "slots",
+                            .has_writer_thread = GetParam(),
+                            .calls = calls});
   ASSERT_TRUE(saver);
   saver->begin_attempt(world());
   std::filesystem::rename(folder_ / "held", folder_ / "slots-0.slot");
@@ -160,7 +164,7 @@ TEST_P(HangingSlotsTest, IsSaidAndNotWaitedFor) {
   if (GetParam()) {
     saver->prepare(50'000);
     // A caller that queries the state does not hang with it.
-    while (!saver->poll().must_end) std::this_thread::yield();
+    while (!saver->poll().must_end_process) std::this_thread::yield();
   } else {
     const std::string weights = weights_at(1);
     const TensorView views[] = {
@@ -170,7 +174,7 @@ TEST_P(HangingSlotsTest, IsSaidAndNotWaitedFor) {
     EXPECT_EQ(ticket.error().kind(), ErrorKind::kTimeout);
   }
   const auto progress = saver->poll();
-  EXPECT_TRUE(progress.must_end);
+  EXPECT_TRUE(progress.must_end_process);
   EXPECT_EQ(progress.last_error, "opening staged memory at " + (folder_ / "slots-0.slot").string() +
                                      ": the disk has not answered for 3600 s (--disk-timeout); check whether "
                                      "it answers other programs, repair or mount it, and start again");
@@ -213,7 +217,7 @@ TEST_F(AdoptionTest, WhatWasStagedIsCommittedWhereverItsProcessDied) {
     ++deaths;
     {
       auto saver = open(std::make_shared<SystemClock>());
-      EXPECT_TRUE(saver.settle(std::chrono::seconds(20)));
+      EXPECT_TRUE(saver.wait_until_written(std::chrono::seconds(20)));
     }
     EXPECT_THAT(committed(), testing::ElementsAre(2, 1)) << "death " << looks;
     EXPECT_FALSE(has_slots()) << "and the memory is given back";
@@ -235,10 +239,10 @@ TEST_F(AdoptionTest, WhatWasStagedForAnotherFolderIsNobodys) {
   home_ = 2;
   {
     auto saver = open(std::make_shared<SystemClock>());
-    EXPECT_TRUE(saver.settle(std::chrono::seconds(20)));
+    EXPECT_TRUE(saver.wait_until_written(std::chrono::seconds(20)));
     saver.begin_attempt(world());
     save(saver, 1);
-    EXPECT_TRUE(saver.settle(std::chrono::seconds(20)));
+    EXPECT_TRUE(saver.wait_until_written(std::chrono::seconds(20)));
   }
   EXPECT_THAT(committed(), testing::ElementsAre(1));
   EXPECT_FALSE(has_slots()) << "its memory was used again, and given back";
@@ -254,13 +258,14 @@ TEST_F(AdoptionTest, WhatIsOlderThanACommitIsReusedAndNotWritten) {
   {
     auto disk = RealDisk::open_folder(folder_ / "run").value();
     auto saver =
-        Saver::open(std::move(disk), "other", std::make_shared<SystemClock>(), {.has_thread = false}).value();
+        Saver::open(std::move(disk), "other", std::make_shared<SystemClock>(), {.has_writer_thread = false})
+            .value();
     saver.begin_attempt(
         {.attempt = Attempt(kAttempt + 1), .rank = Rank(0), .world_size = 1, .rules = {.last = 9}});
     save(saver, 4);
   }
   auto saver = open(std::make_shared<SystemClock>());
-  EXPECT_TRUE(saver.settle(std::chrono::seconds(20)));
+  EXPECT_TRUE(saver.wait_until_written(std::chrono::seconds(20)));
   EXPECT_THAT(committed(), testing::ElementsAre(4)) << "the world went another way since";
   saver.begin_attempt(
       {.attempt = Attempt(kAttempt + 2), .rank = Rank(0), .world_size = 1, .rules = {.last = 9}});
@@ -273,7 +278,7 @@ TEST_F(AdoptionTest, WhatARollbackGaveUpIsNotWritten) {
     auto saver = open(std::make_shared<SystemClock>());
     saver.begin_attempt(world());
     save(saver, 4);
-    static_cast<void>(saver.settle(std::chrono::seconds(20)));
+    static_cast<void>(saver.wait_until_written(std::chrono::seconds(20)));
     save(saver, 5);
     ::_exit(0);
   });
@@ -281,7 +286,7 @@ TEST_F(AdoptionTest, WhatARollbackGaveUpIsNotWritten) {
   const CheckpointId before{.attempt = Attempt(kAttempt), .step = Step(4)};
   ASSERT_TRUE(record_rollback(*disk, {.attempt = Attempt(kAttempt + 1), .to = before}, "mark"));
   auto saver = open(std::make_shared<SystemClock>());
-  EXPECT_TRUE(saver.settle(std::chrono::seconds(20)));
+  EXPECT_TRUE(saver.wait_until_written(std::chrono::seconds(20)));
   EXPECT_THAT(committed(), testing::ElementsAre(4));
   const CheckpointId staged{.attempt = Attempt(kAttempt), .step = Step(5)};
   EXPECT_FALSE(std::filesystem::exists(folder_ / "run" / manifest_path(staged)));
@@ -302,7 +307,7 @@ TEST_F(AdoptionTest, ACopyThatWasNotFinishedIsNone) {
     slab.write_info(info);
   }
   auto saver = open(std::make_shared<SystemClock>());
-  EXPECT_TRUE(saver.settle(std::chrono::seconds(20)));
+  EXPECT_TRUE(saver.wait_until_written(std::chrono::seconds(20)));
   EXPECT_TRUE(committed().empty());
 }
 

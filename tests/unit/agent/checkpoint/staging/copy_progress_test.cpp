@@ -13,7 +13,7 @@
 
 #include "agent/src/checkpoint/commit/commit.h"
 #include "agent/src/checkpoint/saver/saver.h"
-#include "agent/src/checkpoint/staging/copy.h"
+#include "agent/src/checkpoint/staging/copy_to_image.h"
 #include "tests/support/crash/model_disk.h"
 #include "tests/unit/agent/checkpoint/staging/gate.h"
 
@@ -44,7 +44,8 @@ class CopyProgressTest : public testing::Test {
   }
   std::future<Result<WrittenPack>> begin_writing() {
     return std::async(std::launch::async, [this] {
-      return write_staged_pack(disk_, kId, Rank(0), plan_.layout, image_, "mark", Tried::kNever, filling_);
+      return write_staged_pack(disk_, kId, Rank(0), plan_.layout, image_, "mark", EarlierWriteTry::kNever,
+                               filling_);
     });
   }
   void await_writes(int count) {
@@ -148,9 +149,9 @@ TEST(EarlyWriting, ASaveThatIsChangedMeanwhileIsRefusedAndTheNextOneIsWhole) {
   bool is_refused = false;
   {
     const Changer changer(shared);
-    auto saver =
-        Saver::open(disk, "mark", std::make_shared<SystemClock>(), {.pause = 1ms, .early_bytes_min = 0})
-            .value();
+    auto saver = Saver::open(disk, "mark", std::make_shared<SystemClock>(),
+                             {.pause = 1ms, .write_while_copying_bytes_min = 0})
+                     .value();
     saver.begin_attempt({.attempt = Attempt(1), .rank = Rank(0), .world_size = 1, .rules = {.last = 2}});
     while (!is_refused && step < kTriesMax) {
       const auto ticket = saver.save(Step(++step), views);
@@ -158,14 +159,14 @@ TEST(EarlyWriting, ASaveThatIsChangedMeanwhileIsRefusedAndTheNextOneIsWhole) {
       if (is_refused) {
         EXPECT_EQ(ticket.error().kind(), ErrorKind::kConflict);
       }
-      ASSERT_TRUE(saver.settle(kSoon));
+      ASSERT_TRUE(saver.wait_until_written(kSoon));
     }
   }
   EXPECT_TRUE(is_refused);
   {
-    auto saver =
-        Saver::open(disk, "mark", std::make_shared<SystemClock>(), {.pause = 1ms, .early_bytes_min = 0})
-            .value();
+    auto saver = Saver::open(disk, "mark", std::make_shared<SystemClock>(),
+                             {.pause = 1ms, .write_while_copying_bytes_min = 0})
+                     .value();
     saver.begin_attempt({.attempt = Attempt(2), .rank = Rank(0), .world_size = 1, .rules = {.last = 1}});
     const auto ticket = saver.save(Step(++step), views);
     ASSERT_TRUE(ticket);

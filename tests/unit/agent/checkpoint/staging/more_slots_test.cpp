@@ -41,17 +41,17 @@ bool save_ten() {
   });
   gate->close();
   auto saver = Saver::open(disk, "mark", std::make_shared<SystemClock>(),
-                           {.slots_max = 10, .pause = 1ms, .early_bytes_min = 1 << 20})
+                           {.slots_max = 10, .pause = 1ms, .write_while_copying_bytes_min = 1 << 20})
                    .value();
   saver.begin_attempt({.attempt = Attempt(1), .rank = Rank(0), .world_size = 1, .rules = {.last = 20}});
   EXPECT_TRUE(save(saver, 1, std::string(8 << 20, 'a'), first));
   gate->await_somebody();
   for (std::uint64_t step = 2; step <= 10; ++step) EXPECT_TRUE(save(saver, step, std::string(1000, 'b')));
   gate->open();
-  EXPECT_TRUE(saver.settle(kSoon));
+  EXPECT_TRUE(saver.wait_until_written(kSoon));
   const auto progress = saver.poll();
-  EXPECT_FALSE(progress.must_end) << progress.last_error;
-  EXPECT_EQ(progress.missed, 0u) << progress.last_error;
+  EXPECT_FALSE(progress.must_end_process) << progress.last_error;
+  EXPECT_EQ(progress.missed_saves, 0u) << progress.last_error;
   EXPECT_EQ(progress.committed->step, Step(10));
   return was_early;
 }

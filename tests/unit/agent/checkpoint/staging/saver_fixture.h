@@ -32,7 +32,7 @@ class SaverTest : public testing::TestWithParam<bool> {
     });
   }
   Saver open(SaverOptions options = {.pause = std::chrono::milliseconds(1)}) {
-    if (GetParam()) options.early_bytes_min = 0;
+    if (GetParam()) options.write_while_copying_bytes_min = 0;
     auto saver = Saver::open(disk_, "mark", std::make_shared<SystemClock>(), options).value();
     saver.begin_attempt({.attempt = Attempt(1), .rank = Rank(0), .world_size = 1, .rules = {.last = 2}});
     return saver;
@@ -57,7 +57,7 @@ class SaverTest : public testing::TestWithParam<bool> {
     EXPECT_EQ(loaded->at("weights").bytes, std::string(100'000, static_cast<char>(step)));
   }
   static SaveProgress settled(Saver& saver) {
-    EXPECT_TRUE(saver.settle(kSoon));
+    EXPECT_TRUE(saver.wait_until_written(kSoon));
     return saver.poll();
   }
 

@@ -20,7 +20,7 @@ class SaverOfTwoTest : public testing::Test {
   Saver open_rank(std::uint32_t rank) { return open_rank(rank, disk_); }
   static Saver open_rank(std::uint32_t rank, const std::shared_ptr<Disk>& disk) {
     auto saver =
-        Saver::open(disk, "mark", std::make_shared<SystemClock>(), {.pause = 1ms, .has_thread = false})
+        Saver::open(disk, "mark", std::make_shared<SystemClock>(), {.pause = 1ms, .has_writer_thread = false})
             .value();
     saver.begin_attempt({.attempt = Attempt(1), .rank = Rank(rank), .world_size = 2, .rules = {.last = 2}});
     return saver;

@@ -42,7 +42,7 @@ TEST_P(SaverTest, TheLevelsOfASaveComeInOrder) {
   EXPECT_TRUE(ticket->wait(SaveLevel::kStored, kSoon)) << "no store is to get a copy";
   const auto progress = settled(saver);
   EXPECT_EQ(progress.committed->step, Step(10));
-  EXPECT_EQ(progress.missed, 0u);
+  EXPECT_EQ(progress.missed_saves, 0u);
   expect_on_disk(10);
 }
 
@@ -51,13 +51,14 @@ TEST_P(SaverTest, TheLevelsOfASaveComeInOrder) {
 // before this rank checks.
 TEST_P(SaverTest, WhatHasLeftForAStoreBeforeItWasSeenIsCommitted) {
   gate_->open();
-  auto saver = Saver::open(disk_, "mark", std::make_shared<SystemClock>(), {.has_thread = false}).value();
+  auto saver =
+      Saver::open(disk_, "mark", std::make_shared<SystemClock>(), {.has_writer_thread = false}).value();
   bool is_in_store = true;
   const CheckpointId id{.attempt = Attempt(1), .step = Step(10)};
   saver.begin_attempt({.attempt = Attempt(1),
                        .rank = Rank(1),
                        .world_size = 2,
-                       .find_copy = [&is_in_store](const CheckpointId& wanted) {
+                       .find_store_copy = [&is_in_store](const CheckpointId& wanted) {
                          return is_in_store ? std::optional(entry_of(wanted, "digest", true)) : std::nullopt;
                        }});
   const auto ticket = save(saver, 10);
@@ -116,7 +117,7 @@ TEST_P(SaverTest, ACommitInAPlaceThatIsAnothersByNowIsNotToldOf) {
                        .rank = Rank(0),
                        .world_size = 1,
                        .rules = {.last = 2},
-                       .confirm_place = confirm});
+                       .confirm_ownership = confirm});
   ASSERT_TRUE(save(saver, 10));
   EXPECT_EQ(settled(saver).committed->step, Step(10));
   is_ours = false;
@@ -153,7 +154,7 @@ TEST_P(SaverTest, ADiskThatRefusesOnceCostsNothing) {
   ASSERT_TRUE(ticket);
   EXPECT_TRUE(ticket->wait(SaveLevel::kCommitted, kSoon));
   const auto progress = settled(saver);
-  EXPECT_EQ(progress.missed, 0u);
+  EXPECT_EQ(progress.missed_saves, 0u);
   EXPECT_THAT(progress.events, Contains(HasSubstr("is tried again: ")));
   expect_on_disk(10);
 }
@@ -165,17 +166,17 @@ TEST_P(SaverTest, OneThatGoesOnRefusingIsCountedUntilItTakesOneAgain) {
     const auto ticket = save(saver, step);
     ASSERT_TRUE(ticket);
     EXPECT_EQ(ticket->wait(SaveLevel::kCommitted, kSoon).error().kind(), ErrorKind::kIo);
-    EXPECT_EQ(settled(saver).missed_in_a_row, step / 10);
+    EXPECT_EQ(settled(saver).missed_saves_in_a_row, step / 10);
   }
   auto progress = saver.poll();
-  EXPECT_TRUE(progress.is_newest_lost);
+  EXPECT_TRUE(progress.is_newest_save_lost);
   EXPECT_THAT(progress.last_error, HasSubstr("the disk refuses"));
   *refused_ = 0;
   ASSERT_TRUE(save(saver, 30));
   progress = settled(saver);
-  EXPECT_EQ(progress.missed_in_a_row, 0u);
-  EXPECT_EQ(progress.missed, 2u);
-  EXPECT_FALSE(progress.is_newest_lost);
+  EXPECT_EQ(progress.missed_saves_in_a_row, 0u);
+  EXPECT_EQ(progress.missed_saves, 2u);
+  EXPECT_FALSE(progress.is_newest_save_lost);
   expect_on_disk(30);
 }
 
@@ -196,15 +197,15 @@ TEST_P(SaverTest, OneThatDoesNotReadBackCountsAsMissed) {
   for (const std::uint64_t step : {10, 20, 30, 40}) {
     if (step > 20) spoiled = "packs/a0001/s00000000" + std::to_string(step) + "/r0000.safetensors";
     ASSERT_TRUE(save(saver, step));
-    EXPECT_EQ(settled(saver).missed_in_a_row, step > 20 ? step / 10 - 2 : 0);
+    EXPECT_EQ(settled(saver).missed_saves_in_a_row, step > 20 ? step / 10 - 2 : 0);
     EXPECT_EQ(saver.poll().committed->step, Step(step > 20 ? 20 : step)) << "not one that is bad";
   }
-  EXPECT_TRUE(saver.poll().is_newest_lost);
+  EXPECT_TRUE(saver.poll().is_newest_save_lost);
   spoiled.clear();
   ASSERT_TRUE(save(saver, 50));
   const auto progress = settled(saver);
-  EXPECT_EQ(progress.missed_in_a_row, 0u);
-  EXPECT_EQ(progress.missed, 2u);
+  EXPECT_EQ(progress.missed_saves_in_a_row, 0u);
+  EXPECT_EQ(progress.missed_saves, 2u);
   ASSERT_EQ(progress.damaged.size(), 2u);
   EXPECT_EQ(progress.damaged[0].step, Step(30));
   EXPECT_EQ(progress.damaged[1].step, Step(40));
@@ -217,7 +218,7 @@ TEST_P(SaverTest, OneThatDoesNotReadBackCountsAsMissed) {
 TEST_P(SaverTest, ADiskThatHangsIsSeenAndLeftBehind) {
   std::shared_ptr<const std::atomic<bool>> was_abandoned;
   {
-    auto saver = open({.slots_max = 1, .patience = 100ms, .pause = 1ms});
+    auto saver = open({.slots_max = 1, .disk_timeout = 100ms, .pause = 1ms});
     was_abandoned = saver.was_abandoned();
     gate_->close();
     ASSERT_TRUE(save(saver, 10));
@@ -228,8 +229,8 @@ TEST_P(SaverTest, ADiskThatHangsIsSeenAndLeftBehind) {
     EXPECT_THAT(second.error().message(), HasSubstr("see whether model: answers"));
     const auto progress = saver.poll();
     EXPECT_TRUE(progress.is_stuck);
-    EXPECT_EQ(progress.missed_in_a_row, 1u);
-    EXPECT_FALSE(saver.settle(kSoon)) << "it does not wait for what hangs";
+    EXPECT_EQ(progress.missed_saves_in_a_row, 1u);
+    EXPECT_FALSE(saver.wait_until_written(kSoon)) << "it does not wait for what hangs";
     EXPECT_FALSE(was_abandoned->load());
   }
   EXPECT_TRUE(was_abandoned->load()) << "the process must not be torn down around its thread";
@@ -254,7 +255,7 @@ TEST_P(SaverTest, WithoutMemoryForASlotItIsWrittenFromWhereItLies) {
   *refused_ = 1;
   const auto refused = save(saver, 30);
   ASSERT_FALSE(refused) << "nothing keeps it for a second try";
-  EXPECT_EQ(saver.poll().missed_in_a_row, 1u);
+  EXPECT_EQ(saver.poll().missed_saves_in_a_row, 1u);
 }
 
 TEST_P(SaverTest, WhoWantsNoSlotsIsNotToldThatThereAreNone) {
@@ -271,12 +272,12 @@ TEST_P(SaverTest, AWriteOfWhatTheTrainerTookBackIsNoVote) {
   const TensorView views[] = {
       {.name = "weights", .shape = {kept.size()}, .bytes = std::as_bytes(std::span(kept))}};
   {
-    auto saver = open({.budget_bytes = 1000, .patience = 100ms, .pause = 1ms});
+    auto saver = open({.budget_bytes = 1000, .disk_timeout = 100ms, .pause = 1ms});
     gate_->close();
     const auto ticket = saver.save(Step(10), views);
     ASSERT_FALSE(ticket);
     EXPECT_EQ(ticket.error().kind(), ErrorKind::kTimeout);
-    EXPECT_TRUE(saver.poll().must_end);
+    EXPECT_TRUE(saver.poll().must_end_process);
     gate_->open();
     EXPECT_FALSE(save(saver, 20)) << "nor is there a next one";
   }
@@ -292,8 +293,9 @@ TEST_P(SaverTest, AWriterThatEndsIsNotWaitedFor) {
   auto saver = open();
   ASSERT_TRUE(save(saver, 10));
   const auto until = std::chrono::steady_clock::now() + kSoon;
-  while (!saver.poll().must_end && std::chrono::steady_clock::now() < until) std::this_thread::yield();
-  EXPECT_TRUE(saver.poll().must_end);
+  while (!saver.poll().must_end_process && std::chrono::steady_clock::now() < until)
+    std::this_thread::yield();
+  EXPECT_TRUE(saver.poll().must_end_process);
   EXPECT_THAT(saver.poll().last_error, HasSubstr("out of something"));
 }
 
@@ -301,7 +303,7 @@ TEST_P(SaverTest, ALastSaveThatIsNoPackIsMissed) {
   auto saver = open();
   const TensorView views[] = {{.name = "\xff", .shape = {0}}};
   EXPECT_FALSE(saver.save(Step(10), views));
-  EXPECT_TRUE(saver.poll().is_newest_lost);
+  EXPECT_TRUE(saver.poll().is_newest_save_lost);
 }
 
 TEST_P(SaverTest, WhatIsStagedIsWrittenBeforeItEnds) {
@@ -312,7 +314,7 @@ TEST_P(SaverTest, WhatIsStagedIsWrittenBeforeItEnds) {
 }
 
 TEST_P(SaverTest, ANewAttemptDropsWhatNobodyWaitsForAnyMore) {
-  auto saver = open({.pause = 1ms, .has_thread = false});
+  auto saver = open({.pause = 1ms, .has_writer_thread = false});
   const auto old = save(saver, 10);
   saver.begin_attempt({.attempt = Attempt(2), .rank = Rank(0), .world_size = 1, .rules = {.last = 2}});
   EXPECT_EQ(old->wait(SaveLevel::kWritten, 0s).error().kind(), ErrorKind::kCancelled);
@@ -324,26 +326,26 @@ TEST_P(SaverTest, ANewAttemptDropsWhatNobodyWaitsForAnyMore) {
 }
 
 TEST_P(SaverTest, TheSameBytesAgainAreToldOf) {
-  auto saver = open({.pause = 1ms, .has_thread = false});
+  auto saver = open({.pause = 1ms, .has_writer_thread = false});
   const TensorView views[] = {
       {.name = "weights", .shape = {weights_.size()}, .bytes = std::as_bytes(std::span(weights_))}};
   for (const std::uint64_t step : {10, 20}) {
     ASSERT_TRUE(save(saver, step));
-    EXPECT_EQ(saver.poll().stale, 0u);
+    EXPECT_EQ(saver.poll().stale_saves, 0u);
   }
   weights_.assign(100'000, static_cast<char>(20));
   const TensorView same[] = {
       {.name = "weights", .shape = {weights_.size()}, .bytes = std::as_bytes(std::span(weights_))}};
   ASSERT_TRUE(saver.save(Step(30), same));
   const auto progress = saver.poll();
-  EXPECT_EQ(progress.stale, 1u);
+  EXPECT_EQ(progress.stale_saves, 1u);
   EXPECT_THAT(progress.events,
               Contains(HasSubstr("the save of step 30 has the same bytes as the save before it")));
   EXPECT_EQ(progress.committed->step, Step(30)) << "it may be right: it is saved";
 }
 
 TEST_P(SaverTest, SlotsAreMadeBeforeTheyAreNeeded) {
-  auto saver = open({.pause = 1ms, .has_thread = false});
+  auto saver = open({.pause = 1ms, .has_writer_thread = false});
   saver.prepare(200'000);
   EXPECT_TRUE(saver.poll().is_written);
   gate_->close();

@@ -29,7 +29,7 @@ class ShortOfRoom : public testing::Test {
   }
   Saver open_rank(std::uint32_t rank, std::uint64_t attempt = 1, std::function<bool()> may_clean_up = {}) {
     auto saver = Saver::open(disk_, "mark" + std::to_string(rank), std::make_shared<SystemClock>(),
-                             {.pause = 0ms, .has_thread = false})
+                             {.pause = 0ms, .has_writer_thread = false})
                      .value();
     saver.begin_attempt({.attempt = Attempt(attempt),
                          .rank = Rank(rank),

@@ -51,7 +51,12 @@ TEST(SlotInfoBytes, KeepWhatIsSaidOfTheRun) {
                             .keep = std::string(kReasonBytesMax, 'k'),
                             .requests = {.save = true,
                                          .keep = std::string(kReasonBytesMax, 'w'),
-                                         .finish = std::string(kReasonBytesMax, 'f')}};
+                                         .finish = std::string(kReasonBytesMax, 'f')},
+                            .begins_epoch = true};
+  for (std::uint64_t i = 0; i < kUnpinnedOfRankMax; ++i) {
+    info.pack.run->unpinned.push_back(
+        {.step = kNumberMax - i, .since = {.attempt = Attempt(kAttemptMax), .step = Step(kNumberMax)}});
+  }
   EXPECT_EQ(decode_slot_info(encode_slot_info(info)), info);
 }
 
@@ -137,7 +142,7 @@ TEST(Slots, OneThatIsPutBackIsStillTheFirst) {
   table.begin_filling(1);
   table.stage(1, pack_of(1, 20));
   ASSERT_EQ(table.begin_writing(), 0u);
-  table.put_back(0);
+  table.requeue_write(0);
   EXPECT_EQ(table.begin_writing(), 0u);
   EXPECT_EQ(table.begin_writing(), 1u) << "two may be written at once";
   EXPECT_EQ(table.begin_writing(), std::nullopt);
@@ -149,7 +154,7 @@ TEST(Slots, HaveOneOwnerAtATime) {
   EXPECT_THROW(table.release(0), std::logic_error);
   table.begin_filling(0);
   EXPECT_THROW(table.begin_filling(0), std::logic_error);
-  EXPECT_THROW(table.put_back(0), std::logic_error);
+  EXPECT_THROW(table.requeue_write(0), std::logic_error);
   table.stage(0, pack_of(1, 10));
   EXPECT_THROW(table.begin_filling(0), std::logic_error) << "the next save would overwrite this one";
   EXPECT_THROW(table.release(0), std::logic_error);
@@ -213,41 +218,47 @@ TEST(SlotDecision, ASlotGrowsWithinTheBudget) {
       << "it is there: an inherited slot may be larger than a new budget";
 }
 
-TEST(Leftover, IsFinishedWhereNobodyElseHasIt) {
+TEST(LeftoverAction, IsFinishedWhereNobodyElseHasIt) {
   const SlotInfo staged{.state = SlotState::kStaged, .generation = 4, .pack = pack_of(3, 30)};
   SlotInfo writing = staged;
   writing.state = SlotState::kWriting;
   const CheckpointId older{.attempt = Attempt(3), .step = Step(20)};
-  EXPECT_EQ(judge_leftover(staged, 4096, std::nullopt), Leftover::kFinish);
-  EXPECT_EQ(judge_leftover(staged, 4096, older), Leftover::kFinish);
-  EXPECT_EQ(judge_leftover(writing, 4096, older), Leftover::kFinish) << "it is unknown how far it came";
+  EXPECT_EQ(choose_leftover_action(staged, 4096, std::nullopt), LeftoverAction::kFinish);
+  EXPECT_EQ(choose_leftover_action(staged, 4096, older), LeftoverAction::kFinish);
+  EXPECT_EQ(choose_leftover_action(writing, 4096, older), LeftoverAction::kFinish)
+      << "it is unknown how far it came";
   SlotInfo written = staged;
   written.state = SlotState::kFree;
-  EXPECT_EQ(judge_leftover(written, 4096, older), Leftover::kCommit);
-  EXPECT_EQ(judge_leftover(written, 4096, staged.pack.id), Leftover::kDiscard) << "which was done";
+  EXPECT_EQ(choose_leftover_action(written, 4096, older), LeftoverAction::kCommit);
+  EXPECT_EQ(choose_leftover_action(written, 4096, staged.pack.id), LeftoverAction::kDiscard)
+      << "which was done";
 }
 
-TEST(Leftover, IsDiscardedWhereItIsHalfOrLate) {
+TEST(LeftoverAction, IsDiscardedWhereItIsHalfOrLate) {
   const SlotInfo staged{.state = SlotState::kStaged, .generation = 4, .pack = pack_of(3, 30)};
   SlotInfo filling = staged;
   filling.state = SlotState::kFilling;
-  EXPECT_EQ(judge_leftover(filling, 4096, std::nullopt), Leftover::kDiscard);
-  EXPECT_EQ(judge_leftover({}, 4096, std::nullopt), Leftover::kDiscard) << "it never held anything";
-  EXPECT_EQ(judge_leftover(staged, 4095, std::nullopt), Leftover::kDiscard) << "more than the file has";
-  EXPECT_EQ(judge_leftover(staged, 4096, staged.pack.id), Leftover::kDiscard) << "it is committed";
-  EXPECT_EQ(judge_leftover(staged, 4096, CheckpointId{.attempt = Attempt(4), .step = Step(1)}),
-            Leftover::kDiscard)
+  EXPECT_EQ(choose_leftover_action(filling, 4096, std::nullopt), LeftoverAction::kDiscard);
+  EXPECT_EQ(choose_leftover_action({}, 4096, std::nullopt), LeftoverAction::kDiscard)
+      << "it never held anything";
+  EXPECT_EQ(choose_leftover_action(staged, 4095, std::nullopt), LeftoverAction::kDiscard)
+      << "more than the file has";
+  EXPECT_EQ(choose_leftover_action(staged, 4096, staged.pack.id), LeftoverAction::kDiscard)
+      << "it is committed";
+  EXPECT_EQ(choose_leftover_action(staged, 4096, CheckpointId{.attempt = Attempt(4), .step = Step(1)}),
+            LeftoverAction::kDiscard)
       << "a newer attempt has committed: it went another way";
   SlotInfo odd = staged;
   odd.pack.rank = Rank(2);
-  EXPECT_EQ(judge_leftover(odd, 4096, std::nullopt), Leftover::kDiscard) << "no rank of its world";
+  EXPECT_EQ(choose_leftover_action(odd, 4096, std::nullopt), LeftoverAction::kDiscard)
+      << "no rank of its world";
 }
 
 TEST(Tries, AreFewerWhereANewerSaveWaits) {
-  EXPECT_TRUE(is_tried_again(1, true));
-  EXPECT_FALSE(is_tried_again(2, true));
-  EXPECT_TRUE(is_tried_again(2, false));
-  EXPECT_FALSE(is_tried_again(3, false));
+  EXPECT_TRUE(may_retry_write(1, true));
+  EXPECT_FALSE(may_retry_write(2, true));
+  EXPECT_TRUE(may_retry_write(2, false));
+  EXPECT_FALSE(may_retry_write(3, false));
 }
 
 class FreshnessTest : public testing::Test {

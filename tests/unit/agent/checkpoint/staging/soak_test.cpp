@@ -59,7 +59,7 @@ TEST(Soak, AThousandSavesLeaveMemoryAndFilesAsTheyWere) {
     ASSERT_TRUE(ticket) << ticket.error().message();
     static_cast<void>(saver.poll());
     if (step != saves / 10 && step != saves) continue;
-    ASSERT_TRUE(saver.settle(60s));
+    ASSERT_TRUE(saver.wait_until_written(60s));
     ASSERT_EQ(saver.poll().committed->step, Step(step));
     const Usage now;
     const std::size_t entries_now = entries_below(folder.path());

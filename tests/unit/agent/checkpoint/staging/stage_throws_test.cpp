@@ -38,7 +38,7 @@ TEST(StageThrows, AndItsOnlySlotIsFree) {
   long after = 0;
   for (bool has_thrown = true; has_thrown; ++after) {
     auto saver = Saver::open(std::make_shared<test::ModelDisk>(), "mark", std::make_shared<SystemClock>(),
-                             {.slots_max = 1, .has_thread = false})
+                             {.slots_max = 1, .has_writer_thread = false})
                      .value();
     saver.begin_attempt({.attempt = Attempt(1), .rank = Rank(0), .world_size = 1, .rules = {.last = 2}});
     has_thrown = throws(saver, after);

@@ -22,14 +22,14 @@ TEST(WriterThrows, ASaveEndsAndNothingIsBeingWrittenAfterwards) {
   const TensorView view{
       .name = "weights", .shape = {weights.size()}, .bytes = std::as_bytes(std::span(weights))};
   EXPECT_FALSE(saver.save(Step(1), std::span(&view, 1)));
-  EXPECT_TRUE(saver.poll().must_end);
-  EXPECT_TRUE(saver.settle(std::chrono::seconds(5))) << "the writer has ended";
+  EXPECT_TRUE(saver.poll().must_end_process);
+  EXPECT_TRUE(saver.wait_until_written(std::chrono::seconds(5))) << "the writer has ended";
 }
 
-TEST(CallWatch, ACallThatThrowsIsOver) {
-  CallWatch watch(std::make_shared<SystemClock>());
+TEST(CallTimer, ACallThatThrowsIsOver) {
+  CallTimer watch(std::make_shared<SystemClock>());
   EXPECT_THROW(watch([]() -> int { throw std::bad_alloc(); }), std::bad_alloc);
-  EXPECT_FALSE(watch.under_way());
+  EXPECT_FALSE(watch.current_call_duration());
 }
 
 }  // namespace

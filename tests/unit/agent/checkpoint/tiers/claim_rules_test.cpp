@@ -14,11 +14,15 @@ TEST(JudgeClaim, IsAFunctionOfWhatWasSeen) {
   const ClaimTimes times{.lease = seconds(30), .namesake_wait = seconds(300)};
   const auto note = [](std::uint64_t number, const char* job, bool is_released = false) {
     return std::optional(
-        ClaimNote{.number = number, .owner = {.job = job, .start = "x"}, .is_released = is_released});
+        ClaimRecord{.number = number, .owner = {.job = job, .start = "x"}, .is_released = is_released});
   };
   const auto judge = [&](const auto& first, const auto& now, int watched, int silent) {
-    return judge_claim(
-        me, {.first = first, .now = now, .watched = seconds(watched), .silent = seconds(silent)}, times);
+    return judge_claim(me,
+                       {.first = first,
+                        .now = now,
+                        .observed_duration = seconds(watched),
+                        .unchanged_duration = seconds(silent)},
+                       times);
   };
   EXPECT_EQ(judge_claim(me, {}, times), ClaimVerdict::kTake);
   EXPECT_EQ(judge(note(1, "me of 1"), note(1, "me of 1"), 0, 0), ClaimVerdict::kTake);
@@ -27,7 +31,7 @@ TEST(JudgeClaim, IsAFunctionOfWhatWasSeen) {
   EXPECT_EQ(judge(note(1, "it"), note(1, "it"), 30, 30), ClaimVerdict::kTake);
   EXPECT_EQ(judge(note(1, "it"), note(2, "it"), 10, 0), ClaimVerdict::kRefuse);
   EXPECT_EQ(judge(note(1, "it"), note(2, "it", true), 1, 0), ClaimVerdict::kTake);
-  const auto damaged = std::optional(ClaimNote{.number = 1, .is_unreadable = true});
+  const auto damaged = std::optional(ClaimRecord{.number = 1, .is_unreadable = true});
   EXPECT_EQ(judge(damaged, damaged, 29, 29), ClaimVerdict::kWatch);
   EXPECT_EQ(judge(damaged, damaged, 30, 30), ClaimVerdict::kTake);
   EXPECT_EQ(judge(damaged, note(2, "it"), 10, 0), ClaimVerdict::kRefuse);
@@ -56,16 +60,16 @@ TEST(JobRelation, IsOfNameAndUid) {
   EXPECT_EQ(relation_of("/a on h of 1", "/a on h"), JobRelation::kSame);
   EXPECT_EQ(relation_of("/runs of me/x on here", "/runs on here"), JobRelation::kOther);
   EXPECT_EQ(relation_of("/runs of me/x on here", "/runs of me/y on here"), JobRelation::kOther);
-  EXPECT_TRUE(have_one_uid("/a on h of 1", "/b on h of 1"));
-  EXPECT_FALSE(have_one_uid("/a on h of 1", "/a on h of 2"));
-  EXPECT_FALSE(have_one_uid("/a on h", "/a on h"));
+  EXPECT_TRUE(have_same_uid("/a on h of 1", "/b on h of 1"));
+  EXPECT_FALSE(have_same_uid("/a on h of 1", "/a on h of 2"));
+  EXPECT_FALSE(have_same_uid("/a on h", "/a on h"));
 }
 
 TEST(ClaimTerm, IsTheJobsFirstClaimSinceAnotherJob) {
   const Owner me{.job = "me of 1", .start = "1"};
   const auto after = [&](const char* job, std::uint64_t term, bool is_unreadable = false) {
     return next_term(
-        ClaimNote{
+        ClaimRecord{
             .number = 8, .owner = {.job = job, .start = "x"}, .is_unreadable = is_unreadable, .term = term},
         me, 9);
   };
@@ -90,10 +94,10 @@ TEST(ClaimTerm, IsInTheLineOfTheStart) {
   const Owner me{.job = "me of 1", .start = "0f3a"};
   const std::string held = encode_claim(me, 7, false);
   EXPECT_EQ(held, "ratoon claim 1\njob me of 1\nstart 0f3a since 7\nstate held\n");
-  EXPECT_EQ(*decode_claim(9, held), (ClaimNote{.number = 9, .owner = me, .term = 7}));
+  EXPECT_EQ(*decode_claim(9, held), (ClaimRecord{.number = 9, .owner = me, .term = 7}));
   const std::string old = encode_claim(me, kUnknownTerm, true);
   EXPECT_EQ(old, "ratoon claim 1\njob me of 1\nstart 0f3a\nstate released\n");
-  EXPECT_EQ(*decode_claim(9, old), (ClaimNote{.number = 9, .owner = me, .is_released = true}));
+  EXPECT_EQ(*decode_claim(9, old), (ClaimRecord{.number = 9, .owner = me, .is_released = true}));
   for (const char* start :
        {"a since ", "a since 0", "a since 07", "a since 7 ", "a since -7", "a since seven",
         "a since 18446744073709551615", "a since 18446744073709551616"}) {

@@ -28,7 +28,7 @@ class ClaimTermTest : public testing::Test {
       return true;
     };
   }
-  ClaimNote newest() { return (*newest_claim(*disk_)).value(); }
+  ClaimRecord newest() { return (*newest_claim(*disk_)).value(); }
 
   ratoon::test::TemporaryFolder folder_;
   std::shared_ptr<Disk> disk_ = test::folder_at(folder_ / "run");
@@ -41,14 +41,14 @@ TEST_F(ClaimTermTest, GoesOnWithEachClaimOfTheJob) {
   EXPECT_EQ(first->term(), 1u);
   ASSERT_TRUE(first->renew());
   EXPECT_EQ(newest().term, 1u);
-  ASSERT_TRUE(*keep_alive(*disk_, newest(), "waits"));
+  ASSERT_TRUE(*renew_for_owner(*disk_, newest(), "waits"));
   EXPECT_EQ(newest().term, 1u);
   ASSERT_TRUE(first->release());
   EXPECT_EQ(newest().term, 1u);
   auto next = take(kDigits, "b");
   ASSERT_TRUE(next);
   EXPECT_EQ(next->term(), 1u) << "no other job had the place";
-  EXPECT_EQ(newest(), (ClaimNote{.number = 5, .owner = {.job = kDigits, .start = "b"}, .term = 1}));
+  EXPECT_EQ(newest(), (ClaimRecord{.number = 5, .owner = {.job = kDigits, .start = "b"}, .term = 1}));
 }
 
 TEST_F(ClaimTermTest, EndsWithTheClaimOfAnotherJob) {
@@ -65,9 +65,10 @@ TEST_F(ClaimTermTest, EndsWithTheClaimOfAnotherJob) {
   const auto late = confirm_claim(*disk_, digits, first->term());
   ASSERT_FALSE(late);
   EXPECT_EQ(late.error().kind(), ErrorKind::kConflict);
-  EXPECT_THAT(late.error().message(),
-              HasSubstr("says that the job digits of 6f1c has this place since its claim 4, but this attempt "
-                        "began before"));
+  EXPECT_THAT(
+      late.error().message(),
+      HasSubstr("says that the job digits of 6f1c owns this folder or store since its claim 4, but this "
+                "attempt began before that claim"));
   EXPECT_TRUE(may_clean_up(*disk_, digits, 4));
   EXPECT_FALSE(may_clean_up(*disk_, digits, first->term())) << "the same process, in an attempt before";
 }
@@ -78,7 +79,7 @@ TEST_F(ClaimTermTest, IsSeenByOneThatEnters) {
   const auto owner = take(kDigits, "b");
   ASSERT_TRUE(owner);
   SeenClaim seen;
-  const auto entered = Claim::enter(disk_, {.job = kDigits, .start = "c"}, {}, clock_, pause(), seen);
+  const auto entered = Claim::take_for_job(disk_, {.job = kDigits, .start = "c"}, {}, clock_, pause(), seen);
   ASSERT_TRUE(entered);
   EXPECT_FALSE(*entered) << "another process of the job has the claim";
   EXPECT_EQ(seen.term, owner->term());
@@ -92,7 +93,7 @@ TEST_F(ClaimTermTest, IsUnknownInAClaimOfAnOlderVersion) {
   const Owner digits{.job = kDigits, .start = "old"};
   EXPECT_TRUE(confirm_claim(*disk_, digits, 3)) << "the job alone is compared";
   EXPECT_TRUE(may_clean_up(*disk_, digits, 3));
-  ASSERT_TRUE(*keep_alive(*disk_, newest(), "waits"));
+  ASSERT_TRUE(*renew_for_owner(*disk_, newest(), "waits"));
   EXPECT_EQ(ratoon::test::read_text(claims / "c0000000008.txt"),
             "ratoon claim 1\njob digits of 6f1c\nstart old\nstate held\n");
   const auto next = take(kDigits, "new");

@@ -41,7 +41,8 @@ class ClaimTest : public testing::TestWithParam<bool> {
     std::filesystem::create_directories(folder_ / "run/claims");
     ratoon::test::write_text(folder_ / ("run/claims/c000000000" + std::to_string(number) + ".txt"), text);
   }
-  static constexpr ClaimTimes kTimes{.lease = seconds(30), .look = seconds(1), .namesake_wait = seconds(300)};
+  static constexpr ClaimTimes kTimes{
+      .lease = seconds(30), .poll_interval = seconds(1), .namesake_wait = seconds(300)};
   std::size_t claim_files() { return disk_->list("claims")->size(); }
 
   ratoon::test::TemporaryFolder folder_;
@@ -61,11 +62,11 @@ TEST_P(ClaimTest, AnEmptyPlaceIsTakenAtOnce) {
 
 TEST_P(ClaimTest, AClaimThatIsKeptAliveByAnotherProcessStaysItsOwners) {
   auto owner = take("digits of 1", "a");
-  const ClaimNote first = **newest_claim(*disk_);
-  EXPECT_TRUE(*keep_alive(*disk_, first, "b"));
-  EXPECT_EQ(**newest_claim(*disk_), (ClaimNote{.number = 2, .owner = first.owner, .term = 1}));
+  const ClaimRecord first = **newest_claim(*disk_);
+  EXPECT_TRUE(*renew_for_owner(*disk_, first, "b"));
+  EXPECT_EQ(**newest_claim(*disk_), (ClaimRecord{.number = 2, .owner = first.owner, .term = 1}));
   EXPECT_TRUE(owner->renew());
-  EXPECT_FALSE(*keep_alive(*disk_, first, "b")) << "that one is over";
+  EXPECT_FALSE(*renew_for_owner(*disk_, first, "b")) << "that one is over";
 }
 
 TEST_P(ClaimTest, AnOwnerThatLosesARaceToOneThatKeepsItAliveStaysTheOwner) {
@@ -74,7 +75,7 @@ TEST_P(ClaimTest, AnOwnerThatLosesARaceToOneThatKeepsItAliveStaysTheOwner) {
       disk_, [&](ratoon::test::DiskCall call, const std::string&, ratoon::test::Moment moment) {
         if (call != ratoon::test::DiskCall::kRename || moment != ratoon::test::Moment::kBefore) return;
         if (std::exchange(is_kept, true)) return;
-        EXPECT_TRUE(*keep_alive(*disk_, **newest_claim(*disk_), "b"));
+        EXPECT_TRUE(*renew_for_owner(*disk_, **newest_claim(*disk_), "b"));
       });
   auto owner = take_on(slow, "digits of 1", "a", [] {});
   is_kept = false;
@@ -129,7 +130,7 @@ TEST_P(ClaimTest, IsConfirmedUntilAnotherJobHasThePlace) {
   const auto lost = confirm_claim(*disk_, owner, 1);
   ASSERT_FALSE(lost);
   EXPECT_EQ(lost.error().kind(), ErrorKind::kConflict);
-  EXPECT_THAT(lost.error().message(), testing::HasSubstr("belongs to the job letters of 2, start c now"));
+  EXPECT_THAT(lost.error().message(), testing::HasSubstr("now belongs to the job letters of 2, start c"));
 }
 
 TEST_P(ClaimTest, TheNextStartOfTheSameJobDoesNotWait) {
@@ -235,8 +236,8 @@ TEST_P(ClaimTest, OfTwoLiveJobsOfOneNameTheSecondIsRefused) {
   EXPECT_EQ(second.error().kind(), ErrorKind::kAlreadyExists);
   EXPECT_THAT(
       second.error().message(),
-      HasSubstr("the job digits of 6f1c trains here, and it is still alive, while this job of the same "
-                "name is digits of 77aa: end that job, in whichever cluster it is"));
+      HasSubstr("the job digits of 6f1c trains here, and that job is alive; this job has the same name, but "
+                "is digits of 77aa: end the other job, which may run in another cluster"));
   EXPECT_EQ(waited_, seconds(300));
   EXPECT_TRUE(first->renew()) << "the first has not noticed anything";
 }
@@ -344,8 +345,8 @@ TEST_P(ClaimTest, OneIdentityInTwoPlacesIsTwoJobs) {
   EXPECT_EQ(copy.error().kind(), ErrorKind::kAlreadyExists);
   EXPECT_THAT(
       copy.error().message(),
-      HasSubstr("the job /runs/digits on here of 6f1c trains here, and that job is alive; this is "
-                "/copies/digits on here of 6f1c, which has the same identity, as after a folder was copied"));
+      HasSubstr("the job /runs/digits on here of 6f1c trains here, and that job is alive; this job is "
+                "/copies/digits on here of 6f1c and has the same identity, for example because its folder"));
   EXPECT_LT(waited_, seconds(30));
   EXPECT_TRUE(first->renew()) << "the first has not noticed anything";
 }

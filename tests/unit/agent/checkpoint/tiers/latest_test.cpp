@@ -16,7 +16,7 @@ TEST(Latest, IsALinkToTheRanksPack) {
   const auto disk = test::folder_at(folder / "run");
   const std::string digest = test::digest_of_commit(disk, id(1, 20));
   for (const char* name : {"latest-rank0", "checkpoints/latest-rank0"}) {
-    ASSERT_TRUE(point_latest(folder / "run", name, {.id = id(1, 20), .digest = digest}, "m"));
+    ASSERT_TRUE(update_latest(folder / "run", name, {.id = id(1, 20), .digest = digest}, "m"));
     EXPECT_TRUE(fs::is_symlink(folder / "run" / name));
     EXPECT_TRUE(fs::read_symlink(folder / "run" / name).is_relative()) << "the folder may be moved";
     EXPECT_EQ(fs::canonical(folder / "run" / name),
@@ -31,9 +31,9 @@ TEST(Latest, GoesOnAndIsNotTurnedBack) {
   fs::create_directories(folder / "run");
   for (const auto& [which, step] :
        {std::pair(id(1, 20), "20,"), std::pair(id(2, 10), "10,"), std::pair(id(1, 30), "10,")}) {
-    const Latest latest{.id = which, .digest = "d"};
-    ASSERT_TRUE(point_latest(folder / "run", "latest", latest, "m"));
-    ASSERT_TRUE(point_latest(*store, "checkpoints/latest-rank0", latest));
+    const LatestCheckpoint latest{.id = which, .digest = "d"};
+    ASSERT_TRUE(update_latest(folder / "run", "latest", latest, "m"));
+    ASSERT_TRUE(update_latest(*store, "checkpoints/latest-rank0", latest));
     EXPECT_THAT(ratoon::test::read_text(folder / "store/checkpoints/latest-rank0"),
                 HasSubstr("\"step\": " + std::string(step).substr(0, 2)));
     EXPECT_EQ(link(), "s00000000" + std::string(step).substr(0, 2));
@@ -45,11 +45,11 @@ TEST(Latest, WhatIsAPersonsOwnStays) {
   const ratoon::test::TemporaryFolder folder;
   fs::create_directories(folder / "run");
   ratoon::test::write_text(folder / "run/latest", "notes");
-  const auto refused = point_latest(folder / "run", "latest", {.id = id(1, 20)}, "m");
+  const auto refused = update_latest(folder / "run", "latest", {.id = id(1, 20)}, "m");
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind(), ErrorKind::kAlreadyExists);
   EXPECT_EQ(ratoon::test::read_text(folder / "run/latest"), "notes");
-  EXPECT_FALSE(point_latest(folder / "run", "../latest", {.id = id(1, 20)}, "m"));
+  EXPECT_FALSE(update_latest(folder / "run", "../latest", {.id = id(1, 20)}, "m"));
 }
 
 TEST(Latest, WhatIsNoPointerIsReplaced) {
@@ -58,7 +58,7 @@ TEST(Latest, WhatIsNoPointerIsReplaced) {
   for (const char* text :
        {"", "{}", "{\"attempt\": -1, \"step\": 3}", "[", "{\"attempt\": 1e300, \"step\": 1}"}) {
     ASSERT_TRUE(store->store().put("latest", text));
-    ASSERT_TRUE(point_latest(*store, "latest", {.id = id(1, 20), .digest = "d"}));
+    ASSERT_TRUE(update_latest(*store, "latest", {.id = id(1, 20), .digest = "d"}));
     EXPECT_THAT(ratoon::test::read_text(folder / "store/latest"),
                 HasSubstr("\"manifest\": \"manifests/s0000000020.a0001.json\""))
         << text;

@@ -25,7 +25,7 @@ INSTANTIATE_TEST_SUITE_P(Places, LineageTest, testing::Values(false, true),
                          [](const auto& place) { return place.param ? "Store" : "Folder"; });
 
 TEST_P(LineageTest, WhatIsSetAsideIsNoCheckpointAndIsNeverDeleted) {
-  ASSERT_TRUE(test::run_in(disk_).set_aside(id(1, 10), "bad"));
+  ASSERT_TRUE(test::run_in(disk_).quarantine_checkpoint(id(1, 10), "bad"));
   EXPECT_EQ(*set_lineage_aside(*disk_, "m"), 3u) << "with what is in quarantine";
   const auto found = take_inventory(*disk_);
   EXPECT_TRUE(found->complete.empty());
@@ -64,8 +64,8 @@ class FailingDisk final : public Disk {
   [[nodiscard]] std::string shown(std::string_view path) const override { return disk_->shown(path); }
   Result<std::unique_ptr<WriteFile>> create(const std::string& path) override { return disk_->create(path); }
   Result<std::unique_ptr<ReadFile>> open(const std::string& path) const override { return disk_->open(path); }
-  Result<void> rename_new(const std::string& a, const std::string& b) override {
-    return disk_->rename_new(a, b);
+  Result<void> rename_no_replace(const std::string& a, const std::string& b) override {
+    return disk_->rename_no_replace(a, b);
   }
   Result<void> remove(const std::string& path) override {
     if (removals_-- <= 0) return Error(ErrorKind::kIo, "scripted");

@@ -46,7 +46,7 @@ TEST_F(MirrorWorkerTest, WhatIsOvertakenIsPassedOver) {
   for (std::uint64_t step = 10; step <= 40; step += 10) test::digest_of_commit(local_, id(1, step));
   std::latch begun(1);
   std::latch goes_on(1);
-  MirrorWorker worker(local_, objects(), {.told = [&](const CheckpointId& which, const auto&) {
+  MirrorWorker worker(local_, objects(), {.on_result = [&](const CheckpointId& which, const auto&) {
                         if (which == id(1, 10)) {
                           begun.count_down();
                           goes_on.wait();
@@ -55,7 +55,7 @@ TEST_F(MirrorWorkerTest, WhatIsOvertakenIsPassedOver) {
   worker.note_committed(id(1, 10));
   begun.wait();
   for (std::uint64_t step = 20; step <= 40; step += 10) worker.note_committed(id(1, step));
-  EXPECT_THAT(worker.under_way(), ElementsAre(id(1, 40)));
+  EXPECT_THAT(worker.being_copied(), ElementsAre(id(1, 40)));
   goes_on.count_down();
   ASSERT_TRUE(worker.wait_for(id(1, 40), seconds(60)));
   EXPECT_THAT(complete_in(*store_), ElementsAre(id(1, 40), id(1, 10)));
@@ -72,7 +72,7 @@ TEST_F(MirrorWorkerTest, WhatMayPassIsTriedAgainAndWhatMayNotIsToldOnce) {
     if (!result && ++failures <= 3) third.count_down();
   };
   MirrorWorker worker(local_, objects(),
-                      {.pause_first = milliseconds(1), .pause_max = milliseconds(1), .told = told});
+                      {.pause_first = milliseconds(1), .pause_max = milliseconds(1), .on_result = told});
   worker.note_committed(id(1, 10));
   third.wait();
   fs::remove(folder_ / "store");
@@ -94,7 +94,7 @@ TEST_F(MirrorWorkerTest, WhatTurnedOutDamagedIsNotWaitedForAndTheOneBeforeGetsTh
   test::digest_of_commit(local_, id(1, 20));
   std::latch failed(1);
   std::latch goes_on(1);
-  MirrorWorker worker(local_, objects(), {.told = [&](const CheckpointId& which, const auto& result) {
+  MirrorWorker worker(local_, objects(), {.on_result = [&](const CheckpointId& which, const auto& result) {
                         if (which != id(1, 20)) return;
                         EXPECT_FALSE(result);
                         failed.count_down();
@@ -105,13 +105,13 @@ TEST_F(MirrorWorkerTest, WhatTurnedOutDamagedIsNotWaitedForAndTheOneBeforeGetsTh
   failed.wait();
   worker.note_committed(id(1, 20));
   worker.go_back_to(id(1, 10));
-  EXPECT_THAT(worker.under_way(), ElementsAre(id(1, 10)));
+  EXPECT_THAT(worker.being_copied(), ElementsAre(id(1, 10)));
   goes_on.count_down();
   ASSERT_TRUE(worker.wait_for(id(1, 10), seconds(60)));
   worker.go_back_to(id(1, 10));
-  EXPECT_THAT(worker.under_way(), testing::IsEmpty()) << "it is there";
+  EXPECT_THAT(worker.being_copied(), testing::IsEmpty()) << "it is there";
   worker.go_back_to(std::nullopt);
-  EXPECT_THAT(worker.under_way(), testing::IsEmpty());
+  EXPECT_THAT(worker.being_copied(), testing::IsEmpty());
 }
 
 // Out of memory: the thread and the process go on.
@@ -131,8 +131,8 @@ TEST_F(MirrorWorkerTest, WhatIsThrownAmidACopyIsAFailureThatMayPass) {
   MirrorWorker worker(scarce, objects(),
                       {.pause_first = milliseconds(1),
                        .pause_max = milliseconds(1),
-                       .begins = [](const auto&) { throw std::bad_alloc(); },
-                       .told = told});
+                       .before_first_copy = [](const auto&) { throw std::bad_alloc(); },
+                       .on_result = told});
   worker.note_committed(id(1, 10));
   ASSERT_TRUE(worker.wait_for(id(1, 10), seconds(60)));
   worker.note_committed(id(1, 20));
@@ -147,7 +147,7 @@ TEST_F(MirrorWorkerTest, ItsEndDoesNotWaitForTheStore) {
   std::atomic<bool> is_first{true};
   {
     MirrorWorker worker(local_, objects(),
-                        {.pause_first = seconds(600), .told = [&](const auto&, const auto&) {
+                        {.pause_first = seconds(600), .on_result = [&](const auto&, const auto&) {
                            if (is_first.exchange(false)) failed.count_down();
                          }});
     worker.note_committed(id(1, 10));

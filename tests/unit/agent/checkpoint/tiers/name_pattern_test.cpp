@@ -8,11 +8,11 @@ namespace {
 
 using testing::HasSubstr;
 
-const NameFacts kFacts{.run_name = "digits",
-                       .epoch = 4,
-                       .batch = 1200,
-                       .rank = 3,
-                       .timestamp = *parse_rfc3339("2026-11-21T11:38:21.250Z")};
+const PatternValues kFacts{.run_name = "digits",
+                           .epoch = 4,
+                           .batch = 1200,
+                           .rank = 3,
+                           .timestamp = *parse_rfc3339("2026-11-21T11:38:21.250Z")};
 
 TEST(NamePattern, EachPlaceholderGivesWhatItSays) {
   EXPECT_EQ(*expand_name("ep{epoch}-ba{batch}-{rank}.pt", kFacts), "ep4-ba1200-3.pt");
@@ -28,7 +28,7 @@ TEST(NamePattern, AnUnknownPlaceholderIsAnError) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind(), ErrorKind::kInvalid);
   EXPECT_THAT(refused.error().message(),
-              HasSubstr("unknown placeholder {step}: there are {run_name}, {epoch}"));
+              HasSubstr("unknown placeholder {step}: expected {run_name}, {epoch}"));
   for (const char* pattern :
        {"{}", "{epoch", "epoch}", "{epoch{batch}}", "}{", "{Epoch}", "{ epoch}", "{rank:02}"})
     EXPECT_FALSE(expand_name(pattern, kFacts)) << pattern;
@@ -52,12 +52,12 @@ TEST(NamePattern, RanksDoNotShareAName) {
 TEST(NamePattern, ItsOwnNamesAreToldFromOthers) {
   for (const char* pattern : {"ep{epoch}-ba{batch}-{rank}.pt", "{epoch}{batch}{rank}0", "{timestamp}{rank}",
                               "{run_name}/{run_name}-{epoch}", "plain"})
-    EXPECT_TRUE(may_give(pattern, *expand_name(pattern, kFacts), "digits")) << pattern;
+    EXPECT_TRUE(can_expand_to(pattern, *expand_name(pattern, kFacts), "digits")) << pattern;
   for (const char* name : {"", "ep", "epx.pt", "ep4", "ep4.ptx", "xep4.pt", "ep-4.pt", "ep 4.pt", "ep.pt"})
-    EXPECT_FALSE(may_give("ep{epoch}.pt", name, "digits")) << name;
-  EXPECT_FALSE(may_give("{run_name}-{rank}", "letters-3", "digits"));
+    EXPECT_FALSE(can_expand_to("ep{epoch}.pt", name, "digits")) << name;
+  EXPECT_FALSE(can_expand_to("{run_name}-{rank}", "letters-3", "digits"));
   for (const char* time : {"2026-11-21T11:38:21.250Z", "2026-11-21T11-38-21Z", "2026-11-21T11-38-21.250"})
-    EXPECT_FALSE(may_give("{timestamp}", time, "digits")) << time;
+    EXPECT_FALSE(can_expand_to("{timestamp}", time, "digits")) << time;
 }
 
 TEST(NamePattern, SaysWhatStaysTheSame) {

@@ -10,7 +10,7 @@
 #include "agent/src/checkpoint/disk/durable.h"
 #include "agent/src/checkpoint/disk/watched_disk.h"
 #include "agent/src/checkpoint/saver/pack_writer.h"
-#include "agent/src/checkpoint/staging/copy.h"
+#include "agent/src/checkpoint/staging/copy_to_image.h"
 #include "agent/src/checkpoint/tiers/stores/abandoned_uploads.h"
 #include "agent/src/checkpoint/tiers/stores/mirror.h"
 #include "agent/src/checkpoint/tiers/tiers.h"
@@ -42,16 +42,16 @@ TEST_F(ObjectStoreDiskTest, AFileIsThereOnceItHasItsNameAndNeverTwice) {
   ASSERT_TRUE(file->write(0, std::as_bytes(std::span("abc", 3))));
   EXPECT_FALSE(store_->create("a/.x.tmp")) << "as O_EXCL";
   EXPECT_TRUE(store_->list("a")->empty());
-  ASSERT_TRUE(store_->rename_new("a/.x.tmp", "a/x"));
-  EXPECT_EQ(*read_whole(*store_, "a/x", 100), "abcdef");
+  ASSERT_TRUE(store_->rename_no_replace("a/.x.tmp", "a/x"));
+  EXPECT_EQ(*read_whole_file(*store_, "a/x", 100), "abcdef");
   EXPECT_EQ(store_->list("")->front(), (DiskEntry{.name = "a", .is_folder = true}));
 
   const auto again = save_durably(*store_, "a/x", "other", "m");
   ASSERT_FALSE(again);
   EXPECT_EQ(again.error().kind(), ErrorKind::kAlreadyExists);
-  EXPECT_EQ(*read_whole(*store_, "a/x", 100), "abcdef");
+  EXPECT_EQ(*read_whole_file(*store_, "a/x", 100), "abcdef");
   EXPECT_TRUE(save_durably(*store_, "a/y", "other", "m")) << "the temporary file of the refused one is gone";
-  EXPECT_EQ(store_->rename_new("a/.x.tmp", "a/z").error().kind(), ErrorKind::kNotFound);
+  EXPECT_EQ(store_->rename_no_replace("a/.x.tmp", "a/z").error().kind(), ErrorKind::kNotFound);
 }
 
 // A store whose lists come from a proxy with other content.
@@ -109,18 +109,18 @@ TEST_F(ObjectStoreDiskTest, AListThatCannotBeReadIsAskedForAgainAndIsNoDamageOfW
 
 // Lent bytes are in memory once: they are read when they are sent.
 TEST_F(ObjectStoreDiskTest, WhatIsLentIsNotCopied) {
-  const auto watched = watch_disk(store_, std::make_shared<CallWatch>(std::make_shared<SystemClock>()));
+  const auto watched = watch_disk(store_, std::make_shared<CallTimer>(std::make_shared<SystemClock>()));
   std::string mine = "cdefgh";
   auto file = watched->create("x.tmp").value();
   EXPECT_TRUE(file->lends_without_copy());
   ASSERT_TRUE(file->reserve(std::uint64_t{1} << 50)) << "most of it may be lent";
-  ASSERT_TRUE(file->lend(2, ratoon::test::bytes_of(std::string_view(mine).substr(0, 3))));
-  ASSERT_TRUE(file->lend(5, ratoon::test::bytes_of(std::string_view(mine).substr(3))));
+  ASSERT_TRUE(file->write_borrowed(2, ratoon::test::bytes_of(std::string_view(mine).substr(0, 3))));
+  ASSERT_TRUE(file->write_borrowed(5, ratoon::test::bytes_of(std::string_view(mine).substr(3))));
   ASSERT_TRUE(file->write(0, ratoon::test::bytes_of("ab")));
   ASSERT_TRUE(file->close());
   mine[4] = 'G';
-  ASSERT_TRUE(watched->rename_new("x.tmp", "x"));
-  EXPECT_EQ(*read_whole(*store_, "x", 100), "abcdefGh");
+  ASSERT_TRUE(watched->rename_no_replace("x.tmp", "x"));
+  EXPECT_EQ(*read_whole_file(*store_, "x", 100), "abcdefGh");
 }
 
 // Small tensors too: bytes that change while the first bytes are sent are sent with their later values.
@@ -136,17 +136,17 @@ TEST_F(ObjectStoreDiskTest, APackIsSentFromWhereItLies) {
                                           .shape = {small.size()},
                                           .bytes = ratoon::test::bytes_of(small)}};
   const auto ends_with = [&](const std::string& path) {
-    const std::string stored = *read_whole(*store_, path, ~0ULL);
+    const std::string stored = *read_whole_file(*store_, path, ~0ULL);
     return stored.substr(stored.size() - 6);
   };
-  store_->tell_progress_to([&] { small = "SMALL"; });
+  store_->set_progress_callback([&] { small = "SMALL"; });
   ASSERT_TRUE(write_pack_file(*store_, "tensors", Rank(0), views, "m"));
   EXPECT_EQ(ends_with("tensors"), "lSMALL");
 
   const auto plan = lay_out_image(views).value();
   std::vector<std::byte> image(plan.layout.file_bytes());
   copy_to_image(plan, views, image, *CopyProgress::completed());
-  store_->tell_progress_to([&] { image.back() = std::byte{'!'}; });
+  store_->set_progress_callback([&] { image.back() = std::byte{'!'}; });
   ASSERT_TRUE(
       write_pack_image(*store_, "image", Rank(0), plan.layout, image, "m", *CopyProgress::completed()));
   EXPECT_EQ(ends_with("image"), "lSMAL!");
@@ -160,13 +160,13 @@ TEST_F(ObjectStoreDiskTest, AnObjectHasNoGapsAndNoByteTwice) {
     ASSERT_FALSE(again) << at;
     EXPECT_THAT(again.error().message(), HasSubstr("written twice"));
   }
-  EXPECT_THAT(store_->rename_new("x.tmp", "x").error().message(), HasSubstr("has gaps"));
+  EXPECT_THAT(store_->rename_no_replace("x.tmp", "x").error().message(), HasSubstr("has gaps"));
   ASSERT_TRUE(file->write(0, ratoon::test::bytes_of("ab")));
   ASSERT_TRUE(file->write(4, {}));
-  ASSERT_TRUE(store_->rename_new("x.tmp", "x"));
-  EXPECT_EQ(*read_whole(*store_, "x", 100), "abcd");
+  ASSERT_TRUE(store_->rename_no_replace("x.tmp", "x"));
+  EXPECT_EQ(*read_whole_file(*store_, "x", 100), "abcd");
   ASSERT_TRUE(save_durably(*store_, "nothing", "", "m"));
-  EXPECT_EQ(*read_whole(*store_, "nothing", 100), "");
+  EXPECT_EQ(*read_whole_file(*store_, "nothing", 100), "");
 }
 
 TEST_F(ObjectStoreDiskTest, ReadsEndWhereTheObjectDoes) {
@@ -235,7 +235,7 @@ TEST_F(ObjectStoreDiskTest, WhatRanksMirrorRankZeroCommits) {
   EXPECT_FALSE(*mirror_pack(*local_, id(1, 20), manifest.packs[0], *store_, {})) << "it is there";
   EXPECT_EQ(*try_commit(*store_, id(1, 20), 1, "m"), std::nullopt) << "no vote yet";
   ASSERT_TRUE(
-      save_for_now(*store_, receipt_path(id(1, 20), Rank(0)), encode_receipt(manifest.packs[0]), "m"));
+      save_without_sync(*store_, receipt_path(id(1, 20), Rank(0)), encode_receipt(manifest.packs[0]), "m"));
   EXPECT_EQ((*try_commit(*store_, id(1, 20), 1, "m"))->digest, digest)
       << "the same checkpoint as in the folder";
 }
@@ -253,21 +253,22 @@ TEST_F(ObjectStoreDiskTest, ARecordIsToldWhatItSaysWrong) {
   wrong = sound;
   wrong.header_bytes = sound.size_bytes + 1;
   EXPECT_THAT(refusal_of(wrong),
-              testing::HasSubstr("has " + std::to_string(wrong.header_bytes) + " bytes, and it has " +
-                                 std::to_string(sound.size_bytes) + " at most"));
+              testing::HasSubstr("has " + std::to_string(wrong.header_bytes) + " bytes, and at most " +
+                                 std::to_string(sound.size_bytes) + " are possible"));
 }
 
 TEST_F(ObjectStoreDiskTest, TiersLoadFromTheFirstSoundCopy) {
   const std::string digest = test::digest_of_commit(local_, id(1, 20), 100'000);
   ASSERT_TRUE(mirror_checkpoint(*local_, id(1, 20), *store_, {}));
-  const Tiers tiers({{.word = "local", .disk = local_}, {.word = "store", .disk = store_, .store = store_}});
+  const Tiers tiers(
+      {{.kind_name = "local", .disk = local_}, {.kind_name = "store", .disk = store_, .store = store_}});
   const TieredCheckpoint both{.id = id(1, 20), .digest = digest, .tiers = {0, 1}};
   EXPECT_EQ(tiers.inventory()->complete, std::vector{both});
   EXPECT_EQ(tiers.load(both, Rank(0))->tier, 0u);
   fs::resize_file(folder_ / "run" / pack_path(id(1, 20), Rank(0)), 90'000);
   const auto loaded = tiers.load(both, Rank(0));
   EXPECT_EQ(loaded->tier, 1u);
-  EXPECT_EQ(loaded->bad.front().second.kind(), ErrorKind::kCorrupted);
+  EXPECT_EQ(loaded->damaged_copies.front().second.kind(), ErrorKind::kCorrupted);
   fs::remove(folder_ / "store" / pack_path(id(1, 20), Rank(0)));
   EXPECT_THAT(tiers.load(both, Rank(0)).error().message(), HasSubstr("a manifest names it"));
   EXPECT_FALSE(Tiers::open({})) << "a run needs a place";
@@ -283,7 +284,7 @@ TEST_F(ObjectStoreDiskTest, FoldersOfStoresAreSeenThroughTheSameAsTheRunsOwn) {
   const auto tiers = Tiers::open(places);
   ASSERT_TRUE(tiers);
   EXPECT_THAT(seen, ElementsAre((folder_ / "run").string(), store_->shown("")));
-  for (const Tier& tier : tiers->all()) EXPECT_EQ(tier.disk, local_) << tier.word;
+  for (const Tier& tier : tiers->all()) EXPECT_EQ(tier.disk, local_) << tier.kind_name;
   EXPECT_TRUE(tiers->all()[1].store);
 }
 
@@ -303,7 +304,8 @@ TEST_F(ObjectStoreDiskTest, OnceAStoreHoldsItNoLocalCopyIsKept) {
   EXPECT_TRUE(complete_in(*local_).empty());
   EXPECT_FALSE(fs::exists(folder_ / "run" / pack_path(id(1, 40), Rank(0))));
   EXPECT_TRUE(test::run_in(store_).verify(id(1, 40)));
-  const Tiers tiers({{.word = "volume", .disk = local_}, {.word = "store", .disk = store_, .store = store_}});
+  const Tiers tiers(
+      {{.kind_name = "volume", .disk = local_}, {.kind_name = "store", .disk = store_, .store = store_}});
   EXPECT_EQ(tiers.inventory()->complete.front().id, id(1, 40));
 }
 
@@ -329,7 +331,7 @@ TEST_F(ObjectStoreDiskTest, WhatIsRetiredWhileItIsReadBackIsNotBad) {
 TEST_F(ObjectStoreDiskTest, NothingOlderGoesFromAStoreWhoseNewestIsNotSound) {
   for (std::uint64_t step = 10; step <= 20; step += 10) test::digest_of_commit(store_, id(1, step));
   fs::resize_file(folder_ / "store" / pack_path(id(1, 20), Rank(0)), 100);
-  EXPECT_FALSE(test::run_in(store_).retire_old({.last = 1}, Attempt(1), {}, ReadBack::kHeaders));
+  EXPECT_FALSE(test::run_in(store_).retire_old({.last = 1}, Attempt(1), {}, ReadBackScope::kHeaders));
   EXPECT_THAT(complete_in(*store_), ElementsAre(id(1, 10))) << "the bad one is set aside";
 }
 

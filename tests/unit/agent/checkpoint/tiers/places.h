@@ -32,7 +32,7 @@ inline std::shared_ptr<ObjectStoreDisk> store_at(const std::filesystem::path& pa
 }
 
 inline RunStore run_in(const std::shared_ptr<Disk>& disk) {
-  return *RunStore::open(disk, draw_name());
+  return *RunStore::open(disk, random_hex_name());
 }
 
 // One rank, one tensor, whose bytes identify the checkpoint.

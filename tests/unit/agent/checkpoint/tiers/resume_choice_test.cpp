@@ -84,17 +84,18 @@ TEST(ResumeChoice, BeginningAnewWhereCheckpointsStandNeedsLeave) {
   EXPECT_EQ(refused.error().kind(), ErrorKind::kAlreadyExists);
   EXPECT_EQ(
       refused.error().message(),
-      "the run has checkpoints up to step 700 of attempt 2, and is not to resume them (--autoresume "
+      "the run has checkpoints up to step 700 of attempt 2, but must not resume from them (--autoresume "
       "false): set --autoresume=true to resume from them, --overwrite=true to set them aside and begin anew "
       "(none is deleted), or another --run-name to begin a new run");
   const auto of_many = choose_start(*found, {.resumes = false, .can_overwrite = false}, is_usable);
   EXPECT_THAT(of_many.error().message(), Not(HasSubstr("--overwrite")));
 
   const StartChoice anew = *choose_start(*found, {.resumes = false, .overwrites = true}, is_usable);
-  EXPECT_EQ(anew, (StartChoice{.kind = Kind::kFromNothing, .sets_aside_first = true}));
+  EXPECT_EQ(anew, (StartChoice{.kind = Kind::kFromNothing, .sets_old_checkpoints_aside = true}));
   const auto only_bad = merge(std::vector{tier("volume", {}, {bad(1, 10)})});
   EXPECT_FALSE(choose_start(*only_bad, {.resumes = false}, is_usable)) << "what is damaged is not nothing";
-  EXPECT_FALSE(start_of({tier("volume", {})}, {.resumes = false, .overwrites = true}).sets_aside_first);
+  EXPECT_FALSE(
+      start_of({tier("volume", {})}, {.resumes = false, .overwrites = true}).sets_old_checkpoints_aside);
 }
 
 TEST(ResumeChoice, TwoRunsUnderOneNameAreNotMixed) {

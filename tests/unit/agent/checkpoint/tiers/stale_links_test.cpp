@@ -22,7 +22,7 @@ class OldNames : public testing::Test {
     std::set<std::string> found;
     for (fs::recursive_directory_iterator at(folder_ / place), end; at != end; ++at) {
       const std::string name = at->path().lexically_relative(folder_ / place).string();
-      if (at.depth() == 0 && is_taken_in_run_folder(name))
+      if (at.depth() == 0 && is_reserved_in_run_folder(name))
         at.disable_recursion_pending();
       else
         found.insert(name);
@@ -40,8 +40,8 @@ class OldNames : public testing::Test {
 TEST_F(OldNames, LinksThatLeadNowhereGoAndNothingElse) {
   const auto disk = test::folder_at(folder_ / "run");
   for (const std::uint64_t step : {10, 20}) {
-    const Latest latest{.id = id(1, step), .digest = test::digest_of_commit(disk, id(1, step))};
-    ASSERT_TRUE(point_latest(folder_ / "run", "ba" + std::to_string(step) + "-0", latest, "m"));
+    const LatestCheckpoint latest{.id = id(1, step), .digest = test::digest_of_commit(disk, id(1, step))};
+    ASSERT_TRUE(update_latest(folder_ / "run", "ba" + std::to_string(step) + "-0", latest, "m"));
   }
   link("packs/a0001/s0000000010/r0003.safetensors", "ba10-3");  // of a rank of a larger world
   link("packs/a0001/s0000000010/r0000.safetensors", "mine");    // another name
@@ -62,8 +62,8 @@ TEST_F(OldNames, LinksThatLeadNowhereGoAndNothingElse) {
 TEST_F(OldNames, FoldersThatHadNothingElseGoToo) {
   const auto disk = test::folder_at(folder_ / "run");
   for (const std::uint64_t step : {10, 20, 30}) {
-    const Latest latest{.id = id(1, step), .digest = test::digest_of_commit(disk, id(1, step))};
-    ASSERT_TRUE(point_latest(folder_ / "run", "at/ep" + std::to_string(step / 10) + "/0", latest, "m"));
+    const LatestCheckpoint latest{.id = id(1, step), .digest = test::digest_of_commit(disk, id(1, step))};
+    ASSERT_TRUE(update_latest(folder_ / "run", "at/ep" + std::to_string(step / 10) + "/0", latest, "m"));
   }
   ratoon::test::write_text(folder_ / "run/at/ep2/notes", "mine");
   fs::create_directory(folder_ / "run/at/ep7");
@@ -77,8 +77,8 @@ TEST_F(OldNames, FoldersThatHadNothingElseGoToo) {
 TEST_F(OldNames, PointersOfAStoreGoWithTheirPacks) {
   const auto store = test::store_at(folder_ / "store");
   for (const std::uint64_t step : {10, 20}) {
-    const Latest latest{.id = id(1, step), .digest = test::digest_of_commit(store, id(1, step))};
-    ASSERT_TRUE(point_latest(*store, "run/ba" + std::to_string(step), latest));
+    const LatestCheckpoint latest{.id = id(1, step), .digest = test::digest_of_commit(store, id(1, step))};
+    ASSERT_TRUE(update_latest(*store, "run/ba" + std::to_string(step), latest));
   }
   const std::string pointer = ratoon::test::read_text(folder_ / "store/run/ba10");
   const std::map<std::string, std::string> others = {

@@ -1,9 +1,9 @@
 // Staging: copies tensors into memory (a slot), in the layout of the pack file, so that training can change
 // the tensors again.
 //
-// Training waits only for this copy of the tensors. Computing checksums would take about as long as the copy,
-// so the thread that writes the file computes them later. The header is written first, with zeros as
-// checksums: if this process dies, a later process can complete the pack file from the slot.
+// Training waits only for the copy of the tensors into the slot. Computing checksums would take as long as
+// the copy, so the thread that writes the file computes the checksums later. The header is written first,
+// with zeros as checksums: if this process dies, a later process can complete the pack file from the slot.
 #pragma once
 
 #include <optional>
@@ -14,6 +14,7 @@
 #include <ratoon/tensor_view.h>
 
 #include "agent/src/checkpoint/pack/header/layout.h"
+#include "agent/src/checkpoint/parts/split_parts.h"
 #include "agent/src/checkpoint/saver/pack_writer.h"
 #include "agent/src/checkpoint/staging/copy_progress.h"
 
@@ -29,6 +30,13 @@ void copy_to_image(const PackImage& plan, std::span<const TensorView> tensors, s
 [[nodiscard]] std::optional<std::string> find_changed(const PackImage& plan,
                                                       std::span<const TensorView> tensors,
                                                       std::span<const std::byte> image);
+
+// Copies the rows of the parts to write into `to`, one part after the other, and sets the rows of `copied`,
+// which has the same parts as `parts`, to the copies.
+void copy_rows(const PartsOfSave& parts, std::span<std::byte> to, PartsOfSave& copied);
+// Returns the name of a tensor whose rows differ from their copies, as find_changed() does.
+[[nodiscard]] std::optional<std::string> find_changed_rows(const PartsOfSave& parts,
+                                                           const PartsOfSave& copied);
 
 // Decodes the layout from the header that copy_to_image() wrote into the image of a file of `file_bytes`
 // bytes.

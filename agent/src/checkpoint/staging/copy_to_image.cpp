@@ -1,4 +1,4 @@
-#include "agent/src/checkpoint/staging/copy.h"
+#include "agent/src/checkpoint/staging/copy_to_image.h"
 
 #include <algorithm>
 #include <cstring>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kPieceBytes = 8 << 20;  // progress is reported after each
 constexpr std::uint64_t kSampleBytes = 256;
-constexpr std::uint64_t kSamplesATensor = 8;
+constexpr std::uint64_t kSamplesPerTensor = 8;
 
 std::string header_without_sums(const PackLayout& layout) {
   const std::vector<std::uint32_t> crcs(layout.block_count(), 0);
@@ -21,18 +21,18 @@ std::string header_without_sums(const PackLayout& layout) {
   return encode_header(layout, crcs, hashes);
 }
 
-bool is_same_at(std::span<const std::byte> a, std::span<const std::byte> b, std::uint64_t at) {
+bool is_sample_equal(std::span<const std::byte> a, std::span<const std::byte> b, std::uint64_t at) {
   const std::uint64_t length = std::min<std::uint64_t>(kSampleBytes, a.size() - at);
   return std::memcmp(a.data() + at, b.data() + at, length) == 0;
 }
 
 bool is_same(std::span<const std::byte> a, std::span<const std::byte> b) {
-  if (a.size() <= kSampleBytes * kSamplesATensor) return std::ranges::equal(a, b);
+  if (a.size() <= kSampleBytes * kSamplesPerTensor) return std::ranges::equal(a, b);
   const std::uint64_t last = a.size() - kSampleBytes;
-  for (std::uint64_t i = 0; i < kSamplesATensor; ++i) {
-    if (!is_same_at(a, b, last / (kSamplesATensor - 1) * i)) return false;
+  for (std::uint64_t i = 0; i < kSamplesPerTensor; ++i) {
+    if (!is_sample_equal(a, b, last / (kSamplesPerTensor - 1) * i)) return false;
   }
-  return is_same_at(a, b, last);
+  return is_sample_equal(a, b, last);
 }
 
 }  // namespace
@@ -64,11 +64,28 @@ std::optional<std::string> find_changed(const PackImage& plan, std::span<const T
   return std::nullopt;
 }
 
+void copy_rows(const PartsOfSave& parts, std::span<std::byte> to, PartsOfSave& copied) {
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < parts.to_write.size(); ++i) {
+    const auto rows = parts.to_write[i].rows.bytes;
+    copy_streaming(rows, to.data() + at);
+    copied.to_write[i].rows.bytes = to.subspan(at, rows.size());
+    at += rows.size();
+  }
+}
+
+std::optional<std::string> find_changed_rows(const PartsOfSave& parts, const PartsOfSave& copied) {
+  for (std::size_t i = 0; i < parts.to_write.size(); ++i)
+    if (!is_same(parts.to_write[i].rows.bytes, copied.to_write[i].rows.bytes))
+      return parts.tensors[parts.to_write[i].places.front().first].name;
+  return std::nullopt;
+}
+
 Result<PackLayout> read_layout(std::span<const std::byte> image, std::uint64_t file_bytes) {
   const std::string_view text(reinterpret_cast<const char*>(image.data()), image.size());
-  if (image.size() < file_bytes || file_bytes < kLengthBytes)
+  if (image.size() < file_bytes || file_bytes < kHeaderLengthBytes)
     return Error(ErrorKind::kCorrupted, "staged memory is shorter than the pack that it should hold");
-  const auto header_bytes = header_bytes_of(text.substr(0, kLengthBytes), file_bytes);
+  const auto header_bytes = header_bytes_of(text.substr(0, kHeaderLengthBytes), file_bytes);
   if (!header_bytes) return header_bytes.error();
   auto header = decode_header(text.substr(0, *header_bytes), file_bytes);
   if (!header) return header.error();

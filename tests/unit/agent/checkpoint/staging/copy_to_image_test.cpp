@@ -1,5 +1,5 @@
 // A pack through a slot equals the pack that is written directly from the tensors, to the last byte.
-#include "agent/src/checkpoint/staging/copy.h"
+#include "agent/src/checkpoint/staging/copy_to_image.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include "tests/support/crash/model_disk.h"
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon::checkpoint::copy_test {
+namespace ratoon::checkpoint::copy_to_image_test {
 namespace {
 
 const CheckpointId kId{.attempt = Attempt(1), .step = Step(10)};
@@ -50,7 +50,7 @@ TEST_F(CopyTest, MakesTheSameFile) {
   ASSERT_TRUE(layout) << layout.error().message();
   EXPECT_EQ(*layout, plan->layout);
   test::ModelDisk staged;
-  ASSERT_TRUE(write_staged_pack(staged, kId, Rank(0), *layout, image, "mark", Tried::kNever,
+  ASSERT_TRUE(write_staged_pack(staged, kId, Rank(0), *layout, image, "mark", EarlierWriteTry::kNever,
                                 *CopyProgress::completed()));
 
   EXPECT_EQ(staged.all_paths(), straight.all_paths());
@@ -93,7 +93,8 @@ TEST_F(CopyTest, RefusesBytesThatDoNotFitTypeAndShape) {
   views_[4].shape = {100'002};
   const auto plan = lay_out_image(views_);
   ASSERT_FALSE(plan);
-  EXPECT_THAT(plan.error().message(), testing::HasSubstr("tensor 't4' has 100001 bytes, and 100002 follow"));
+  EXPECT_THAT(plan.error().message(),
+              testing::HasSubstr("tensor 't4' has 100001 bytes, and 100002 are expected"));
 }
 
 TEST_F(CopyTest, AnImageThatWasNeverWholeHasNoLayout) {
@@ -108,7 +109,7 @@ TEST_F(CopyTest, ASecondTryTakesOrReplacesWhatTheFirstLeft) {
   const auto plan = lay_out_image(views_);
   std::vector<std::byte> image(plan->layout.file_bytes());
   copy_to_image(*plan, views_, image, *CopyProgress::completed());
-  const auto write = [&](test::ModelDisk& disk, Tried tried) {
+  const auto write = [&](test::ModelDisk& disk, EarlierWriteTry tried) {
     return write_staged_pack(disk, kId, Rank(0), plan->layout, image, "mark", tried,
                              *CopyProgress::completed());
   };
@@ -118,19 +119,19 @@ TEST_F(CopyTest, ASecondTryTakesOrReplacesWhatTheFirstLeft) {
     ++calls;
     return test::Fault{};
   });
-  ASSERT_TRUE(write(whole, Tried::kNever));
+  ASSERT_TRUE(write(whole, EarlierWriteTry::kNever));
   for (std::uint64_t bad = 1; bad <= calls; ++bad) {
     for (const bool is_done_all_the_same : {false, true}) {
       test::ModelDisk disk;
-      ASSERT_TRUE(make_folders(disk, kManifests, Durability::kPowerCuts));
+      ASSERT_TRUE(make_folders(disk, kManifests, Durability::kSurvivesPowerCuts));
       std::uint64_t call = 0;
       disk.set_faults([&](test::DiskCall, const std::string&) {
         if (++call != bad) return test::Fault{};
         return test::Fault{.error = Error(ErrorKind::kIo, "refused"),
                            .does_it_all_the_same = is_done_all_the_same};
       });
-      const auto first = write(disk, Tried::kNever);
-      const auto second = first ? first : write(disk, Tried::kBefore);
+      const auto first = write(disk, EarlierWriteTry::kNever);
+      const auto second = first ? first : write(disk, EarlierWriteTry::kBefore);
       ASSERT_TRUE(second) << "call " << bad << ": " << second.error().message();
       const auto committed = try_commit(disk, kId, 1, "mark");
       ASSERT_TRUE(committed && *committed) << "call " << bad;
@@ -188,4 +189,4 @@ TEST(SlabTest, LinksAndFoldersAreRefused) {
 }
 
 }  // namespace
-}  // namespace ratoon::checkpoint::copy_test
+}  // namespace ratoon::checkpoint::copy_to_image_test

@@ -14,10 +14,10 @@ namespace ratoon::checkpoint {
 // Returns nothing for safetensors types that this version of Ratoon does not support, such as F4.
 [[nodiscard]] std::optional<ElementType> element_type_named(std::string_view name);
 
-// Returns the position of a type in the order of safetensors. In a file, tensors of the highest number come
-// first. Types with larger elements have higher numbers and come first in a file, so that every tensor begins
-// at a multiple of its element size. Two element types with the same safetensors name have the same number in
-// this order.
-[[nodiscard]] int layout_rank(ElementType type);
+// Returns the number of a type in the order of safetensors. A file stores tensors of types with
+// higher numbers first. Types with larger elements have higher numbers, so that every tensor begins
+// at a multiple of its element size. Two element types with the same safetensors name have the same
+// number.
+[[nodiscard]] int storage_order(ElementType type);
 
 }  // namespace ratoon::checkpoint

@@ -1,4 +1,4 @@
-#include "agent/src/checkpoint/pack/header/types.h"
+#include "agent/src/checkpoint/pack/header/safetensors_types.h"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@ namespace ratoon::checkpoint {
 namespace {
 
 // The types have the order of the enumeration Dtype in the safetensors library. The safetensors library sorts
-// tensors by this order, and tensors of the last type come first in a file.
+// tensors by Dtype, and tensors of the last type come first in a file.
 constexpr std::array<std::pair<std::string_view, ElementType>, 16> kTypes{{
     {"BOOL", ElementType::kBool},
     {"U8", ElementType::kUint8},
@@ -30,7 +30,7 @@ constexpr std::array<std::pair<std::string_view, ElementType>, 16> kTypes{{
 
 }  // namespace
 
-int layout_rank(ElementType type) {
+int storage_order(ElementType type) {
   const bool is_plain_bytes = type == ElementType::kBytes || type == ElementType::kText;
   const ElementType stored = is_plain_bytes ? ElementType::kUint8 : type;
   const auto entry = std::ranges::find(kTypes, stored, &decltype(kTypes)::value_type::second);
@@ -38,7 +38,7 @@ int layout_rank(ElementType type) {
 }
 
 std::string_view safetensors_name(ElementType type) {
-  return kTypes.at(static_cast<std::size_t>(layout_rank(type))).first;
+  return kTypes.at(static_cast<std::size_t>(storage_order(type))).first;
 }
 
 std::optional<ElementType> element_type_named(std::string_view name) {
