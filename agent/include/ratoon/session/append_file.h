@@ -1,5 +1,5 @@
 // AppendFile: a text file in the run's folder to which the program appends rows, such as files/measures.csv.
-// A resume repeats no row.
+// After a resume, the file has no row twice.
 //
 //   ratoon::AppendFile table(session, "measures.csv");
 //   session.track("table", table);
@@ -9,8 +9,8 @@
 // Only rank 0 writes the file; on other ranks write() does nothing. Each checkpoint contains the length of
 // the file, which is synced before the save. A resume truncates the file to the length in the checkpoint,
 // because the run repeats all later steps. A run that begins at step 0 begins with an empty file. An older
-// file is renamed to NAME.old, unless this run made it and saved no checkpoint yet. The file exists only in
-// the run's folder and is not copied to stores.
+// file of this name is renamed to NAME.old, or to NAME.old.1 and so on if NAME.old exists already. The file
+// exists only in the run's folder and is not copied to stores.
 #pragma once
 
 #include <cstdint>

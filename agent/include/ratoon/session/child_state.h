@@ -16,8 +16,8 @@
 // The type of a child must be a type that Session::track() accepts, but no subclass of Stateful. Ratoon calls
 // check() and seed() only on the TrackAdapter of the outer object. A child's TrackAdapter::check() and seed()
 // are not called: seed a child's generator with Session::seed_of(). If the outer adapter has kIsWeights, the
-// whole object counts as weights. Without kIsWeights, track the weights separately, so that --load-from finds
-// them.
+// whole object counts as weights. If the outer adapter has no kIsWeights, track the object's weights
+// separately, so that --load-from finds them.
 #pragma once
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// epochs(): a run as a loop over epochs, and an epoch as a loop over its batches.
+// epochs() turns a run into a loop over epochs, and each epoch into a loop over its batches.
 //
 //   ratoon::DataLoader loader(data, stream, {.rank = session.rank(), .world_size = session.world_size()});
 //   session.track("stream", stream);
@@ -8,10 +8,10 @@
 //     session.save_best("validation loss", loss, {.keep = 3});
 //   }
 //
-// Each batch is one step of the run. The step of an epoch's last batch ends at the end of the body of the
-// loop over epochs. The checkpoint of the epoch's last step therefore has the changes that the code after the
-// batches makes, and a resume does not repeat this code. A batch with samples of two epochs belongs to the
-// epoch in which it begins.
+// Each batch is one step of the run. The step of an epoch's last batch ends only when the body of the loop
+// over epochs ends. Its checkpoint therefore contains the changes that the code after the loop over batches
+// makes, and a resume does not repeat this code. A batch with samples of two epochs belongs to the epoch in
+// which it begins.
 //
 // The run ends after `count` epochs, at --max-duration, or after Session::finish(). If the run ends within an
 // epoch, the code after the loop over batches still runs once, after the last step.

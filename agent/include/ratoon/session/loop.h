@@ -1,4 +1,5 @@
-// The types that Session::steps() and Session::in() return. <ratoon/session.h> includes them.
+// The types that Session::steps() and Session::in() return, and the definitions of Session's templates.
+// <ratoon/session.h> includes them.
 //
 //   for (const std::uint64_t step : session.steps(1000)) {
 //     const auto waits = session.in(ratoon::Phase::kData);
@@ -9,6 +10,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
 
 #include <ratoon/session.h>
 
@@ -19,8 +24,8 @@ class Session::PhaseScope {
   ~PhaseScope();
   PhaseScope(const PhaseScope&) = delete;
   PhaseScope& operator=(const PhaseScope&) = delete;
-  // Keeps the phase when this object is destroyed: call leave_unfinished() after an exception outside C++,
-  // such as a Python exception.
+  // Makes the destructor leave the phase unchanged, as it does after a C++ exception. Call leave_unfinished()
+  // after another exception, such as a Python exception.
   void leave_unfinished() { is_unfinished_ = true; }
 
  private:
@@ -32,7 +37,7 @@ class Session::PhaseScope {
   bool is_unfinished_ = false;
 };
 
-// The iterator over step numbers of a loop over steps(); `*it` is the number of steps done before this step.
+// The iterator of a loop over steps(); `*it` is the number of steps that were done before this step.
 // Incrementing the iterator ends the current step.
 class StepIterator {
  public:
@@ -58,5 +63,32 @@ class Session::StepRange {
  private:
   Session* session_;
 };
+
+template <HasTrackAdapter T>
+void Session::track(std::string name, T& object, const TrackedAs& as) {
+  answer([&] { TrackAdapter<T>::check(object, name); });
+  constexpr bool kIsWeights = requires { requires TrackAdapter<T>::kIsWeights; };
+  Tracked kind = kIsWeights && as.is_weight ? Tracked::kWeights : Tracked::kState;
+  if constexpr (requires { TrackAdapter<T>::seed(object, std::uint64_t{}); }) {
+    TrackAdapter<T>::seed(object, first_seed_of(name));
+    kind = Tracked::kSeeded;
+  }
+  track_state(
+      std::move(name), [&object, as](StateWriter& out) { save_tracked(object, as, out); },
+      [&object](StateReader& in) { TrackAdapter<T>::load(object, in); }, kind);
+}
+
+template <class T>
+  requires(std::is_arithmetic_v<T> || HasTrackAdapter<T>)
+std::optional<T> Session::peek(const std::string& name) {
+  T value{};
+  const bool is_there = peek_state(name, [&value](StateReader& in) {
+    if constexpr (std::is_arithmetic_v<T>)
+      in.number("", value);
+    else
+      TrackAdapter<T>::load(value, in);
+  });
+  return is_there ? std::optional<T>(std::move(value)) : std::nullopt;
+}
 
 }  // namespace ratoon

@@ -7,8 +7,8 @@
 namespace ratoon {
 
 // The address at which the ranks connect to each other for collectives of the program's own library. All
-// attempts (calls of the training function) share one listening socket, so keys in a store at rank 0 must
-// contain the attempt's number.
+// attempts (calls of the training function) share one listening socket, so a key-value store at rank 0 can
+// outlive an attempt: put the attempt's number into each key.
 struct Rendezvous {
   std::string host{};  // the host of rank 0
   std::uint16_t port = 0;

@@ -6,8 +6,8 @@
 //   session.track("best", best);
 //   session.track("recent", recent);
 //
-// Numbers are saved as tensors that any reader of safetensors can show. A vector of numbers is one tensor,
-// such as "recent". A container of containers is saved as several tensors, such as "recent.sizes" and
+// Numbers are saved as tensors that any reader of safetensors can show. A vector of numbers is saved as one
+// tensor, such as "recent". A container of containers is saved as several tensors, such as "recent.sizes" and
 // "recent.items.first". Unordered containers cannot be tracked, because a restored container would iterate in
 // another order: use std::map and std::set.
 //
@@ -42,9 +42,9 @@ namespace ratoon {
 
 namespace values {
 
-// Saves and loads many values of one type together, as tensors whose names begin with `name`. load() requests
-// the tensors and returns a function. Call the returned function after all tensors are read, to get the
-// values.
+// Saves and loads many values of one type together, as tensors whose names begin with `name`.
+// load() requests the tensors and returns a function, which returns the values after all tensors
+// are read.
 template <class T>
 struct Column;
 

@@ -12,8 +12,8 @@ namespace ratoon {
 namespace {
 
 constexpr std::size_t kWholeDigitsMax = 12;
-constexpr std::size_t kPlacesMax = 6;
-constexpr std::uint64_t kMillion = 1'000'000;  // parts of a number with kPlacesMax places
+constexpr std::size_t kDecimalPlacesMax = 6;
+constexpr std::uint64_t kMillion = 1'000'000;  // parts of a number with kDecimalPlacesMax places
 
 struct Unit {
   std::string_view suffix;
@@ -34,7 +34,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// A number and a unit at the beginning of a text, as in "1h30m".
+// A Term is a number with its unit, such as the "1h" in "1h30m".
 struct Term {
   std::uint64_t millionths = 0;  // of the number
   bool has_fraction = false;
@@ -51,7 +51,7 @@ std::uint64_t number_in(std::string_view digits) {
   return number;
 }
 
-std::optional<Term> take_term(std::string_view& rest) {
+std::optional<Term> parse_next_term(std::string_view& rest) {
   const std::size_t whole = count_digits(rest);
   if (whole == 0 || whole > kWholeDigitsMax) return std::nullopt;
   Term term{.millionths = number_in(rest.substr(0, whole)) * kMillion};
@@ -59,9 +59,9 @@ std::optional<Term> take_term(std::string_view& rest) {
   if (rest.starts_with('.')) {
     rest.remove_prefix(1);
     const std::size_t places = count_digits(rest);
-    if (places == 0 || places > kPlacesMax) return std::nullopt;
+    if (places == 0 || places > kDecimalPlacesMax) return std::nullopt;
     std::string padded(rest.substr(0, places));
-    padded.resize(kPlacesMax, '0');
+    padded.resize(kDecimalPlacesMax, '0');
     term.millionths += number_in(padded);
     term.has_fraction = true;
     rest.remove_prefix(places);
@@ -75,14 +75,14 @@ std::optional<Term> take_term(std::string_view& rest) {
   return term;
 }
 
-Period reduced(std::uint64_t count, std::uint64_t parts) {
+Period reduce_fraction(std::uint64_t count, std::uint64_t parts) {
   const std::uint64_t common = std::gcd(count, parts);
   return {.count = count / common, .parts = parts / common};
 }
 
 // Adds the terms of a time such as "1h30m". The terms must be in order, from the largest unit to the
 // smallest, without repeated units.
-std::optional<Amount> add_times(Term term, std::string_view rest) {
+std::optional<Amount> sum_time_terms(Term term, std::string_view rest) {
   __extension__ using Wide = unsigned __int128;
   Wide total = 0;
   while (true) {
@@ -90,7 +90,7 @@ std::optional<Amount> add_times(Term term, std::string_view rest) {
       return std::nullopt;
     total += Wide{term.millionths} * (term.unit->size / kMillion);
     if (rest.empty()) break;
-    const auto next = take_term(rest);
+    const auto next = parse_next_term(rest);
     if (!next || next->unit <= term.unit) return std::nullopt;
     term = *next;
   }
@@ -98,13 +98,13 @@ std::optional<Amount> add_times(Term term, std::string_view rest) {
   return Amount{.unit = CountedIn::kTime, .period = {.count = static_cast<std::uint64_t>(total)}};
 }
 
-std::optional<Amount> read_amount(std::string_view text) {
-  const auto term = take_term(text);
+std::optional<Amount> parse_terms(std::string_view text) {
+  const auto term = parse_next_term(text);
   if (!term) return std::nullopt;
   const CountedIn unit = term->unit->counted_in;
-  if (unit == CountedIn::kTime) return add_times(*term, text);
+  if (unit == CountedIn::kTime) return sum_time_terms(*term, text);
   if (!text.empty() || (term->has_fraction && unit != CountedIn::kEpochs)) return std::nullopt;
-  return Amount{.unit = unit, .period = reduced(term->millionths, kMillion)};
+  return Amount{.unit = unit, .period = reduce_fraction(term->millionths, kMillion)};
 }
 
 std::string decimal(std::uint64_t whole, std::uint64_t part, std::uint64_t parts) {
@@ -133,11 +133,11 @@ std::string text_of_time(std::uint64_t nanoseconds) {
 }  // namespace
 
 Result<Amount> parse_amount(std::string_view text) {
-  const auto amount = read_amount(text);
+  const auto amount = parse_terms(text);
   if (amount && amount->period.count > 0) return *amount;
-  constexpr std::size_t kShown = 60;
+  constexpr std::size_t kQuotedBytesMax = 60;
   return Error(ErrorKind::kInvalid,
-               "'" + std::string(text.substr(0, kShown)) +
+               "'" + std::string(text.substr(0, kQuotedBytesMax)) +
                    "' is not an amount of training: expected a number above 0 and its unit, such as 500st "
                    "(optimizer steps), 500ba (batches), 90ep or 0.25ep (epochs), 1000sp (samples), or a time "
                    "such as 45s, 10m, 2h or 1h30m");
@@ -178,8 +178,8 @@ Period counts_in(const Amount& amount, const RunPosition& position) {
                                 "' counts epochs, but this run has no epochs: give the session a stream, or "
                                 "count in steps, batches, samples or time");
   }
-  const Period epoch = reduced(position.epoch_samples, amount.period.parts);
-  // If a count of samples does not fit in 64 bits, the result is this number, which a run never reaches.
+  const Period epoch = reduce_fraction(position.epoch_samples, amount.period.parts);
+  // If a count of samples does not fit in 64 bits, the result is kNever, a number that no run reaches.
   constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
   const bool is_countable = amount.period.count <= kNever / epoch.count;
   return {.count = is_countable ? amount.period.count * epoch.count : kNever, .parts = epoch.parts};

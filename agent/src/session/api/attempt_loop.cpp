@@ -19,8 +19,8 @@
 #include "agent/src/session/shutdown/termination_record.h"
 #include "agent/src/session/telemetry/say.h"
 #include "base/contract/exit_code.h"
-#include "base/core/lists.h"
 #include "base/core/random_name.h"
+#include "base/core/split_join.h"
 
 namespace ratoon {
 
@@ -28,29 +28,29 @@ using session::fail;
 
 namespace {
 
-// Time limits count from this start of the process, not from the call of train().
-const Timestamp kProcessBegan = SystemClock().now();
+// Time limits count from the start of this process, not from the call of train().
+const Timestamp kProcessStartTime = SystemClock().now();
 
-// Checkpoints are copied to stores (S3 buckets or other folders) during the training. How long a process
-// waits, before it ends, for the copies of its last checkpoint. After this time, the process reports the
-// stores that lack a copy.
-constexpr auto kLeavingTime = std::chrono::seconds(10);
+// A process copies checkpoints to stores (S3 buckets or other folders) during the training. Before the
+// process ends, it waits at most kFinalCopiesTimeout for the copies of its last checkpoint. After
+// kFinalCopiesTimeout, the process reports the stores that lack a copy.
+constexpr auto kFinalCopiesTimeout = std::chrono::seconds(10);
 
-// How long a process waits, before it joins the other processes, for its staged saves (in memory) to be
-// written to the disk. A staged save may be the newest checkpoint.
-constexpr auto kSettleTime = std::chrono::seconds(10);
+// Before a process joins the other processes, it waits at most kStagedSavesTimeout until its staged saves,
+// which are in memory, are written to the disk. A staged save may be the newest checkpoint.
+constexpr auto kStagedSavesTimeout = std::chrono::seconds(10);
 
-void settle(checkpoint::Saver& saver) {
-  static_cast<void>(saver.settle(kSettleTime));
+void wait_for_staged_saves(checkpoint::Saver& saver) {
+  static_cast<void>(saver.wait_until_written(kStagedSavesTimeout));
   for (const std::string& event : saver.poll().events) session::say(event);
 }
 
-// Connects the metrics to the ledgers, which count the run's time, and returns the metrics. The /metrics
-// endpoint must not serve metrics without ledgers.
-const metrics::Meters& with_ledgers(metrics::Meters& meters,
-                                    const std::shared_ptr<session::TimeAccounts>& accounts) {
-  meters.ledger = [accounts] { return session::seconds_of(accounts->of_process()); };
-  meters.run_ledger = [accounts] {
+// Connects the metrics to the ledgers, which count the run's time, and returns the metrics. Call
+// connect_ledgers_to_metrics() before the /metrics endpoint serves `meters`.
+const metrics::Meters& connect_ledgers_to_metrics(metrics::Meters& meters,
+                                                  const std::shared_ptr<session::TimeAccounts>& accounts) {
+  meters.time_ledger = [accounts] { return session::seconds_of(accounts->of_process()); };
+  meters.run_time_ledger = [accounts] {
     const auto run = accounts->of_run();
     return run ? session::seconds_of(run->account) : decltype(session::seconds_of({}))();
   };
@@ -58,57 +58,57 @@ const metrics::Meters& with_ledgers(metrics::Meters& meters,
 }
 
 // Moves the damaged checkpoint to a separate folder, so that no later start tries to load it. The only
-// remaining checkpoint is not moved: if all checkpoints are damaged, the machine is probably the cause. If
-// the move fails, the run continues, because the process remembers which checkpoint is damaged.
-void set_aside(const session::CheckpointLocations& places, const CheckpointUnreadable& why) {
+// remaining checkpoint stays in place: if a machine can read no checkpoint, the machine is probably faulty.
+// If the checkpoint cannot be moved, the run continues, because the process remembers the damaged checkpoint.
+void quarantine_checkpoint(const session::CheckpointLocations& places, const CheckpointUnreadable& why) {
   const auto inventory = places.inventory();
-  if (inventory && inventory->complete.size() >= 2) places.set_aside(why.id, why.what());
+  if (inventory && inventory->complete.size() >= 2) places.quarantine_checkpoint(why.id, why.what());
 }
 
-// Returns a hint on how to continue a stopped run. Only rank 0 prints the hint. With a coordinator, no hint
-// is printed, because the user did not type the command of this process.
-std::string how_to_go_on(const Options& options, const Session::Engine& engine) {
+// Returns a hint on how to continue a stopped run. On ranks above 0, the hint is empty. With a coordinator,
+// the hint is also empty, because the user did not type the command of this process.
+std::string resume_hint(const Options& options, const Session::Engine& engine) {
   if (engine.assignment().rank.value() != 0 || !options.member.coordinator_url.empty()) return "";
   if (options.overwrite) return "; the same command without --overwrite continues the run";
   if (!options.autoresume) return "; the same command with --autoresume=true continues the run";
   return "; the same command continues the run: " + session::own_command();
 }
 
-bool is_for_good(const Failure& why) {
+bool is_final_failure(const Failure& why) {
   return why.exit_code == static_cast<int>(ExitCode::kConfiguration) ||
          why.exit_code == static_cast<int>(ExitCode::kCheckpointsBad);
 }
 
 // Returns the result of `act`, which runs before this process has connected to other processes. If `act`
-// fails and no retry is possible, its error is published, so that other ranks do not wait for this process.
+// fails and no retry is possible, publishes the error, so that other ranks do not wait for this process.
 template <class Act>
-auto with_group_informed(const Options& options, const Act& act) {
+auto run_or_inform_group(const Options& options, const Act& act) {
   try {
     return act();
   } catch (const Failure& why) {
-    if (is_for_good(why)) {
+    if (is_final_failure(why)) {
       const auto calls = std::make_shared<checkpoint::CallsWithTimeout>(
           std::chrono::seconds(options.disk_timeout_seconds), std::make_shared<SystemClock>());
       session::skip_teardown_if([abandoned = calls->was_abandoned()] { return abandoned->load(); });
-      session::tell_group_of_end(options, calls, why.what());
+      session::report_end_to_group(options, calls, why.what());
     }
     throw;
   }
 }
 
 // Checks the options again, because the program may have changed them after the parser's checks.
-Options checked(Options options) {
+Options checked_options(Options options) {
   if (const auto valid = session::check_options(options); !valid)
     fail(ExitCode::kConfiguration, valid.error().message());
   return options;
 }
 
-bool is_told_to_leave(const Failure& why) {
+bool is_ordered_to_leave(const Failure& why) {
   return why.exit_code == static_cast<int>(ExitCode::kPreempted) ||
          why.exit_code == static_cast<int>(ExitCode::kInterruptedByUser);
 }
 
-bool is_told_to_leave(const session::Link& link) {
+bool is_ordered_to_leave(const session::Link& link) {
   return link.world_status() == session::WorldStatus::kFenced ||
          link.world_status() == session::WorldStatus::kStop;
 }
@@ -116,28 +116,28 @@ bool is_told_to_leave(const session::Link& link) {
 }  // namespace
 
 template <class Act>
-auto Session::AttemptLoop::with_refusal_published(const Act& act) {
+auto Session::AttemptLoop::run_or_publish_refusal(const Act& act) {
   try {
     return act();
   } catch (const Failure& why) {
-    note_end(why);
-    if (is_for_good(why)) link_->end_for_good(why.what());
+    note_job_end(why);
+    if (is_final_failure(why)) link_->publish_final_failure(why.what());
     throw;
   }
 }
 
-// Ctrl-C ends all processes of the job. A process that fails is started again, and a process that leaves
-// after a notice may be replaced. Processes without a coordinator end together.
-void Session::AttemptLoop::note_end(const Failure& why) {
+// With a coordinator, only Ctrl-C or an order for the whole job ends the job, because the coordinator may
+// replace a process that fails or leaves. Without a coordinator, all processes of the job end together.
+void Session::AttemptLoop::note_job_end(const Failure& why) {
   const bool is_stopped = why.exit_code == static_cast<int>(ExitCode::kInterruptedByUser);
-  const bool is_over = has_coordinator() ? is_stopped || (is_told_to_leave(why) && link_->is_job_over())
-                                         : is_told_to_leave(why) || is_for_good(why);
-  if (is_over) places_.note_job_over();
+  const bool is_over = has_coordinator() ? is_stopped || (is_ordered_to_leave(why) && link_->is_job_over())
+                                         : is_ordered_to_leave(why) || is_final_failure(why);
+  if (is_over) locations_.note_job_over();
 }
 
 Session::AttemptLoop::AttemptLoop(Options options, HowMany how_many)
-    : options_(checked(std::move(options))),
-      numerics_(with_group_informed(options_,
+    : options_(checked_options(std::move(options))),
+      numerics_(run_or_inform_group(options_,
                                     [this] {
                                       return std::make_shared<session::NumericsWatch>(
                                           options_.deterministic, options_.seed.value_or(0),
@@ -146,69 +146,70 @@ Session::AttemptLoop::AttemptLoop(Options options, HowMany how_many)
       start_snapshot_(how_many == HowMany::kAny
                           ? std::make_shared<session::StartSnapshot>(session::first_state_bytes_max(options_))
                           : nullptr),
-      notices_(with_group_informed(options_,
-                                   [this] { return session::NoticeWatch(options_, clock_, kProcessBegan); })),
+      notices_(run_or_inform_group(
+          options_, [this] { return session::NoticeWatch(options_, clock_, kProcessStartTime); })),
       accounts_(std::make_shared<session::TimeAccounts>(clock_)),
-      places_(with_group_informed(options_,
-                                  [this] { return session::CheckpointLocations(options_, shared_meters_); })),
+      locations_(run_or_inform_group(
+          options_, [this] { return session::CheckpointLocations(options_, shared_meters_); })),
       link_(open_link()),
-      saver_(with_refusal_published([this] { return open_saver(); })),
+      saver_(run_or_publish_refusal([this] { return open_saver(); })),
       dependencies_{.options = options_,
-                    .places = places_,
+                    .places = locations_,
                     .saver = saver_,
                     .link = *link_,
                     .clock = clock_,
                     .meters = meters_,
-                    .history_disk = places_.folder(),
+                    .history_disk = locations_.folder(),
                     .accounts = accounts_,
                     .drain = notices_.drain(),
                     .numerics = numerics_,
                     .start_snapshot = start_snapshot_},
-      endpoint_(metrics::open_endpoint(options_.member, with_ledgers(meters_, accounts_),
+      endpoint_(metrics::open_endpoint(options_.member, connect_ledgers_to_metrics(meters_, accounts_),
                                        Logger(clock_, {.format = LogFormat::kText}))) {
-  with_refusal_published([this] {
-    if (options_.overwrite && !has_coordinator()) places_.begin_anew();
+  run_or_publish_refusal([this] {
+    if (options_.overwrite && !has_coordinator()) locations_.move_old_checkpoints_away();
     if (!options_.autoresume && options_.group.rank == 0) refuse_to_resume();
   });
-  link_->tell_of_waiting([accounts = accounts_] { accounts->wait_for_members(); });
+  link_->set_waiting_callback([accounts = accounts_] { accounts->wait_for_members(); });
 }
 
 void Session::AttemptLoop::refuse_to_resume() {
-  const auto why = places_.find_refusal();
+  const auto why = locations_.find_resume_refusal();
   if (why && options_.group.size == 1) fail(ExitCode::kConfiguration, *why);
   if (why) link_->form_no_new_world(*why);
 }
 
 std::unique_ptr<session::Link> Session::AttemptLoop::open_link() {
-  const auto goes_on = [this] { return notices_.is_starting_of_use(); };
-  auto link = session::make_link(options_, places_.calls(), goes_on);
+  const auto goes_on = [this] { return notices_.can_still_begin_attempt(); };
+  auto link = session::make_link(options_, locations_.calls(), goes_on);
   if (link) return *std::move(link);
-  if (link.error().kind() == ErrorKind::kCancelled) notices_.leave_if_starting_is_of_no_use();
+  if (link.error().kind() == ErrorKind::kCancelled) notices_.leave_if_no_attempt_can_begin();
   fail(session::exit_code_of(link.error()), link.error().message());
 }
 
 checkpoint::Saver Session::AttemptLoop::open_saver() {
   try {
     if (!has_coordinator() && options_.group.rank == 0)
-      places_.own([this] { return notices_.is_starting_of_use(*link_); });
+      locations_.claim_locations([this] { return notices_.can_still_begin_attempt(*link_); });
     if (has_coordinator()) {
-      places_.enter([this] { return notices_.is_starting_of_use(*link_) && !is_told_to_leave(*link_); });
+      locations_.enter(
+          [this] { return notices_.can_still_begin_attempt(*link_) && !is_ordered_to_leave(*link_); });
     }
   } catch (const Interrupted&) {
-    notices_.leave_if_starting_is_of_no_use(*link_);
-    if (is_told_to_leave(*link_)) {
+    notices_.leave_if_no_attempt_can_begin(*link_);
+    if (is_ordered_to_leave(*link_)) {
       fail(link_->world_status() == session::WorldStatus::kFenced ? ExitCode::kStartAgain
                                                                   : ExitCode::kPreempted,
            link_->reason());
     }
     throw;
   }
-  notices_.leave_if_starting_is_of_no_use(*link_);
-  auto saver = checkpoint::Saver::open(places_.home(), draw_name(), std::make_shared<SystemClock>(),
-                                       places_.saver_options());
+  notices_.leave_if_no_attempt_can_begin(*link_);
+  auto saver = checkpoint::Saver::open(locations_.home(), random_hex_name(), std::make_shared<SystemClock>(),
+                                       locations_.saver_options());
   if (!saver) fail(ExitCode::kStorage, saver.error().message());
   session::skip_teardown_if([abandoned = saver->was_abandoned()] { return abandoned->load(); });
-  settle(*saver);
+  wait_for_staged_saves(*saver);
   return *std::move(saver);
 }
 
@@ -223,7 +224,7 @@ void Session::AttemptLoop::run(const std::function<void(Session&)>& function) {
     });
     const session::TerminateWatch unwinding([&]() -> std::optional<int> {
       if (!session.thrown_) return std::nullopt;
-      return end_with(*session.engine_, session.thrown_);
+      return end_and_report(*session.engine_, session.thrown_);
     });
     try {
       function(session);
@@ -238,16 +239,17 @@ void Session::AttemptLoop::run(const std::function<void(Session&)>& function) {
 }
 
 std::unique_ptr<Session::Engine> Session::AttemptLoop::next() {
-  return with_refusal_published([this] { return wait_for_world(); });
+  return run_or_publish_refusal([this] { return wait_for_world(); });
 }
 
 std::unique_ptr<Session::Engine> Session::AttemptLoop::wait_for_world() {
   for (;;) {
     const Timestamp asked = clock_.now();
     Assignment assignment;
-    places_.begin_waiting();
+    locations_.begin_waiting();
     link_->pin_threads(numerics_->pinned_threads());
-    notices_.while_waiting(*link_, [&] { assignment = session::join_world(*link_, places_, unreadable_); });
+    notices_.run_interruptible_wait(
+        *link_, [&] { assignment = session::join_world(*link_, locations_, unreadable_); });
     meters_.last_recovery.join = (clock_.now() - asked).count();
     if (auto engine = begin(assignment)) return engine;
   }
@@ -256,9 +258,9 @@ std::unique_ptr<Session::Engine> Session::AttemptLoop::wait_for_world() {
 std::unique_ptr<Session::Engine> Session::AttemptLoop::begin(const Assignment& assignment) {
   try {
     auto engine = std::make_unique<Engine>(dependencies_, assignment);
-    handed_over_ = meters_.rejoins.handed_over;
+    hand_over_count_ = meters_.rejoins.handed_over;
     numerics_->begin_attempt(assignment.threads);
-    if (assignment.rank.value() == 0 && !std::exchange(has_said_options_, true)) {
+    if (assignment.rank.value() == 0 && !std::exchange(has_reported_options_, true)) {
       if (!options_.flags.empty())
         session::say("flags of Ratoon on the command line: " + join(options_.flags, ", "));
       session::say("seed " + std::to_string(options_.seed.value_or(0)) + " (--seed)");
@@ -274,8 +276,8 @@ std::unique_ptr<Session::Engine> Session::AttemptLoop::begin(const Assignment& a
 }
 
 void Session::AttemptLoop::wait_for_copies(Duration at_most, const std::function<bool()>& goes_on) {
-  auto sentences = places_.wait_for_copies(at_most, goes_on);
-  places_.move_events_to(sentences);
+  auto sentences = locations_.wait_for_copies(at_most, goes_on);
+  locations_.move_events_to(sentences);
   for (const std::string& sentence : sentences) session::say(sentence);
 }
 
@@ -283,9 +285,10 @@ void Session::AttemptLoop::complete(Engine& engine) {
   engine.finish();
   engine.end_reporting();
   wait_for_copies(std::chrono::seconds(options_.disk_timeout_seconds), [&engine] {
-    engine.leave_if_told();
+    engine.leave_if_asked_to_end();
     return true;
   });
+  engine.unpin_for_late_requests();
   const session::Position& position = engine.position();
   const InventoryEntry& last = position.committed.value();  // finish() has committed it
   const CompletionRecord record{
@@ -297,17 +300,17 @@ void Session::AttemptLoop::complete(Engine& engine) {
   const auto write = [member = options_.member, record] {
     return session::write_termination_record(member, record);
   };
-  if (const auto written = (*places_.calls())("writing the completion record", write); !written)
+  if (const auto written = (*locations_.calls())("writing the completion record", write); !written)
     session::say(written.error().message() + "; the completion is still reported to the coordinator");
   const auto tell = [&](const std::stop_token& leaves) { return link_->complete(position, leaves); };
-  if (const auto told = notices_.while_telling(*link_, tell); !told) {
-    engine.leave_if_told();
+  if (const auto told = notices_.run_final_report(*link_, tell); !told) {
+    engine.leave_if_asked_to_end();
     // The last checkpoint is committed, so the next start resumes at the run's end and completes the run.
     fail(ExitCode::kStartAgain,
          "done, but the completion could not be reported; the next start reports it: " +
              told.error().message());
   }
-  places_.note_job_over();
+  locations_.note_job_over();
 }
 
 void Session::AttemptLoop::end(Engine& engine) {
@@ -317,26 +320,26 @@ void Session::AttemptLoop::end(Engine& engine) {
     session::say(std::string(why.what()) + "; an older checkpoint is requested");
     unreadable_[why.id] = why.kind;
     ++meters_.rejoins.checkpoint_unreadable;
-    if (why.kind == ErrorKind::kCorrupted) set_aside(places_, why);
+    if (why.kind == ErrorKind::kCorrupted) quarantine_checkpoint(locations_, why);
   } catch (const Failure& why) {
-    note_end(why);
-    if (is_told_to_leave(why)) {
-      settle(saver_);
-      wait_for_copies(kLeavingTime);
+    note_job_end(why);
+    if (is_ordered_to_leave(why)) {
+      wait_for_staged_saves(saver_);
+      wait_for_copies(kFinalCopiesTimeout);
     }
-    if (is_for_good(why)) link_->end_for_good(why.what());
+    if (is_final_failure(why)) link_->publish_final_failure(why.what());
     if (why.exit_code == static_cast<int>(ExitCode::kInterruptedByUser))
-      throw Failure(why.exit_code, why.what() + how_to_go_on(options_, engine));
+      throw Failure(why.exit_code, why.what() + resume_hint(options_, engine));
     throw;
   } catch (const Interrupted& why) {
     session::say("attempt " + std::to_string(engine.assignment().attempt.value()) + " ends at step " +
                  std::to_string(engine.step().value()) + ": " + why.what());
-    if (meters_.rejoins.handed_over == handed_over_) ++meters_.rejoins.world_changed;
-    settle(saver_);
+    if (meters_.rejoins.handed_over == hand_over_count_) ++meters_.rejoins.world_changed;
+    wait_for_staged_saves(saver_);
   }
 }
 
-int Session::AttemptLoop::end_with(Engine& engine, const std::exception_ptr& why) {
+int Session::AttemptLoop::end_and_report(Engine& engine, const std::exception_ptr& why) {
   try {
     try {
       std::rethrow_exception(why);
@@ -350,12 +353,12 @@ int Session::AttemptLoop::end_with(Engine& engine, const std::exception_ptr& why
 }
 
 void Session::AttemptLoop::finish_staged_saves() {
-  settle(saver_);
+  wait_for_staged_saves(saver_);
 }
 
 int Session::AttemptLoop::report_incomplete(Engine& engine, const std::string& ended_by,
                                             const std::string& how_to_end) {
-  const std::exception_ptr why = engine.why_not_complete(ended_by, how_to_end, true);
+  const std::exception_ptr why = engine.explain_incomplete_run(ended_by, how_to_end, true);
   engine.end_reporting();
   finish_staged_saves();
   try {
@@ -365,9 +368,9 @@ int Session::AttemptLoop::report_incomplete(Engine& engine, const std::string& e
   }
 }
 
-void Session::AttemptLoop::refuse_to_repeat() const {
+void Session::AttemptLoop::fail_if_still_unreadable() const {
   if (unreadable_.empty()) return;
-  const auto found = places_.inventory();
+  const auto found = locations_.inventory();
   if (!found) fail(session::exit_code_of(found.error()), found.error().message());
   if (found->complete.empty()) return;
   const auto id = checkpoint::id_of(found->complete.front());
@@ -375,8 +378,8 @@ void Session::AttemptLoop::refuse_to_repeat() const {
   if (known == unreadable_.end()) return;
   fail(known->second == ErrorKind::kIo ? ExitCode::kStorage : ExitCode::kCheckpointsBad,
        "the next start would choose this checkpoint again: repair the disk, or move " +
-           places_.home()->shown(checkpoint::manifest_path(id)) +
-           " away to continue from an older checkpoint; no run is started over by itself");
+           locations_.home()->shown(checkpoint::manifest_path(id)) +
+           " away to continue from an older checkpoint; Ratoon does not start the run over by itself");
 }
 
 }  // namespace ratoon

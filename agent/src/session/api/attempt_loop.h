@@ -2,8 +2,8 @@
 // over attempts.
 //
 // AttemptLoop: owns the objects that outlive an attempt, such as the checkpoint locations, the saver, and the
-// connections to other processes. AttemptLoop also begins each attempt, and decides at its end whether the
-// process ends or begins the next attempt.
+// connections to other processes. AttemptLoop begins each attempt, and decides at the attempt's end whether
+// the process ends or begins the next attempt.
 //
 //   Session::AttemptLoop attempts(options);
 //   attempts.run(function);
@@ -28,8 +28,8 @@ namespace ratoon {
 
 class Session::AttemptLoop {
  public:
-  // How many attempts (calls of the training function) the process may make: one, without train(), or any
-  // number.
+  // A process with train() may make any number of attempts (calls of the training function). A process
+  // without train() makes one attempt.
   enum class HowMany { kOne, kAny };
   // Creates and starts the objects that outlive attempts. Throws Failure.
   explicit AttemptLoop(Options options, HowMany how_many = HowMany::kAny);
@@ -47,22 +47,22 @@ class Session::AttemptLoop {
   // Ends an attempt. Call end() in the handler of the exception that ended the attempt. end() returns if
   // another attempt follows, else it throws the exception that ends the process.
   void end(Engine& engine);
-  // Ends an attempt like end(), if the process cannot continue: prints why the process ends, and returns the
-  // exit code.
-  [[nodiscard]] int end_with(Engine& engine, const std::exception_ptr& why);
+  // Ends the attempt of a process that cannot begin another one: calls end(), prints why the process ends,
+  // and returns the exit code.
+  [[nodiscard]] int end_and_report(Engine& engine, const std::exception_ptr& why);
 
-  // Waits for a limited time until staged saves (in memory) are written to the disk. The destructor also
-  // waits for staged saves.
+  // Waits for a limited time until staged saves (in memory) are written to the disk. The destructor of
+  // AttemptLoop waits for staged saves too.
   void finish_staged_saves();
 
-  // The process calls report_incomplete() if it ends with exit code 0 although the run is not complete.
-  // Prints why the run is not complete, and returns the exit code to use instead of 0.
+  // Call report_incomplete() when the process is about to end with exit code 0 although the run is not
+  // complete. Prints the reason, and returns the exit code to use instead of 0.
   [[nodiscard]] int report_incomplete(Engine& engine, const std::string& ended_by,
                                       const std::string& how_to_end);
 
   // For a process with one attempt: throws if the next start would again choose the checkpoint that this
   // process cannot read.
-  void refuse_to_repeat() const;
+  void fail_if_still_unreadable() const;
 
  private:
   [[nodiscard]] std::unique_ptr<session::Link> open_link();
@@ -73,12 +73,12 @@ class Session::AttemptLoop {
   [[nodiscard]] checkpoint::Saver open_saver();
   void wait_for_copies(Duration at_most, const std::function<bool()>& goes_on = {});
   [[nodiscard]] std::unique_ptr<Engine> wait_for_world();
-  // Records whether the whole job ends with this process.
-  void note_end(const Failure& why);
-  // Calls `act` and returns its result. If `act` fails and no retry is possible, publishes the reason, so
-  // that other processes do not wait for this process.
+  // Records whether the end of this process, with the reason `why`, ends the whole job.
+  void note_job_end(const Failure& why);
+  // Calls the function `act` and returns its result. If `act` fails and no retry is possible, publishes the
+  // reason, so that other processes do not wait for this process.
   template <class Act>
-  auto with_refusal_published(const Act& act);
+  auto run_or_publish_refusal(const Act& act);
   // Returns null if the set of processes changed before the attempt began.
   [[nodiscard]] std::unique_ptr<Engine> begin(const Assignment& assignment);
   [[nodiscard]] bool has_coordinator() const { return !options_.member.coordinator_url.empty(); }
@@ -91,14 +91,14 @@ class Session::AttemptLoop {
   const std::shared_ptr<metrics::Meters> shared_meters_ = std::make_shared<metrics::Meters>();
   metrics::Meters& meters_ = *shared_meters_;
   const std::shared_ptr<session::TimeAccounts> accounts_;
-  session::CheckpointLocations places_;
+  session::CheckpointLocations locations_;
   const std::unique_ptr<session::Link> link_;
   checkpoint::Saver saver_;
   const Engine::Dependencies dependencies_;
   const std::unique_ptr<metrics::Endpoint> endpoint_;
-  session::Unreadable unreadable_;
-  std::uint64_t handed_over_ = 0;  // before the current attempt
-  bool has_said_options_ = false;
+  session::UnreadableCheckpoints unreadable_;
+  std::uint64_t hand_over_count_ = 0;  // before the current attempt
+  bool has_reported_options_ = false;
 };
 
 }  // namespace ratoon

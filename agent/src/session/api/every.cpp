@@ -7,7 +7,7 @@ namespace ratoon {
 Every Every::of(CountedIn unit, Period period) {
   if (period.count == 0 || period.parts == 0)
     throw std::invalid_argument(
-        "the period of an Every must be above 0: set its count and its parts above 0");
+        "the period of an Every must be above 0: set period.count and period.parts above 0");
   return Every(Amount{.unit = unit, .period = period});
 }
 

@@ -1,5 +1,5 @@
 // A session "in place" is a Session that the program creates itself, without train(), and that has one
-// attempt. When this attempt ends, the process ends too.
+// attempt. When the only attempt of a session in place ends, the process ends too.
 #include <cstdint>
 #include <exception>
 #include <limits>
@@ -21,27 +21,27 @@ constexpr const char* kWithoutComplete =
 }  // namespace
 
 Session::Session(Result<Options> options) {
-  ignore_signals_of_writes();
+  ignore_broken_output_signals();
   try {
     if (session::is_help_request(options)) session::exit_now(static_cast<int>(ExitCode::kDone));
     attempts_ = std::make_unique<AttemptLoop>(*std::move(options), AttemptLoop::HowMany::kOne);
     engine_ = attempts_->next();
-    session::refuse_exit_as_done(
+    session::replace_exit_code_zero(
         [this] { return attempts_->report_incomplete(*engine_, "exit() was called", kWithoutComplete); });
   } catch (...) {
     session::end_in_place(session::report_exception("the session"));
   }
 }
 
-// The destructor only registers a check for the end of the process, because main() may still return an error
-// code.
+// The destructor of a session in place does not end the process, because main() may still return an error
+// code. The destructor registers a function that replaces exit code 0 when the process ends.
 Session::~Session() {
   if (!attempts_ || is_complete_ || has_left_) return;
   session::leave_if_forked();
   const bool is_unwinding = has_explained_ || std::uncaught_exceptions() > exceptions_;
   const auto why =
-      engine_->why_not_complete("the program destroyed its Session", kWithoutComplete, !is_unwinding);
-  session::refuse_exit_as_done([why] {
+      engine_->explain_incomplete_run("the program destroyed its Session", kWithoutComplete, !is_unwinding);
+  session::replace_exit_code_zero([why] {
     try {
       std::rethrow_exception(why);
     } catch (...) {
@@ -65,8 +65,8 @@ bool Session::is_over() const {
 
 bool Session::step_done() {
   answer([&] {
-    // If the program caught the exception and continued, this step does not count: it may lack the gradients
-    // of other ranks.
+    // If the program caught an exception of this session and continued, the step does not count, because
+    // gradients of other ranks may be missing.
     if (const auto swallowed = thrown_) std::rethrow_exception(swallowed);
     engine_->end_step();
   });
@@ -83,7 +83,7 @@ int Session::complete() {
     attempts_->complete(*engine_);
   });
   is_complete_ = true;
-  session::allow_exit_as_done();
+  session::keep_exit_code_zero();
   return session::leave(static_cast<int>(ExitCode::kDone));
 }
 
@@ -120,14 +120,14 @@ void Session::refuse_early_return() const {
 void Session::leave_in_place() const {
   try {
     attempts_->end(*engine_);
-    attempts_->refuse_to_repeat();
+    attempts_->fail_if_still_unreadable();
     session::fail(ExitCode::kStartAgain,
                   "a Session without train() has one attempt: start the program again to continue the run");
   } catch (...) {
     attempts_->finish_staged_saves();
     const int code = session::report_exception("what is tracked");
     has_left_ = true;
-    session::refuse_exit_as_done([code] { return code; });  // the program may catch what ends it
+    session::replace_exit_code_zero([code] { return code; });  // the program may catch what ends it
     session::end_in_place(code);
   }
 }

@@ -12,9 +12,11 @@
 #include <ratoon/stream.h>
 
 #include "agent/src/session/api/attempt_loop.h"
-#include "agent/src/session/rendezvous/rank_sums.h"
 #include "agent/src/session/shutdown/fail.h"
+#include "agent/src/session/sums/rank_sums.h"
 #include "agent/src/session/telemetry/say.h"
+#include "agent/src/session/tracked/stateful_lifetimes.h"
+#include "base/core/never_destroyed.h"
 
 namespace ratoon {
 
@@ -22,8 +24,17 @@ Session::Session(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
 
 void Session::track(std::string name, Stateful& object) {
   if (auto* stream = dynamic_cast<Stream*>(&object)) engine_->note_stream(*stream);
-  const auto save = [&object](StateWriter& out) { session::save_stateful(object, out); };
-  const auto load = [&object](StateReader& in) { session::load_stateful(object, in); };
+  const auto is_destroyed = session::watch_lifetime(object);
+  constexpr const char* kDestroyed =
+      "the object was destroyed before the loop over steps() ended: declare it before the loop";
+  const auto save = [=, &object](StateWriter& out) {
+    if (*is_destroyed) out.refuse(kDestroyed);
+    session::save_stateful(object, out);
+  };
+  const auto load = [=, &object](StateReader& in) {
+    if (*is_destroyed) in.refuse(kDestroyed);
+    session::load_stateful(object, in);
+  };
   const auto kind = object.is_position() ? session::ObjectKind::kPosition : session::ObjectKind::kState;
   answer([&] { engine_->track(std::move(name), save, load, kind); });
 }
@@ -42,13 +53,14 @@ void Session::track_memory(std::string name, ElementType type, std::span<std::by
   const auto of_shape = std::accumulate(shape.begin(), shape.end(), std::uint64_t{1}, std::multiplies<>());
   if (of_shape != count) {
     refuse_call("tracked '" + name + "': its shape has " + std::to_string(of_shape) +
-                " numbers, and its memory " + std::to_string(count));
+                " numbers, but its memory has " + std::to_string(count));
   }
   const auto save = [=](StateWriter& out) {
     TensorView view;
     view.type = type;
     view.shape = shape;
     view.bytes = memory;
+    view.is_saved_in_parts = how.is_saved_in_parts;
     out.tensor(std::move(view));
   };
   const auto load = [=](StateReader& in) {
@@ -79,6 +91,9 @@ void Session::follow_data(std::function<std::uint64_t()> cursor, std::function<s
       });
 }
 
+void Session::on_epoch_begin(std::function<void(std::uint64_t)> act) {
+  answer([&] { engine_->on_epoch_begin(std::move(act)); });
+}
 void Session::on_epoch_end(std::function<void(std::uint64_t)> act) {
   answer([&] { engine_->on_epoch_end(std::move(act)); });
 }
@@ -89,19 +104,22 @@ void Session::report(std::string_view name, double value, std::uint64_t samples)
 
 namespace {
 
-session::RankSums::Plan plan_of_sums(const Session& session) {
+session::RankSums::Plan make_sums_plan(const Session& session) {
+  static const NeverDestroyed<SystemClock> clock;
   return {.rendezvous = session.rendezvous(),
           .attempt = session.attempt(),
           .rank = session.rank(),
           .world_size = session.world_size(),
           .look = [&session] { session.check(); },
-          .say = [](const std::string& sentence) { session::say(sentence); }};
+          .say = [](const std::string& sentence) { session::say(sentence); },
+          .steps_done = [&session] { return session.steps_done(); },
+          .clock = &*clock};
 }
 
-void add_up(Session& session, const std::string& what, std::span<double> numbers) {
+void add_up(Session& session, const std::string& what, const session::SummedNumbers& numbers) {
   if (session.world_size() == 1) return;
   const auto waits = session.in(Phase::kCollective);
-  session.part<session::RankSums>(plan_of_sums(session)).add_up(what, numbers);
+  session.part<session::RankSums>(make_sums_plan(session)).add_up(what, numbers);
 }
 
 }  // namespace
@@ -109,10 +127,20 @@ void add_up(Session& session, const std::string& what, std::span<double> numbers
 void Session::sum(std::span<double> numbers) {
   answer([&] { add_up(*this, "sum()", numbers); });
 }
-
-double Session::sum(double number) {
-  sum(std::span(&number, 1));
-  return number;
+void Session::sum(std::span<float> numbers) {
+  answer([&] { add_up(*this, "sum()", numbers); });
+}
+void Session::sum(std::span<std::int32_t> numbers) {
+  answer([&] { add_up(*this, "sum()", numbers); });
+}
+void Session::sum(std::span<std::int64_t> numbers) {
+  answer([&] { add_up(*this, "sum()", numbers); });
+}
+void Session::sum(std::span<std::uint32_t> numbers) {
+  answer([&] { add_up(*this, "sum()", numbers); });
+}
+void Session::sum(std::span<std::uint64_t> numbers) {
+  answer([&] { add_up(*this, "sum()", numbers); });
 }
 
 double Session::mean(std::string_view name, double value, std::uint64_t samples) {
@@ -120,7 +148,7 @@ double Session::mean(std::string_view name, double value, std::uint64_t samples)
   std::array<double, 2> sums{samples == 0 ? 0 : value * weight, weight};
   std::string what = "mean(\"" + std::string(name) + "\")";
   std::replace(what.begin(), what.end(), '\n', ' ');
-  answer([&] { add_up(*this, what, sums); });
+  answer([&] { add_up(*this, what, std::span<double>(sums)); });
   const double mean = sums[0] / sums[1];
   if (engine_->has_schedule()) report(name, mean);  // there are no steps before the loop
   return mean;
@@ -138,18 +166,18 @@ bool Session::save_best(std::string_view name, double value, const KeepBest& how
 
 void Session::agree() {
   if (world_size() == 1) return agree(requests());
-  // Combines the requests of all ranks by bitwise or: each bit is summed over the ranks.
-  constexpr std::size_t kBits = 32;
-  std::array<double, kBits + kNumbers> all{};
+  // The sum of a request bit over all ranks is above 0 if any rank sets the bit, like a bitwise or.
+  constexpr std::size_t kRequestBits = 32;
+  std::array<double, kRequestBits + kNumbers> all{};
   const std::uint32_t own = requests();
-  for (std::size_t bit = 0; bit < kBits; ++bit) all[bit] = (own >> bit) & 1U;
-  std::ranges::copy(numbers(), all.begin() + kBits);
-  answer([&] { add_up(*this, "agree()", all); });
+  for (std::size_t bit = 0; bit < kRequestBits; ++bit) all[bit] = (own >> bit) & 1U;
+  std::ranges::copy(numbers(), all.begin() + kRequestBits);
+  answer([&] { add_up(*this, "agree()", std::span<double>(all)); });
   std::uint32_t of_all = 0;
-  for (std::size_t bit = 0; bit < kBits; ++bit)
+  for (std::size_t bit = 0; bit < kRequestBits; ++bit)
     if (all[bit] > 0) of_all |= 1U << bit;
   std::array<float, kNumbers> sums{};
-  std::transform(all.begin() + kBits, all.end(), sums.begin(),
+  std::transform(all.begin() + kRequestBits, all.end(), sums.begin(),
                  [](double sum) { return static_cast<float>(sum); });
   agree(of_all);
   take_sums(sums);
@@ -166,6 +194,9 @@ SaveTicket Session::save(const std::string& keep) {
   SaveTicket ticket;
   answer([&] { ticket = engine_->ask_to_save(keep); });
   return ticket;
+}
+void Session::unpin(std::uint64_t step) {
+  answer([&] { engine_->unpin(step); });
 }
 void Session::notify(std::chrono::nanoseconds left, const std::string& why) {
   engine_->notify(left, why);
@@ -205,8 +236,8 @@ Session::PhaseScope::PhaseScope(Session& session, Phase phase)
   session_.engine_->enter_within_step(process_phase(phase));
 }
 
-// If an exception unwinds the stack, the attempt ends, so the phase is not ended here. The time until the
-// attempt's end then still counts for the phase of the destroyed scope.
+// If an exception unwinds the stack, the attempt ends, so ~PhaseScope() does not end the phase. The time from
+// the exception to the attempt's end counts for the phase of the destroyed PhaseScope.
 Session::PhaseScope::~PhaseScope() {
   if (std::uncaught_exceptions() == exceptions_ && !is_unfinished_)
     session_.engine_->enter_within_step(static_cast<ProcessPhase>(outer_));
@@ -231,7 +262,7 @@ std::uint64_t Session::steps_done() const {
   return engine_->step().value();
 }
 
-// The code after the last batch of an epoch has no time limit, like on_epoch_end(), because it may validate.
+// The program may validate after the last batch of an epoch, so this part of the step has no time limit.
 void Session::begin_tail_of_epoch() {
   engine_->enter_within_step(ProcessPhase::kValidate);
 }
@@ -271,8 +302,8 @@ void Session::check() const {
   try {
     engine_->check();
   } catch (...) {
-    // Other threads of the program may also call check(). On another thread, the program itself must pass the
-    // exception of check() to the training thread.
+    // Other threads of the program may also call check(). If check() throws on another thread, the program
+    // must pass the exception to the training thread.
     if (std::this_thread::get_id() == training_thread_) thrown_ = std::current_exception();
     throw;
   }

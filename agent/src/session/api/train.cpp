@@ -9,7 +9,7 @@ namespace ratoon {
 
 int train(Result<Options> options, const std::function<void(Session&)>& function) {
   int code = 0;
-  ignore_signals_of_writes();
+  ignore_broken_output_signals();
   try {
     if (!session::is_help_request(options)) Session::AttemptLoop(*options).run(function);
   } catch (...) {

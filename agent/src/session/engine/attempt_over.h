@@ -9,8 +9,8 @@
 
 namespace ratoon {
 
-// The exception that Ratoon throws to end the current attempt. An Interrupted that is no AttemptOver may be
-// thrown by the program itself, or may be kept from an earlier attempt.
+// Ratoon throws an AttemptOver to end the current attempt. The program itself may throw an Interrupted, or an
+// AttemptOver that it kept from an earlier attempt.
 class AttemptOver : public Interrupted {
  public:
   AttemptOver(Attempt which, const std::string& why) : Interrupted(why), attempt(which) {}

@@ -10,6 +10,7 @@
 #include "agent/src/session/shutdown/fail.h"
 #include "agent/src/session/state/seed_of.h"
 #include "agent/src/session/telemetry/say.h"
+#include "base/core/utf8.h"
 
 namespace ratoon {
 
@@ -17,7 +18,7 @@ using session::fail;
 
 namespace {
 
-session::HangLimits limits_of(const Options& options) {
+session::HangLimits read_valid_hang_limits(const Options& options) {
   const auto limits = session::read_hang_limits(options);
   if (!limits) fail(ExitCode::kConfiguration, limits.error().message());
   return *limits;
@@ -27,7 +28,7 @@ session::HangLimits limits_of(const Options& options) {
 
 Session::Engine::Engine(const Dependencies& dependencies, Assignment assignment)
     : options_(dependencies.options),
-      places_(dependencies.places),
+      locations_(dependencies.places),
       saver_(dependencies.saver),
       link_(dependencies.link),
       clock_(dependencies.clock),
@@ -39,8 +40,8 @@ Session::Engine::Engine(const Dependencies& dependencies, Assignment assignment)
       drain_(dependencies.drain),
       numerics_(dependencies.numerics),
       start_snapshot_(dependencies.start_snapshot),
-      phases_(limits_of(options_)),
-      joined_(clock_.now()) {
+      phase_watch_(read_valid_hang_limits(options_)),
+      joined_at_(clock_.now()) {
   position_.attempt = assignment_.attempt;
   position_.milestone = session::Milestone::kJoined;
   meters_.attempt = assignment_.attempt.value();
@@ -51,8 +52,9 @@ Session::Engine::Engine(const Dependencies& dependencies, Assignment assignment)
     meters_.run_losses.hung = losses->hung;
     meters_.run_losses.are_counted = true;
   }
-  places_.begin_attempt(assignment_, [this] { return link_.world_status() == session::WorldStatus::kGoOn; });
-  auto world = places_.saving_world(assignment_);
+  locations_.begin_attempt(assignment_,
+                           [this] { return link_.world_status() == session::WorldStatus::kGoOn; });
+  auto world = locations_.saving_world(assignment_);
   world.before_commit = [history = history_] {
     if (*history) (*history)->sync();
   };
@@ -65,8 +67,8 @@ Session::Engine::~Engine() {
 }
 
 void Session::Engine::begin_wait() {
-  waited_from_ = position_.phase;
-  failed_wait_ = nullptr;
+  phase_before_wait_ = position_.phase;
+  data_wait_error_ = nullptr;
   enter_within_step(ProcessPhase::kData);
 }
 
@@ -74,7 +76,7 @@ void Session::Engine::track(std::string name, session::TrackedObjects::Save save
                             session::TrackedObjects::Load load, session::ObjectKind kind) {
   if (has_begun_)
     fail(ExitCode::kConfiguration, "'" + name + "' is tracked too late: call track() before steps()");
-  tracked_.add(std::move(name), std::move(save), std::move(load), kind);
+  tracked_objects_.add(std::move(name), std::move(save), std::move(load), kind);
 }
 
 std::uint64_t Session::Engine::seed_of(std::string_view name) const {
@@ -99,24 +101,24 @@ void Session::Engine::end_reporting() {
   reporting_.reset();
   position_.is_winding_up = true;
   position_.allowed.reset();
-  link_.note(position_);
+  link_.note_position(position_);
 }
 
 void Session::Engine::report(std::string_view name, double value, std::uint64_t samples) {
   if (!schedule_) fail(ExitCode::kConfiguration, "report() must be called in the loop over steps()");
   if (reporting_) reporting_->report(name, value, samples);
-  means_.report(name, value, samples);
+  rank_means_.report(name, value, samples);
 }
 
 void Session::Engine::take_sums(std::span<const float, session::RankMeans::kNumbers> sums_of_all) {
-  const auto means = means_.take(sums_of_all, assignment_.world_size);
-  show(means);
+  const auto means = rank_means_.take(sums_of_all, assignment_.world_size);
+  show_means(means);
   if (!reporting_) return;
   for (const auto& mean : means)
     if (mean.is_of_all_ranks) reporting_->replace(mean.name, mean.weighted_sum, mean.samples);
 }
 
-void Session::Engine::show(const std::vector<session::RankMeans::Mean>& means) {
+void Session::Engine::show_means(const std::vector<session::RankMeans::Mean>& means) {
   for (const auto& mean : means)
     if (mean.samples > 0) meters_.values.set(mean.name, mean.value());
 }
@@ -135,35 +137,57 @@ void Session::Engine::enter(ProcessPhase phase) {
   if (position_.committed) meters_.durable_step = position_.committed->step.value();
   const Timestamp now = clock_.now();
   accounts_->enter(phase, position_.step.value());
-  phases_.enter(phase, position_.step, now);
+  phase_watch_.enter(phase, position_.step, now);
   note_saves_under_way();
   position_.is_winding_up = schedule_ && schedule_->is_over();
-  position_.allowed = position_.is_winding_up ? std::nullopt : phases_.allowed();
-  link_.note(position_);
+  position_.allowed = position_.is_winding_up ? std::nullopt : phase_watch_.phase_time_limit();
+  link_.note_position(position_);
 }
 
 void Session::Engine::enter_within_step(ProcessPhase phase) {
   if (has_begun_) enter(phase);
 }
 
-void Session::Engine::on_epoch_end(std::function<void(std::uint64_t epoch)> act) {
-  if (has_begun_)
-    fail(ExitCode::kConfiguration, "on_epoch_end() was called too late: call it before steps()");
+void Session::Engine::check_epochs_are_counted() const {
+  if (schedule_->position().epoch_samples != 0) return;
+  fail(ExitCode::kConfiguration,
+       "on_epoch_begin() and on_epoch_end() count the epochs of a stream: call session.follow(stream) before "
+       "steps()");
+}
+
+void Session::Engine::on_epoch_begin(EpochHook act) {
+  on_epoch_begin_ = std::move(act);
+  if (schedule_) check_epochs_are_counted();
+}
+
+void Session::Engine::on_epoch_end(EpochHook act) {
   on_epoch_end_ = std::move(act);
+  if (schedule_) check_epochs_are_counted();
+}
+
+void Session::Engine::begin_epoch() {
+  if (!beginning_epoch_ || !on_epoch_begin_ || is_at_end()) return;
+  enter(ProcessPhase::kValidate);
+  const EpochHook act = on_epoch_begin_;  // `act` may call on_epoch_begin()
+  act(*beginning_epoch_);
+  enter(ProcessPhase::kCompute);
 }
 
 void Session::Engine::end_epochs(std::uint64_t samples_before) {
-  if (!on_epoch_end_) return;
   const RunPosition& position = schedule_->position();
-  const Period epoch{.count = position.epoch_samples};
-  const std::uint64_t ended = times_due(position.samples, epoch);
-  for (std::uint64_t number = times_due(samples_before, epoch); number < ended; ++number) {
+  beginning_epoch_.reset();
+  if (position.epoch_samples == 0) return;
+  const std::uint64_t begun = samples_before / position.epoch_samples;
+  const std::uint64_t now = position.samples / position.epoch_samples;
+  if (now != begun) beginning_epoch_ = now;
+  for (std::uint64_t number = begun; number < now && on_epoch_end_; ++number) {
     enter(ProcessPhase::kValidate);
-    on_epoch_end_(number);
+    const EpochHook act = on_epoch_end_;  // `act` may call on_epoch_end()
+    act(number);
   }
 }
 
-std::uint32_t Session::Engine::take_agreed() {
+std::uint32_t Session::Engine::take_agreed_requests() {
   const bool has_program_agreed = has_agreed_;
   // With a single process, the requests need no collective.
   if (assignment_.world_size == 1) agree(requests());
@@ -174,14 +198,14 @@ std::uint32_t Session::Engine::take_agreed() {
          "(sp)");
   }
   has_agreed_ = false;
-  const std::uint32_t agreed = std::exchange(agreed_, 0);
+  const std::uint32_t agreed = std::exchange(agreed_requests_, 0);
   if ((requests_.bits() & ~agreed) != 0) {
     fail(ExitCode::kConfiguration,
          "agree() was called without the requests of this rank: call it once a step, with the requests() of "
          "all ranks combined by bitwise or");
   }
-  // If the program calls agree() in every step, its requests take effect in the next step, even with one
-  // process. A request of the program thus takes effect in the same step with one process and with many.
+  // If the program calls agree() in every step, its requests take effect one step later. This rule also
+  // applies to one process, so that a request takes effect in the same step as with many processes.
   return agreed | requests_.end_step(has_program_agreed || assignment_.world_size > 1
                                          ? session::TakesEffect::kOneStepLater
                                          : session::TakesEffect::kAtOnce);
@@ -194,10 +218,10 @@ void Session::Engine::end_step() {
   const Timestamp now = clock_.now();
   meters_.step_times.observe(now - step_began_);
   drain_->note_step(now - step_began_);
-  drain_->hear(link_.wanted(), now);
-  if (const std::string news = drain_->take_news(now); !news.empty()) say(news);
+  drain_->receive_order(link_.outside_requests(), now);
+  if (const std::string news = drain_->take_notice_message(now); !news.empty()) say(news);
   if (position_.milestone != session::Milestone::kStepped) {
-    save_costs_.recovery = now - joined_;
+    save_costs_.recovery = now - joined_at_;
     meters_.last_recovery.first_step = (now - step_began_).count();
   }
   position_.step = position_.step.next();
@@ -208,38 +232,46 @@ void Session::Engine::end_step() {
   schedule_->end_step(data(), now);
   end_epochs(samples_before);
   show_progress();
-  show(means_.take_own());  // values that were reported after the sums still belong to this step
-  std::uint32_t agreed = take_agreed();
-  schedule_->take(agreed);
+  show_means(rank_means_.take_own());  // values that were reported after the sums still belong to this step
+  std::uint32_t agreed = take_agreed_requests();
+  schedule_->apply_requests(agreed);
   if (is_at_end()) agreed |= requests_.end_run(agreed);
   if (reporting_) {
     reporting_->end_step(schedule_->position());
     position_.outlook = reporting_->outlook(schedule_->position());
   }
   is_finished_ = (agreed & session::control::kFinish) != 0;
-  if (is_finished_) tell_finish_reason(requests_.due().finish);
-  if (is_finished_ && is_first()) say_that_it_is_finished();
+  if (is_finished_) store_finish_reason(requests_.due().finish);
+  if (is_finished_ && is_rank_0()) report_finished();
   // After the last step, the state is not handed over to a replacement, because finish() waits for the last
   // checkpoint.
   const bool is_handed_over = (agreed & session::control::kLeave) != 0 && !is_at_end();
   const bool is_stopped = (agreed & session::control::kStop) != 0 && !is_at_end();
   const bool is_best = std::exchange(is_save_due_, false);
   is_ending_step_ = false;
-  best_.end_step();
+  best_checkpoints_.end_step();
   if (schedule_->is_save_due() || is_best || is_handed_over || is_stopped) {
     for (const auto& check : before_saves_of_all_) check();
     save(agreed);
   }
-  if (is_stopped) stop(agreed);
-  if ((agreed & session::control::kGo) != 0 && !is_at_end())
+  show_best_checkpoints();
+  if (is_stopped) save_and_exit(agreed);
+  if ((agreed & session::control::kStopWithoutSave) != 0 && !is_at_end())
     throw drain_->exit_for_drain(agreed, position_.step, false);
   if (is_handed_over) hand_over();
-  static_cast<void>(look_at_saves());
+  static_cast<void>(poll_saves());
   enter(ProcessPhase::kCompute);
   check();
   leave_if_drained();
-  drain_->keep_hearing();
+  begin_epoch();
+  drain_->reinstall_signal_handlers();
   step_began_ = clock_.now();
+}
+
+void Session::Engine::show_best_checkpoints() {
+  if (!position_.outlook) return;
+  const std::string best = session::describe_best(best_checkpoints_.lists());
+  position_.outlook->best = cut_text(as_utf8(best), kBestTextBytesMax);
 }
 
 SaveTicket Session::Engine::ask_to_save(const std::string& keep) {
@@ -254,8 +286,21 @@ void Session::Engine::check_save_best(std::string_view name, const KeepBest& how
          "the "
          "step ends");
   }
-  if (const std::string error = best_.note_call(name, how); !error.empty())
+  if (const std::string error = best_checkpoints_.note_save_best_call(name, how); !error.empty())
     fail(ExitCode::kConfiguration, error);
+}
+
+void Session::Engine::unpin(std::uint64_t step) {
+  const std::string called = "unpin(" + std::to_string(step) + ")";
+  if (!schedule_) fail(ExitCode::kConfiguration, called + " must be called in the loop over steps()");
+  if (step > position_.step.value()) {
+    fail(ExitCode::kConfiguration,
+         called + " was called " + describe_position() +
+             ": unpin() takes the step of an earlier checkpoint, as `ratoon checkpoint list` shows it");
+  }
+  if (requests_.unpin(step)) return;
+  fail(ExitCode::kConfiguration, called + ": at most " + std::to_string(checkpoint::kUnpinnedOfRankMax) +
+                                     " checkpoints are unpinned between two saves: save more often");
 }
 
 void Session::Engine::finish_early(const std::string& reason) {
@@ -264,16 +309,16 @@ void Session::Engine::finish_early(const std::string& reason) {
 }
 
 void Session::Engine::say(const std::string& sentence) const {
-  if (reporting_) reporting_->make_room();
+  if (reporting_) reporting_->clear_progress_bar();
   session::say(sentence);
 }
 
 void Session::Engine::leave_if_drained() {
   if (is_at_end()) return;
-  const bool agrees = ever_agreed_ || assignment_.world_size == 1;
+  const bool agrees = has_ever_agreed_ || assignment_.world_size == 1;
   if (!agrees && drain_->leaves_with_next_save()) {
-    if (saved_step_ == position_.step) stop(session::control::kStop | session::control::kInterrupt);
-    if (is_first() && !std::exchange(has_said_that_it_waits_, true))
+    if (saved_step_ == position_.step) save_and_exit(session::control::kStop | session::control::kInterrupt);
+    if (is_rank_0() && !std::exchange(has_reported_save_wait_, true))
       say("Ctrl-C: these ranks do not agree on requests in each step, so they train until the next save, for "
           "at most --grace-seconds; a second Ctrl-C stops them at once");
   }
@@ -281,7 +326,7 @@ void Session::Engine::leave_if_drained() {
 }
 
 void Session::Engine::check() const {
-  if (const auto why = places_.lost()) fail(ExitCode::kStartAgain, *why);
+  if (const auto why = locations_.find_lost_reason()) fail(ExitCode::kStartAgain, *why);
   switch (link_.world_status()) {
     case session::WorldStatus::kGoOn:
       return;
@@ -295,9 +340,10 @@ void Session::Engine::check() const {
 }
 
 std::uint32_t Session::Engine::requests() const {
-  const auto wanted = link_.wanted();
+  const auto wanted = link_.outside_requests();
   std::uint32_t bits = schedule_ ? schedule_->requests() : 0;
-  if (wanted.save_request > served_save_request_ && !is_save_under_way()) bits |= session::control::kSave;
+  if (wanted.save_request > last_served_save_request_ && !is_save_under_way())
+    bits |= session::control::kSave;
   if (wanted.hand_over == assignment_.attempt) bits |= session::control::kLeave;
   bits |= requests_.bits();
   bits |= drain_->requests(wanted, clock_.now());
@@ -308,7 +354,7 @@ Rendezvous Session::Engine::rendezvous() const {
   auto meeting = session::split_address(assignment_.rendezvous);
   return {.host = std::move(meeting.host),
           .port = meeting.port,
-          .listening_fd = is_first() ? link_.listening_fd() : -1,
+          .listening_fd = is_rank_0() ? link_.listening_fd() : -1,
           .own_host = link_.own_host(),
           .secret = assignment_.secret};
 }

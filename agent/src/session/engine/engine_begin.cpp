@@ -1,5 +1,5 @@
-// Begins an attempt: restores its checkpoint, and sets the positions and values from which the attempt counts
-// and reports.
+// Begins an attempt: restores its checkpoint, and sets the position, the counters and the reported values
+// with which the attempt begins.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -22,25 +22,25 @@ using session::fail;
 
 namespace {
 
-// Removes a fulfilled request to finish from the restored requests. If a run that ended early continues to
-// another end, the old request to finish is void.
-checkpoint::PendingRequests wishes_left(const checkpoint::RunRecord& resumed) {
+// Returns the restored requests that are not fulfilled yet. If the run ended early by finish(), the request
+// to finish is fulfilled, and it is left out even if the run now continues to another end.
+checkpoint::PendingRequests remaining_requests(const checkpoint::RunRecord& resumed) {
   checkpoint::PendingRequests left = resumed.requests;
   if (resumed.early_end) left.finish.clear();
   return left;
 }
 
 // By default, clients of network file systems cache the list of a folder for at most 60 s.
-constexpr Duration kSeenWithin = std::chrono::seconds(60);
-constexpr Duration kSeenPauseMin = std::chrono::milliseconds(200);
-constexpr Duration kSeenPauseMax = std::chrono::seconds(5);
+constexpr Duration kListingCacheTimeout = std::chrono::seconds(60);
+constexpr Duration kListingRetryPauseMin = std::chrono::milliseconds(200);
+constexpr Duration kListingRetryPauseMax = std::chrono::seconds(5);
 
 bool is_not_found(const Result<std::string>& restored) {
   return !restored && restored.error().kind() == ErrorKind::kNotFound;
 }
 
-// Returns false if the location cannot be listed at present.
-bool is_listed_here(const Result<checkpoint::Inventory>& found, const ResumePoint& point) {
+// Returns whether `found` has the checkpoint; false if the location cannot be listed at present.
+bool is_checkpoint_listed(const Result<checkpoint::Inventory>& found, const ResumePoint& point) {
   if (!found) return false;
   return std::ranges::any_of(std::array{&found->complete, &found->damaged, &found->given_up},
                              [&](const std::vector<InventoryEntry>* entries) {
@@ -50,10 +50,18 @@ bool is_listed_here(const Result<checkpoint::Inventory>& found, const ResumePoin
                              });
 }
 
+// Returns whether the first step of the attempt is the first one whose batch begins in its epoch. If a batch
+// may reach into the next epoch, only the record knows it.
+bool does_step_begin_epoch(const RunPosition& position, const std::optional<checkpoint::RunRecord>& resumed) {
+  if (position.samples % position.epoch_samples == 0 || (resumed && resumed->begins_epoch)) return true;
+  // --skip may have moved the stream into a later epoch.
+  return resumed && checkpoint::epoch_of(resumed) != position.samples / position.epoch_samples;
+}
+
 // Restores one object by its name, and ignores the rest of the checkpoint.
-Result<void> restore_one(checkpoint::CheckpointReader& reader, const std::string& checkpoint,
-                         const std::string& name, const session::TrackedObjects::Load& load,
-                         const session::TrackedObjects::SeedOf& seed_of) {
+Result<void> restore_object(checkpoint::CheckpointReader& reader, const std::string& checkpoint,
+                            const std::string& name, const session::TrackedObjects::Load& load,
+                            const session::TrackedObjects::SeedOf& seed_of) {
   session::TrackedObjects objects;
   objects.add(name, {}, load);
   const std::size_t dot = name.find('.');
@@ -73,16 +81,20 @@ void Session::Engine::begin(Until until) {
   has_begun_ = true;
   data::wait_listener() = this;
   restore();
-  pass_over_skipped();
+  skip_excluded_samples();
   if (!options_.max_duration && until == Until::steps(std::numeric_limits<std::uint64_t>::max()))
-    phases_.note_open_end();
+    phase_watch_.note_unknown_end();
   begin_schedule(options_.max_duration.value_or(until));
   if (position_.committed) durable_ = {schedule_->position(), meters_.durable_since.at()};
   if (assignment_.resume && resumed_) {
-    requests_.resume(wishes_left(*resumed_));
-    best_.resume(resumed_->best);
+    requests_.resume(remaining_requests(*resumed_));
+    best_checkpoints_.resume(resumed_->best);
+    if (is_rank_0()) {
+      requests_.resume_unpinned(resumed_->unpinned,
+                                {.attempt = assignment_.resume->attempt, .step = assignment_.resume->step});
+    }
   }
-  keep_rollbacks();
+  record_rollbacks();
   count_replay();
   prepare_saves();
   begin_reporting();
@@ -91,13 +103,14 @@ void Session::Engine::begin(Until until) {
   if (is_done() && !position_.committed) save();
   position_.milestone = session::Milestone::kLoaded;
   enter(ProcessPhase::kCompute);
-  drain_->keep_hearing();
+  begin_epoch();
+  drain_->reinstall_signal_handlers();
   step_began_ = clock_.now();
-  meters_.last_recovery.load = (step_began_ - joined_).count();
+  meters_.last_recovery.load = (step_began_ - joined_at_).count();
 }
 
-// Refuses a stream for follow() that is not tracked. After a resume, an untracked stream would begin at its
-// first sample again.
+// Throws if the stream that the program gave to follow() is not tracked. After a resume, an untracked stream
+// would begin at its first sample again.
 void Session::Engine::check_followed_stream() const {
   const bool is_anew = data_ && data().samples == 0;
   if (!assignment_.resume || !resumed_ || resumed_->samples == 0 || !is_anew) return;
@@ -112,37 +125,38 @@ void Session::Engine::check_followed_stream() const {
 void Session::Engine::begin_schedule(Until until) {
   check_followed_stream();
   schedule_.emplace(session::RunSchedule::Rules{.until = until, .save_every = options_.save_every},
-                    is_first() ? session::DueBy::kTime : session::DueBy::kCounts);
+                    is_rank_0() ? session::DueBy::kTime : session::DueBy::kCounts);
   try {
     schedule_->begin_at(session::position_of(position_.step.value(), resumed_, data()), clock_.now());
   } catch (const std::invalid_argument& why) {
     fail(ExitCode::kConfiguration, why.what());
   }
-  if (on_epoch_end_ && schedule_->position().epoch_samples == 0) {
-    fail(ExitCode::kConfiguration,
-         "on_epoch_end() counts the epochs of a stream: call session.follow(stream) before steps()");
-  }
-  if (resumed_ && resumed_->early_end && !schedule_->is_over()) keep_early_end();
+  if (on_epoch_begin_ || on_epoch_end_) check_epochs_are_counted();
+  const RunPosition& position = schedule_->position();
+  if (position.epoch_samples != 0 && does_step_begin_epoch(position, resumed_))
+    beginning_epoch_ = position.samples / position.epoch_samples;
+  if (resumed_ && resumed_->early_end && !schedule_->is_over()) reapply_early_end();
 }
 
-void Session::Engine::keep_early_end() {
+void Session::Engine::reapply_early_end() {
   const checkpoint::EarlyEnd& end = *resumed_->early_end;
   const std::string until = schedule_->until().text();
   const std::string what = "finished at step " + std::to_string(position_.step.value()) + ": " + end.reason;
   if (until != end.until) {
-    if (is_first()) say("continues to " + until + "; its earlier end was " + end.until + " and " + what);
+    if (is_rank_0())
+      say("the run continues to " + until + "; it earlier had the end " + end.until + " and " + what);
     return;
   }
-  schedule_->end_before_time();
-  tell_finish_reason(end.reason);
-  if (is_first())
+  schedule_->end_early();
+  store_finish_reason(end.reason);
+  if (is_rank_0())
     say(what +
         "; set another end (--max-duration) to continue, or --overwrite true to begin again at step 0");
 }
 
-// Continues the ledger, which counts the run's time, but not the ledger of an older run with the same name.
-// The counts begin at zero if the old ledger cannot be read.
-void Session::Engine::carry_ledger_over() {
+// Continues the run's ledger, which counts its time. If the ledger in the run's folder is of an older run
+// with the same name, or cannot be read, the counts begin at zero.
+void Session::Engine::continue_run_ledger() {
   std::optional<session::LastRecord> last;
   if (history_disk_ && (assignment_.resume || !options_.overwrite)) {
     const auto found = history::find_last_row(*history_disk_, session::kLedgerKind);
@@ -155,13 +169,13 @@ void Session::Engine::carry_ledger_over() {
 }
 
 void Session::Engine::begin_reporting() {
-  if (!is_first()) return;
-  carry_ledger_over();
-  session::Reporting::Begin begin{.title = options_.run_name,
-                                  .attempt = assignment_.attempt,
-                                  .until = schedule_->until(),
-                                  .position = schedule_->position()};
-  // A finished run that is started again writes no ledger, because no time is added.
+  if (!is_rank_0()) return;
+  continue_run_ledger();
+  session::Reporting::ReportingStart begin{.title = options_.run_name,
+                                           .attempt = assignment_.attempt,
+                                           .until = schedule_->until(),
+                                           .position = schedule_->position()};
+  // A finished run that is started again writes no ledger row, because its time does not change.
   if (!is_at_end()) begin.ledger = [accounts = accounts_] { return accounts->of_run(); };
   if (resumed_ && resumed_->history_attempt != 0) {
     begin.history_after = history::HistoryPosition{.attempt = Attempt(resumed_->history_attempt),
@@ -169,12 +183,13 @@ void Session::Engine::begin_reporting() {
   }
   reporting_ = std::make_unique<session::Reporting>(begin, history_disk_, clock_);
   *history_ = reporting_->history();
-  if (rollback_start_ && !is_at_end()) reporting_->note(session::row_of(*rollback_start_, clock_.wall_now()));
+  if (rollback_start_ && !is_at_end())
+    reporting_->append_row(session::row_of(*rollback_start_, clock_.wall_now()));
   reporting_->show_durable(durable_.position);
 }
 
-// Counts the steps that this process repeats after a loss, for the metrics. The operator adds the repeated
-// steps that other and earlier processes counted.
+// Counts the steps that this process repeats after a loss, for the metrics. The operator adds the counts of
+// repeated steps of other and earlier processes.
 void Session::Engine::count_replay() {
   const std::uint64_t left = meters_.step.exchange(position_.step.value());
   if (left > position_.step.value()) meters_.replayed_steps += left - position_.step.value();
@@ -183,22 +198,23 @@ void Session::Engine::count_replay() {
   show_progress();
 }
 
-// Another rank has found the checkpoint that this rank must load. A shared file system may show a new file
-// later on this machine, so the function lists the folder again until the checkpoint appears.
-Result<std::string> Session::Engine::restore_once_seen(const std::string& name,
-                                                       const session::CheckpointLocations::Load& load) {
-  auto restored = places_.restore(assignment_, load);
-  const Timestamp give_up = clock_.now() + kSeenWithin;
-  for (Duration pause = kSeenPauseMin; is_not_found(restored); pause = std::min(2 * pause, kSeenPauseMax)) {
-    const bool is_listed = is_listed_here(places_.inventory(), *assignment_.resume);
+// Another rank has found the checkpoint that this rank must load. A shared file system may show a new file on
+// this machine with a delay, so this rank lists the folder again until the checkpoint appears.
+Result<std::string> Session::Engine::restore_when_listed(const std::string& name,
+                                                         const session::CheckpointLocations::Load& load) {
+  auto restored = locations_.restore(assignment_, load);
+  const Timestamp give_up = clock_.now() + kListingCacheTimeout;
+  for (Duration pause = kListingRetryPauseMin; is_not_found(restored);
+       pause = std::min(2 * pause, kListingRetryPauseMax)) {
+    const bool is_listed = is_checkpoint_listed(locations_.inventory(), *assignment_.resume);
     if (!is_listed) {
       if (clock_.now() >= give_up) break;
-      if (pause == kSeenPauseMin)
+      if (pause == kListingRetryPauseMin)
         say(name +
             " is visible to another rank but not yet to this rank, which checks again for up to a minute");
       pause_in_load(pause);
     }
-    restored = places_.restore(assignment_, load);
+    restored = locations_.restore(assignment_, load);
     if (is_listed) break;  // what is missing now is missing
   }
   return restored;
@@ -216,7 +232,7 @@ void Session::Engine::pause_in_load(Duration time) {
 std::string Session::Engine::read_checkpoint(const ReadCheckpoint& read) {
   const std::string name = "the checkpoint of step " + std::to_string(assignment_.resume->step.value());
   auto restored =
-      restore_once_seen(name, [&](checkpoint::CheckpointReader& reader) { return read(reader, name); });
+      restore_when_listed(name, [&](checkpoint::CheckpointReader& reader) { return read(reader, name); });
   if (restored) return *std::move(restored);
   const std::string sentence =
       "the checkpoint to resume from cannot be loaded: " + restored.error().message();
@@ -234,13 +250,14 @@ bool Session::Engine::peek(const std::string& name, std::function<void(StateRead
   if (has_begun_) {
     fail(ExitCode::kConfiguration,
          "peek('" + name +
-             "') was called after steps(), which has loaded the tracked objects: call it before, or "
-             "read the tracked object");
+             "') was called after steps(), which has loaded the tracked objects: call peek() before "
+             "steps(), or read the tracked object");
   }
+  fixed_shapes_.allow_changes();
   if (!assignment_.resume) return false;
   read_checkpoint([&](checkpoint::CheckpointReader& reader, const std::string& checkpoint) {
-    return restore_one(reader, checkpoint, name, load,
-                       [this](std::string_view generator) { return seed_of(generator); });
+    return restore_object(reader, checkpoint, name, load,
+                          [this](std::string_view generator) { return seed_of(generator); });
   });
   return true;
 }
@@ -248,16 +265,20 @@ bool Session::Engine::peek(const std::string& name, std::function<void(StateRead
 void Session::Engine::restore() {
   if (!assignment_.resume) {
     begin_new_run();
-    if (start_snapshot_) start_snapshot_->begin(tracked_, assignment_);
+    if (start_snapshot_) start_snapshot_->begin(tracked_objects_, assignment_);
     return;
   }
   if (start_snapshot_) start_snapshot_->forget();
+  checkpoint::PackRecord pack;
   const std::string tier =
       read_checkpoint([&](checkpoint::CheckpointReader& reader, const std::string& name) {
         resumed_ = reader.run();
+        pack = reader.own_record();
         const auto seed = [this](std::string_view generator) { return seed_of(generator); };
-        return tracked_.restore(reader, name, seed, session::LoadParts::kAll, assignment_.world_size);
+        return tracked_objects_.restore(reader, name, seed, session::LoadParts::kAll, assignment_.world_size);
       });
+  if (locations_.has_restored_from_home())
+    saver_.use_parts_of({.attempt = assignment_.resume->attempt, .step = assignment_.resume->step}, pack);
   position_.step = assignment_.resume->step;
   saved_step_ = position_.step;
   position_.committed = InventoryEntry{.tier = tier,
@@ -265,34 +286,34 @@ void Session::Engine::restore() {
                                        .step = assignment_.resume->step,
                                        .digest = assignment_.resume->digest,
                                        .is_complete = true};
-  note_numerics();
+  report_numerics_changes();
 }
 
 void Session::Engine::begin_new_run() {
   // A job with --overwrite starts from step 0 only once. The coordinator decides which attempt starts from
-  // step 0: the assignment of that attempt has no checkpoint to resume from.
+  // step 0, and names no checkpoint in the assignment of that attempt.
   const bool is_requested = options_.overwrite && !options_.member.coordinator_url.empty();
-  if (is_requested && is_first()) places_.begin_anew(assignment_.attempt);
+  if (is_requested && is_rank_0()) locations_.move_old_checkpoints_away(assignment_.attempt);
   if (options_.load_from.empty()) return;
-  if (!is_requested) check_nothing_is_left();
-  auto begun = session::load_initial_state(options_, assignment_, tracked_, places_.calls());
+  if (!is_requested) check_no_checkpoints_left();
+  auto begun = session::load_initial_state(options_, assignment_, tracked_objects_, locations_.calls());
   const char* const parts = begun.parts == session::LoadParts::kWeights ? "the weights of "
-                            : begun.parts == session::LoadParts::kState ? "all but the position of "
+                            : begun.parts == session::LoadParts::kState ? "the state (not the position) of "
                                                                         : "all of ";
   session::say(std::string("the run begins with ") + parts + begun.from);
   if (begun.parts != session::LoadParts::kAll) return;
   position_.step = begun.step;
   resumed_ = std::move(begun.run);
-  note_numerics();
+  report_numerics_changes();
 }
 
-void Session::Engine::note_numerics() {
+void Session::Engine::report_numerics_changes() {
   if (!numerics_) return;
   if (const std::string why = numerics_->resume(resumed_); !why.empty()) say(why);
 }
 
-void Session::Engine::check_nothing_is_left() const {
-  const auto found = places_.inventory();
+void Session::Engine::check_no_checkpoints_left() const {
+  const auto found = locations_.inventory();
   if (!found) fail(session::exit_code_of(found.error()), found.error().message());
   if (!found->complete.empty() || !found->damaged.empty() || !found->given_up.empty()) {
     fail(ExitCode::kCheckpointsBad,
@@ -303,10 +324,11 @@ void Session::Engine::check_nothing_is_left() const {
 
 void Session::Engine::prepare_saves() {
   if (is_at_end()) return;
-  const session::CollectedState state = tracked_.collect();
+  const session::CollectedState state = tracked_objects_.collect();
   session::TrackedObjects::check_all_tracked(state);
+  fixed_shapes_.begin(state);
   for (const std::string& name : state.without_tensors)
-    if (is_first())
+    if (is_rank_0())
       say("'" + name + "' is tracked and has no tensors: check that its submodules are registered");
   if (const auto image = checkpoint::lay_out_image(state.tensors)) {
     saver_.prepare(image->layout.file_bytes());

@@ -4,38 +4,39 @@
 #include <span>
 #include <string>
 
-#include "base/core/lists.h"
+#include "base/core/split_join.h"
 
 namespace ratoon::session {
 namespace {
 
-constexpr std::size_t kNamedMax = 8;
+constexpr std::size_t kListedRanksMax = 8;
 
 std::string text_of(const std::vector<Rank>& ranks) {
-  const auto named = std::span(ranks).first(std::min(ranks.size(), kNamedMax));
+  const auto named = std::span(ranks).first(std::min(ranks.size(), kListedRanksMax));
   const std::string text = join(named, ", ", [](Rank rank) { return std::to_string(rank.value()); });
-  const std::string more =
-      ranks.size() > kNamedMax ? " and " + std::to_string(ranks.size() - kNamedMax) + " more" : "";
+  const std::string more = ranks.size() > kListedRanksMax
+                               ? " and " + std::to_string(ranks.size() - kListedRanksMax) + " more"
+                               : "";
   return (ranks.size() == 1 ? "rank " : "ranks ") + text + more;
 }
 
 }  // namespace
 
-bool FinalCommitWait::is_look_due(Timestamp now) {
-  if (now < next_look_) return false;
-  next_look_ = now + kLook;
+bool FinalCommitWait::is_check_due(Timestamp now) {
+  if (now < next_check_at_) return false;
+  next_check_at_ = now + kCheckInterval;
   return true;
 }
 
-void FinalCommitWait::note(Timestamp now, const std::optional<checkpoint::Votes>& votes) {
-  if (!votes || votes == seen_) return;
-  seen_ = votes;
-  changed_ = now;
+void FinalCommitWait::note_votes(Timestamp now, const std::optional<checkpoint::Votes>& votes) {
+  if (!votes || votes == last_votes_) return;
+  last_votes_ = votes;
+  last_change_at_ = now;
 }
 
 bool FinalCommitWait::is_report_due(Timestamp now) {
-  if (now < next_word_) return false;
-  next_word_ = now + kNextWord;
+  if (now < next_report_at_) return false;
+  next_report_at_ = now + kReportInterval;
   return true;
 }
 

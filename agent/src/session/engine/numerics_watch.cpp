@@ -10,9 +10,9 @@
 namespace ratoon {
 namespace {
 
-// A function-local variable, because a library may attach its hook before main(), when global variables may
-// not exist yet.
-std::optional<NumericsHook>& the_hook() {
+// The hook is a function-local variable, because a library may attach its hook before main(), when global
+// variables may not be constructed yet.
+std::optional<NumericsHook>& global_hook() {
   static const NeverDestroyed<std::optional<NumericsHook>> hook;
   return *hook;
 }
@@ -20,7 +20,7 @@ std::optional<NumericsHook>& the_hook() {
 }  // namespace
 
 void attach_numerics(NumericsHook hook) {
-  the_hook() = std::move(hook);
+  global_hook() = std::move(hook);
 }
 
 namespace session {
@@ -28,7 +28,7 @@ namespace {
 
 class Comparison {
  public:
-  // An unknown old or new value counts as no difference.
+  // A setting counts as unchanged if its old or its new value is unknown (empty).
   void add(std::string_view what, const std::string& before, const std::string& now) {
     if (before.empty() || now.empty() || before == now) return;
     text_ += (text_.empty() ? "" : "; ") + std::string(what) + " " + before + ", now " + now;
@@ -55,7 +55,7 @@ void compare(Comparison& compared, const Numerics& before, const Numerics& now) 
 }  // namespace
 
 std::optional<NumericsHook> attached_numerics() {
-  return the_hook();
+  return global_hook();
 }
 
 NumericsWatch::NumericsWatch(bool is_pinned, std::uint64_t seed, std::optional<NumericsHook> hook)
@@ -63,7 +63,7 @@ NumericsWatch::NumericsWatch(bool is_pinned, std::uint64_t seed, std::optional<N
   if (!is_pinned_) return;
   if (!hook_) {
     fail(ExitCode::kConfiguration,
-         "--deterministic pins the computing library, but no library is attached to Ratoon in this program: "
+         "--deterministic sets the numerics of a computing library, but this program has attached none: "
          "include <ratoon/torch.h>, or call attach_numerics() of <ratoon/numerics.h>, or leave the flag out");
   }
   hook_->pin();
@@ -84,14 +84,14 @@ std::string NumericsWatch::resume(const std::optional<checkpoint::RunRecord>& be
   if (before->seed) compared.add("seed", std::to_string(*before->seed), std::to_string(seed_));
   if (hook_ && before->numerics) {
     if (is_pinned_ && before->numerics->threads != 0) hook_->set_threads(before->numerics->threads);
-    compare(compared, *before->numerics, *now());
+    compare(compared, *before->numerics, *current_numerics());
   }
-  if (compared.text().empty() || has_said_) return "";
-  has_said_ = true;
+  if (compared.text().empty() || has_reported_) return "";
+  has_reported_ = true;
   return "bits may differ from those of an uninterrupted run: " + compared.text();
 }
 
-std::optional<Numerics> NumericsWatch::now() const {
+std::optional<Numerics> NumericsWatch::current_numerics() const {
   if (!hook_) return std::nullopt;
   Numerics numerics = hook_->now();
   for (std::string* text : {&numerics.library, &numerics.device, &numerics.cpu_capability})

@@ -1,13 +1,13 @@
 // NumericsWatch handles the numerics of this process: the library settings on which the bits of results
-// depend. With --deterministic, NumericsWatch sets these settings. Each checkpoint records the settings, and
-// after a resume they are compared with those in the checkpoint.
+// depend. With --deterministic, NumericsWatch also sets the numerics. Each checkpoint records the numerics,
+// and after a resume, NumericsWatch compares them with the recorded ones.
 //
 //   NumericsWatch watch(options.deterministic, options.seed, attached_numerics());  // throws where nothing
 //                                                                                   // can be pinned
 //   link.pin_threads(watch.pinned_threads());            // before a world is joined
 //   watch.begin_attempt(assignment.threads);             // before the training function is called
 //   say(watch.resume(record_of_the_checkpoint));         // at most one sentence in all
-//   record.numerics = watch.now();
+//   record.numerics = watch.current_numerics();
 #pragma once
 
 #include <cstdint>
@@ -38,13 +38,13 @@ class NumericsWatch {
   // resume() returns a text, so that the difference is reported once. Call resume() when all tracked objects
   // are restored.
   [[nodiscard]] std::string resume(const std::optional<checkpoint::RunRecord>& before);
-  [[nodiscard]] std::optional<Numerics> now() const;
+  [[nodiscard]] std::optional<Numerics> current_numerics() const;
 
  private:
   const bool is_pinned_;
   const std::uint64_t seed_;
   const std::optional<NumericsHook> hook_;
-  bool has_said_ = false;
+  bool has_reported_ = false;
 };
 
 }  // namespace ratoon::session

@@ -20,7 +20,7 @@ bool is_before_the_loop(ProcessPhase phase) {
 Result<HangLimits> read_hang_limits(const Options& options) {
   const std::string& after = options.hang.after;
   HangLimits limits;
-  limits.save_at_least = limits.at_least + std::chrono::seconds(options.disk_timeout_seconds);
+  limits.save_limit_min = limits.limit_min + std::chrono::seconds(options.disk_timeout_seconds);
   limits.is_off = after == "off";
   if (limits.is_off || after == "auto") return limits;
   const auto amount = parse_amount(after);
@@ -37,11 +37,11 @@ Result<HangLimits> read_hang_limits(const Options& options) {
                    after.substr(0, 60) + "'");
 }
 
-void PhaseWatch::learn() {
+void PhaseWatch::record_durations() {
   for (std::size_t phase = 0; phase < kPhases; ++phase) {
-    if (!longest_[phase]) continue;
-    Lasted& lasted = lasted_[phase];
-    lasted.durations[lasted.count % kLearned] = *longest_[phase];
+    if (!longest_in_step_[phase]) continue;
+    RecentDurations& lasted = recent_durations_[phase];
+    lasted.durations[lasted.count % kMeasuredStepsMax] = *longest_in_step_[phase];
     ++lasted.count;
   }
   has_stepped_ = true;
@@ -51,34 +51,34 @@ void PhaseWatch::enter(ProcessPhase phase, Step step, Timestamp at) {
   if (is_before_the_loop(phase_)) {
     step_ = step;  // the step to resume from was not made by this attempt
   } else {
-    auto& longest = longest_[static_cast<std::size_t>(phase_)];
+    auto& longest = longest_in_step_[static_cast<std::size_t>(phase_)];
     longest = std::max(longest.value_or(Duration(0)), at - since_);
   }
   if (step != step_) {
-    learn();
-    longest_ = {};
+    record_durations();
+    longest_in_step_ = {};
   }
   phase_ = phase;
   step_ = step;
   since_ = at;
 }
 
-Duration PhaseWatch::learned() const {
-  const Lasted& lasted = lasted_[static_cast<std::size_t>(phase_)];
-  const std::size_t known = std::min(lasted.count, kLearned);
-  if (known < kEnough) return std::max(limits_.unlearned, limits_.at_least);
-  std::array<Duration, kLearned> sorted = lasted.durations;
+Duration PhaseWatch::limit_from_durations() const {
+  const RecentDurations& lasted = recent_durations_[static_cast<std::size_t>(phase_)];
+  const std::size_t known = std::min(lasted.count, kMeasuredStepsMax);
+  if (known < kMeasuredStepsMin) return std::max(limits_.unmeasured_limit, limits_.limit_min);
+  std::array<Duration, kMeasuredStepsMax> sorted = lasted.durations;
   const auto median = sorted.begin() + static_cast<std::ptrdiff_t>(known / 2);
   std::nth_element(sorted.begin(), median, sorted.begin() + static_cast<std::ptrdiff_t>(known));
-  return std::max(limits_.at_least, from_seconds(limits_.times_median * seconds(*median)));
+  return std::max(limits_.limit_min, from_seconds(limits_.median_factor * seconds(*median)));
 }
 
-std::optional<Duration> PhaseWatch::allowed() const {
+std::optional<Duration> PhaseWatch::phase_time_limit() const {
   if (limits_.is_off || !has_stepped_ || phase_ == ProcessPhase::kValidate) return std::nullopt;
-  const Duration in_step = limits_.fixed ? *limits_.fixed : learned();
-  if (has_open_end_ && !limits_.fixed && phase_ == ProcessPhase::kCompute)
-    return std::max(in_step, limits_.unlearned);
-  return phase_ == ProcessPhase::kSave ? std::max(in_step, limits_.save_at_least) : in_step;
+  const Duration in_step = limits_.fixed ? *limits_.fixed : limit_from_durations();
+  if (has_unknown_end_ && !limits_.fixed && phase_ == ProcessPhase::kCompute)
+    return std::max(in_step, limits_.unmeasured_limit);
+  return phase_ == ProcessPhase::kSave ? std::max(in_step, limits_.save_limit_min) : in_step;
 }
 
 }  // namespace ratoon::session

@@ -4,7 +4,7 @@
 //
 //   PhaseWatch watch({});                             // of one attempt
 //   watch.enter(ProcessPhase::kCompute, Step(7), now);
-//   beat.allowed_seconds = watch.allowed();           // from here on
+//   beat.allowed_seconds = watch.phase_time_limit();  // from here on
 #pragma once
 
 #include <array>
@@ -20,15 +20,15 @@
 namespace ratoon::session {
 
 struct HangLimits {
-  Duration at_least = std::chrono::seconds(30);
-  double times_median = 10;
-  // The time limit of a phase that was not measured often enough. This limit is long, because a phase that
-  // occurs rarely may take long.
-  Duration unlearned = std::chrono::minutes(10);
-  // The limit of the save phase is at least this long, because calls of the disk or store have their own
-  // timeout.
-  Duration save_at_least{0};
-  // The limit in --hang-after, if set, which overrides the computed limit.
+  Duration limit_min = std::chrono::seconds(30);
+  double median_factor = 10;
+  // A phase that was not measured often enough has the time limit `unmeasured_limit`. This limit is long,
+  // because a phase that occurs rarely may take long.
+  Duration unmeasured_limit = std::chrono::minutes(10);
+  // The time limit of the save phase is at least save_limit_min, because calls of a disk or store have
+  // timeouts of their own.
+  Duration save_limit_min{0};
+  // `fixed` is the time limit that --hang-after sets. It replaces the computed limits.
   std::optional<Duration> fixed{};
   bool is_off = false;
 };
@@ -40,41 +40,41 @@ struct HangLimits {
 // Only the training thread calls enter(), at each change of phase.
 class PhaseWatch {
  public:
-  static constexpr std::size_t kLearned = 31;  // the latest steps with the phase that are kept
-  static constexpr std::size_t kEnough = 5;
+  static constexpr std::size_t kMeasuredStepsMax = 31;  // the latest steps with the phase that are kept
+  static constexpr std::size_t kMeasuredStepsMin = 5;
 
   explicit PhaseWatch(const HangLimits& limits) : limits_(limits) {}
 
-  // Records that the process is in `phase` since the time `at`, after `step` completed steps. Another call
-  // with the same phase restarts the phase's time limit.
+  // Records that the process has been in `phase` since the time `at`, after `step` completed steps. Another
+  // call of enter() with the same phase restarts the phase's time limit.
   void enter(ProcessPhase phase, Step step, Timestamp at);
 
   // Records that only the program knows where its loop ends, so that its work after the loop cannot be
-  // distinguished from a long step. After note_open_end(), the time limit of the phase kCompute is at least
-  // `unlearned`.
-  void note_open_end() { has_open_end_ = true; }
+  // distinguished from a long step. After note_unknown_end(), the time limit of the phase kCompute is at
+  // least `unmeasured_limit`.
+  void note_unknown_end() { has_unknown_end_ = true; }
 
   // Returns the time limit of the current phase, counted from the last enter(); nullopt if the phase has no
   // limit. The first step of an attempt has no limit, because it may compile code, connect ranks and fill
-  // caches. The load of a checkpoint, and a validation that the program announced, have no time limit either.
-  [[nodiscard]] std::optional<Duration> allowed() const;
+  // caches. The load of a checkpoint and a validation that the program announced have no time limit.
+  [[nodiscard]] std::optional<Duration> phase_time_limit() const;
 
  private:
-  // The longest duration of a phase in each of the last steps.
-  struct Lasted {
-    std::array<Duration, kLearned> durations{};
+  // RecentDurations has the longest duration of a phase in each of the last steps.
+  struct RecentDurations {
+    std::array<Duration, kMeasuredStepsMax> durations{};
     std::size_t count = 0;  // of all recorded steps; the newest overwrites the oldest
   };
   static constexpr std::size_t kPhases = static_cast<std::size_t>(ProcessPhase::kUser) + 1;
 
-  void learn();
-  [[nodiscard]] Duration learned() const;
+  void record_durations();
+  [[nodiscard]] Duration limit_from_durations() const;
 
   HangLimits limits_;
-  std::array<Lasted, kPhases> lasted_{};
-  std::array<std::optional<Duration>, kPhases> longest_{};  // of the current step
+  std::array<RecentDurations, kPhases> recent_durations_{};
+  std::array<std::optional<Duration>, kPhases> longest_in_step_{};  // of the current step
   bool has_stepped_ = false;
-  bool has_open_end_ = false;
+  bool has_unknown_end_ = false;
   ProcessPhase phase_ = ProcessPhase::kJoining;
   Step step_{0};
   Timestamp since_;

@@ -1,5 +1,6 @@
 #include "agent/src/session/engine/program_requests.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "agent/src/session/engine/control_word.h"
@@ -9,11 +10,11 @@ namespace ratoon::session {
 
 ProgramRequests::~ProgramRequests() {
   const Error ended(ErrorKind::kCancelled, "the attempt ended before the step did");
-  for (const Asked* asked : {&made_, &told_, &due_})
+  for (const RequestsWithTicket* asked : {&requests_of_step_, &exchanged_requests_, &due_requests_})
     if (asked->ticket) asked->ticket->fail(ended);
 }
 
-// A manifest replaces invalid UTF-8, so a reason read from a manifest may be longer than the original.
+// Cuts reasons again, because a manifest replaces invalid UTF-8, which may make a reason longer.
 void ProgramRequests::resume(const checkpoint::PendingRequests& of_all) {
   resumed_ = of_all;
   resumed_.keep = cut_text(of_all.keep, checkpoint::kReasonBytesMax);
@@ -21,71 +22,105 @@ void ProgramRequests::resume(const checkpoint::PendingRequests& of_all) {
 }
 
 checkpoint::SavePromise ProgramRequests::ask_to_save(const std::string& keep) {
-  made_.requests.save = true;
-  // save_best() finds its own pinned checkpoints by their reason, so save() must not use such a reason.
+  requests_of_step_.requests.save = true;
+  // save_best() finds its own pinned checkpoints by their reason, so save() must use another reason.
   const std::string reason = checkpoint::is_marked_as_best(keep) ? keep + "." : keep;
-  if (made_.requests.keep.empty()) made_.requests.keep = cut_text(reason, checkpoint::kReasonBytesMax);
-  if (!made_.ticket) made_.ticket.emplace();
-  return *made_.ticket;
+  if (requests_of_step_.requests.keep.empty())
+    requests_of_step_.requests.keep = cut_text(reason, checkpoint::kReasonBytesMax);
+  if (!requests_of_step_.ticket) requests_of_step_.ticket.emplace();
+  return *requests_of_step_.ticket;
 }
 
 void ProgramRequests::finish(const std::string& reason) {
-  if (!made_.requests.finish.empty()) return;
-  made_.requests.finish =
-      reason.empty() ? "the program says so" : cut_text(reason, checkpoint::kReasonBytesMax);
+  if (!requests_of_step_.requests.finish.empty()) return;
+  requests_of_step_.requests.finish =
+      reason.empty() ? "finish() was called without a reason" : cut_text(reason, checkpoint::kReasonBytesMax);
+}
+
+bool ProgramRequests::unpin(std::uint64_t step) {
+  if (std::ranges::find(unsaved_unpinned_, step) != unsaved_unpinned_.end()) return true;
+  if (unsaved_unpinned_.size() == checkpoint::kUnpinnedOfRankMax) return false;
+  unsaved_unpinned_.push_back(step);
+  return true;
+}
+
+void ProgramRequests::resume_unpinned(const std::vector<checkpoint::UnpinnedStep>& unpinned,
+                                      const checkpoint::CheckpointId& id) {
+  for (const checkpoint::UnpinnedStep& one : unpinned) {
+    if (one.since < id)
+      unpinned_.push_back(one);
+    else
+      static_cast<void>(unpin(one.step));
+  }
+  std::ranges::sort(unpinned_, {}, &checkpoint::UnpinnedStep::since);
+}
+
+const std::vector<checkpoint::UnpinnedStep>& ProgramRequests::save_unpinned(
+    const checkpoint::CheckpointId& id) {
+  for (const std::uint64_t step : std::exchange(unsaved_unpinned_, {})) {
+    std::erase_if(unpinned_, [step](const auto& one) { return one.step == step; });
+    unpinned_.push_back({.step = step, .since = id});
+  }
+  if (unpinned_.size() > checkpoint::kUnpinnedOfRankMax)
+    unpinned_.erase(unpinned_.begin(), unpinned_.end() - checkpoint::kUnpinnedOfRankMax);
+  return unpinned_;
+}
+
+std::vector<std::uint64_t> ProgramRequests::take_unsaved_unpinned() {
+  return std::exchange(unsaved_unpinned_, {});
 }
 
 std::uint32_t ProgramRequests::bits() const {
-  return bits_of(told_.requests);
+  return bits_of(exchanged_requests_.requests);
 }
 
 bool ProgramRequests::needs_agreement() const {
-  return !made_.requests.is_empty() || !told_.requests.is_empty();
+  return !requests_of_step_.requests.is_empty() || !exchanged_requests_.requests.is_empty();
 }
 
 std::uint32_t ProgramRequests::end_step(TakesEffect when) {
   const std::uint32_t known = bits_of(resumed_);
-  due_ = std::exchange(told_, {});
-  due_.requests.join(std::exchange(resumed_, {}));
-  // A request whose save is already due keeps its own save and ticket. A new request does not join that save,
-  // and gets a save and a ticket of its own.
-  if (when == TakesEffect::kAtOnce && due_.requests.is_empty()) {
-    due_ = std::exchange(made_, {});
-    return bits_of(due_.requests);
+  due_requests_ = std::exchange(exchanged_requests_, {});
+  due_requests_.requests.merge_requests(std::exchange(resumed_, {}));
+  // If earlier requests are due now, new requests wait until the next step, so that each request has its own
+  // save and ticket.
+  if (when == TakesEffect::kAtOnce && due_requests_.requests.is_empty()) {
+    due_requests_ = std::exchange(requests_of_step_, {});
+    return bits_of(due_requests_.requests);
   }
-  told_ = std::exchange(made_, {});
+  exchanged_requests_ = std::exchange(requests_of_step_, {});
   return known;
 }
 
 std::uint32_t ProgramRequests::end_run(std::uint32_t agreed) {
-  for (Asked* asked : {&told_, &made_}) {
+  for (RequestsWithTicket* asked : {&exchanged_requests_, &requests_of_step_}) {
     if ((agreed & control::kFinish) == 0) asked->requests.finish.clear();
-    due_.requests.join(std::exchange(asked->requests, {}));
+    due_requests_.requests.merge_requests(std::exchange(asked->requests, {}));
     const auto ticket = std::exchange(asked->ticket, std::nullopt);
-    if (ticket && due_.ticket)
-      due_.ticket->carry(*ticket);
+    if (ticket && due_requests_.ticket)
+      due_requests_.ticket->attach(*ticket);
     else if (ticket)
-      due_.ticket = ticket;
+      due_requests_.ticket = ticket;
   }
-  checkpoint::PendingRequests saves = due_.requests;
+  checkpoint::PendingRequests saves = due_requests_.requests;
   saves.finish.clear();
   return bits_of(saves);
 }
 
-ProgramRequests::Late ProgramRequests::take_late() {
-  due_.requests = std::exchange(resumed_, {});
+ProgramRequests::Late ProgramRequests::take_late_requests() {
+  due_requests_.requests = std::exchange(resumed_, {});
   end_run();
-  return {.keep = due_.requests.keep, .ticket = take_ticket()};
+  return {.keep = due_requests_.requests.keep, .ticket = take_ticket()};
 }
 
 std::optional<checkpoint::SavePromise> ProgramRequests::take_ticket() {
-  return std::exchange(due_.ticket, std::nullopt);
+  return std::exchange(due_requests_.ticket, std::nullopt);
 }
 
 std::uint32_t bits_of(const checkpoint::PendingRequests& requests) {
   std::uint32_t bits = 0;
   if (requests.save || !requests.keep.empty()) bits |= control::kSave;
-  if (!requests.keep.empty()) bits |= control::kKeep;
+  if (!requests.keep.empty()) bits |= control::kPinCheckpoint;
   if (!requests.finish.empty()) bits |= control::kFinish;
   return bits;
 }

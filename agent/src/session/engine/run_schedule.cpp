@@ -25,7 +25,7 @@ void RunSchedule::begin_at(const RunPosition& position, Timestamp now) {
         "steps(), or count in steps (st) or time (h, m, s)");
   }
   position_ = position;
-  looked_ = saved_ = now;
+  step_ended_at_ = last_save_began_ = now;
   is_over_ = rules_.until.is_reached(position_);
 }
 
@@ -39,10 +39,10 @@ void RunSchedule::end_step(const DataPosition& data, Timestamp now) {
   position_.batches = data.batches.value_or(position_.batches + 1);
   position_.samples = data.samples;
   position_.epoch_samples = data.epoch_samples;
-  position_.trained += now - looked_;
-  looked_ = now;
+  position_.trained += now - step_ended_at_;
+  step_ended_at_ = now;
   is_save_due_ = false;
-  const bool is_due = rules_.save_every.is_automatic() ? now - saved_ >= interval_
+  const bool is_due = rules_.save_every.is_automatic() ? now - last_save_began_ >= interval_
                                                        : rules_.save_every.is_due(before, position_);
   if (rules_.save_every.unit() != CountedIn::kTime)
     is_save_due_ = is_due;
@@ -55,7 +55,7 @@ void RunSchedule::end_step(const DataPosition& data, Timestamp now) {
     requests_ |= control::kEnd;
 }
 
-void RunSchedule::take(std::uint32_t agreed) {
+void RunSchedule::apply_requests(std::uint32_t agreed) {
   requests_ &= ~agreed;
   if ((agreed & (control::kEnd | control::kFinish)) != 0) is_over_ = true;
   // The last step is always saved, because the state at the end is the result of the run.

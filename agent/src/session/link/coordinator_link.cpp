@@ -22,14 +22,14 @@ namespace ratoon::session {
 namespace {
 
 constexpr Duration kRetryPause = std::chrono::milliseconds(200);
-// The pause between retries, because each retry may cost a token review by the API server or a TLS handshake.
-constexpr Duration kDoubtPause = std::chrono::seconds(1);
+// kAuthRetryPause is long, because each retry may cause a token review by the API server or a TLS handshake.
+constexpr Duration kAuthRetryPause = std::chrono::seconds(1);
 constexpr Duration kOrphanGrace = std::chrono::seconds(10);
-constexpr Duration kBeatPatienceMin = std::chrono::seconds(1);  // and of the last one, which delays the end
-// The computed limit of a step is ten times its usual duration. If a process must leave its attempt, its
-// current step may take a fifth of the computed limit, which is twice the usual duration.
-constexpr int kAllowedOfUsual = 5;
-constexpr Duration kCompletePatience = std::chrono::seconds(60);
+constexpr Duration kBeatTimeoutMin = std::chrono::seconds(1);  // and of the last one, which delays the end
+// The computed time limit of a step is ten times its usual duration. If a process must leave its attempt, its
+// current step may take twice the usual duration, a fifth of the computed limit.
+constexpr int kStepLimitDivisor = 5;
+constexpr Duration kCompleteRetryTimeout = std::chrono::seconds(60);
 
 const Clock& system_clock() {
   static const NeverDestroyed<SystemClock> clock;
@@ -49,13 +49,13 @@ Result<std::unique_ptr<Link>> CoordinatorLink::open(const Options& all, checkpoi
                                                     const std::function<bool()>& goes_on) {
   const MemberOptions& options = all.member;
   if (auto held = take_lifeline(options.lifeline_fd); !held) return held.error();
-  auto locks = lock_folders(all, FolderUse::kTogether, calls, {.goes_on = goes_on});
+  auto locks = lock_folders(all, FolderUse::kShared, calls, {.goes_on = goes_on});
   if (!locks) return locks.error();
   auto token = open_token(options, system_clock());
   if (!token) return token.error();
   auto meeting = open_meeting_socket(options.pod_ip);
   if (!meeting) return meeting.error();
-  auto start = draw_secret(16);
+  auto start = random_hex_secret(16);
   if (!start) return start.error();
   ProcessIdentity process{.job = {.name_space = options.job_namespace, .name = options.job_name},
                           .role = options.role,
@@ -72,26 +72,26 @@ CoordinatorLink::CoordinatorLink(const Options& options, FolderLocks folder_lock
                                  std::unique_ptr<TokenFile> token, RendezvousSocket meeting,
                                  const LinkTimeouts& patience)
     : options_(options.member),
-      rollback_(rollback_wish(options)),
+      rollback_(requested_rollback(options)),
       save_location_(home_of(options)),
-      leave_within_(std::chrono::seconds(options.hang.leave_seconds)),
+      leave_timeout_(std::chrono::seconds(options.hang.leave_seconds)),
       folder_locks_(std::move(folder_locks)),
       process_(std::move(process)),
       token_(std::move(token)),
-      meeting_(std::move(meeting)),
+      rendezvous_socket_(std::move(meeting)),
       timeouts_(patience),
       transport_(http::make_transport(
           {.tls = {.ca_pem = options_.coordinator_ca, .server_name = options_.coordinator_name}})),
-      unread_(system_clock()),
+      unreadable_messages_(system_clock()),
       lifeline_fd_(options_.lifeline_fd),
       phase_since_(system_clock().now()),
-      beaten_(phase_since_),
-      world_wait_(patience.word),
+      last_beat_at_(phase_since_),
+      world_wait_(patience.log_wait_after),
       peers_(
           patience.peers, [this] { return waits_for_ranks_since(); },
           [this](bool is_any_unreachable) { note_peers(is_any_unreachable); }),
-      beating_([this](const std::stop_token& stop) { beat_until_stopped(stop); }),
-      listening_([this](const std::stop_token& stop) { listen_until_stopped(stop); }) {}
+      beat_thread_([this](const std::stop_token& stop) { send_beats_until_stopped(stop); }),
+      orders_thread_([this](const std::stop_token& stop) { poll_orders_until_stopped(stop); }) {}
 
 CoordinatorLink::~CoordinatorLink() = default;
 
@@ -105,65 +105,66 @@ Result<Reply> CoordinatorLink::exchange(std::string_view route, const Message& m
   if (const std::string token = token_->token(); !token.empty())
     request.headers.set("Authorization", "Bearer " + token);
   const auto response = transport_->call(request, {.total = patience, .silence = patience}, stop);
-  if (const auto why = why_not_coordinator(response))
-    return doubt(
+  if (const auto why = find_identity_error(response))
+    return note_auth_failure(
         "the server that answers is not accepted as the coordinator; no message is sent, and the call is "
         "repeated",
         *why);
   const auto refusal = find_refusal(response);
   if (refusal && refusal->kind == names::refusal::kUnauthorized) {
-    token_->doubt();
-    return doubt(
+    token_->mark_refused();
+    return note_auth_failure(
         "the coordinator does not accept the token of this process; the token is read and sent again",
         refusal->message);
   }
-  trust();
+  clear_auth_failure();
   if (!response) {
     if (response.error().kind() != ErrorKind::kCancelled) note_no_answer(response.error());
     return response.error();
   }
   if (response->status == 200) {
-    auto answer = unread_.read<Reply>(route, response->body);
+    auto answer = unreadable_messages_.read<Reply>(route, response->body);
     if (answer) note_answer();
     return answer;
   }
-  if (!refusal) {
+  if (!refusal)
     return Error(ErrorKind::kUnavailable,
                  "the coordinator answers with status " + std::to_string(response->status));
-  }
-  if (refusal->kind == names::refusal::kBadMessage) return unread_.refused(route, refusal->message);
-  hear(*refusal);
-  // Some refusals are temporary: a coordinator that has just become leader may not know the job yet.
+  if (refusal->kind == names::refusal::kBadMessage)
+    return unreadable_messages_.refused(route, refusal->message);
+  handle_answer(*refusal);
+  // Some refusals are temporary, because a new leader of the coordinators may not know the job yet.
   const bool may_change =
       refusal->kind == names::refusal::kNotLeader || refusal->kind == names::refusal::kUnknownJob;
   return Error(may_change ? ErrorKind::kUnavailable : ErrorKind::kInvalid, refusal->message);
 }
 
-void CoordinatorLink::hear(const Orders& orders) {
+void CoordinatorLink::handle_answer(const Orders& orders) {
   if (orders.stop) return stop_job(orders.reason);
   const std::lock_guard lock(mutex_);
-  if (orders.attempt >= told_attempt_) {  // two threads receive orders: older ones may arrive later
+  if (orders.attempt >= newest_ordered_attempt_) {  // two threads receive orders: older ones may arrive later
     save_request_.store(orders.save_request);
     hand_over_.store(orders.hand_over ? orders.attempt.value() : 0);
     const auto& drain = orders.drain_deadline_seconds;
-    drain_deadline_.store(drain ? system_clock().now() + from_seconds(*drain) : kNever);
+    drain_deadline_.store(drain ? system_clock().now() + from_seconds(*drain) : kNoDeadline);
   }
-  told_attempt_ = std::max(told_attempt_, orders.attempt);
-  if (position_.attempt.value() == 0 || told_attempt_ <= position_.attempt) return;
+  newest_ordered_attempt_ = std::max(newest_ordered_attempt_, orders.attempt);
+  if (position_.attempt.value() == 0 || newest_ordered_attempt_ <= position_.attempt) return;
   WorldStatus expected = WorldStatus::kGoOn;
   if (!world_status_.compare_exchange_strong(expected, WorldStatus::kWorldChanged)) return;
   reason_ = orders.reason;
   is_hung_.store(orders.hung);
-  told_to_leave_ = system_clock().now();
+  ordered_to_leave_at_ = system_clock().now();
 }
 
-OutsideRequests CoordinatorLink::wanted() const {
-  OutsideRequests wanted{.save_request = save_request_.load(), .hand_over = Attempt(hand_over_.load())};
-  if (const Timestamp deadline = drain_deadline_.load(); deadline != kNever) wanted.drain_deadline = deadline;
+CoordinatorRequests CoordinatorLink::outside_requests() const {
+  CoordinatorRequests wanted{.save_request = save_request_.load(), .hand_over = Attempt(hand_over_.load())};
+  if (const Timestamp deadline = drain_deadline_.load(); deadline != kNoDeadline)
+    wanted.drain_deadline = deadline;
   return wanted;
 }
 
-void CoordinatorLink::tell_of_wait(const std::string& what) {
+void CoordinatorLink::log_wait_reason(const std::string& what) {
   const Timestamp now = system_clock().now();
   if (!world_wait_.is_report_due(now)) return;
   const Logger logger(system_clock(), {.format = LogFormat::kText});
@@ -171,24 +172,25 @@ void CoordinatorLink::tell_of_wait(const std::string& what) {
               {{"for", what}, {"waited_seconds", seconds(world_wait_.waited(now))}});
 }
 
-void CoordinatorLink::pause_joining() {
+void CoordinatorLink::pause_before_rejoin() {
   const Duration pause = std::max(retry_pause(), world_wait_.pause_after_failure());
   std::unique_lock lock(mutex_);
-  const std::uint64_t before = answers_;
-  const bool was_away = std::exchange(answers_at_failure_, before) == before;
-  answered_.wait_for(lock, leaving_.get_token(), pause, [&] { return was_away && answers_ != before; });
+  const std::uint64_t before = answer_count_;
+  const bool was_away = std::exchange(answer_count_at_failure_, before) == before;
+  answer_arrived_.wait_for(lock, leave_source_.get_token(), pause,
+                           [&] { return was_away && answer_count_ != before; });
 }
 
 Duration CoordinatorLink::retry_pause() const {
   const std::lock_guard lock(mutex_);
-  return doubted_since_ ? kDoubtPause : kRetryPause;
+  return auth_failed_since_ ? kAuthRetryPause : kRetryPause;
 }
 
 void CoordinatorLink::set_world_status(WorldStatus world_status, const std::string& reason) {
   const std::lock_guard lock(mutex_);
   if (world_status_.load() == WorldStatus::kFenced) return;
-  if (world_status_.exchange(world_status) != world_status) told_to_leave_ = system_clock().now();
-  leaving_.request_stop();
+  if (world_status_.exchange(world_status) != world_status) ordered_to_leave_at_ = system_clock().now();
+  leave_source_.request_stop();
   reason_ = reason;
 }
 
@@ -197,35 +199,35 @@ std::string CoordinatorLink::reason() const {
   return reason_;
 }
 
-void CoordinatorLink::note(const Position& position) {
+void CoordinatorLink::note_position(const Position& position) {
   const std::lock_guard lock(mutex_);
   phase_since_ = system_clock().now();
   const bool is_news = position.committed != position_.committed || position.milestone != position_.milestone;
   position_ = position;
-  if (is_news) news_.notify();
+  if (is_news) beat_wakeup_.notify();
 }
 
 void CoordinatorLink::begin_listing() {
-  listing_ = system_clock().now();
+  listing_began_ = system_clock().now();
 }
 
 Result<Assignment> CoordinatorLink::join(const std::vector<InventoryEntry>& inventory,
                                          Attempt newest_attempt) {
-  const Timestamp listed = listing_.value_or(system_clock().now());
+  const Timestamp listed = listing_began_.value_or(system_clock().now());
   JoinRequest request{.process = process_,
                       .processes_per_node = options_.processes_per_node,
-                      .address = join_address(meeting_.at),
+                      .address = join_address(rendezvous_socket_.at),
                       .inventory = inventory,
                       .rollback = rollback_,
                       .threads = threads(),
                       .save_location = save_location_};
   {
     const std::lock_guard lock(mutex_);
-    note_left(position_.attempt, position_.step);
-    note_left(newest_attempt, Step(0));  // the step is unknown
+    note_ended_attempt(position_.attempt, position_.step);
+    note_ended_attempt(newest_attempt, Step(0));  // the step is unknown
     request.left_attempt = left_attempt_;
     request.left_step = left_step_;
-    request.has_met = has_met_;
+    request.has_been_in_world = has_been_in_world_;
     position_.attempt = Attempt(0);  // in no world while joining
     position_.phase = ProcessPhase::kJoining;
     position_.allowed.reset();
@@ -236,38 +238,37 @@ Result<Assignment> CoordinatorLink::join(const std::vector<InventoryEntry>& inve
     world_status_.compare_exchange_strong(expected, WorldStatus::kGoOn);
     is_hung_.store(false);
   }
-  peers_.watch({});
+  peers_.set_peers({});
   world_wait_.begin(system_clock().now());
   while (world_status() == WorldStatus::kGoOn) {
     request.inventory_age_seconds = seconds(system_clock().now() - listed);
     const auto reply =
-        exchange<JoinReply>(names::route::kJoin, request, timeouts_.poll, leaving_.get_token());
+        exchange<JoinReply>(names::route::kJoin, request, timeouts_.poll, leave_source_.get_token());
     if (!reply && !reply.error().is_retryable()) return reply.error();
     if (!reply && world_status() == WorldStatus::kGoOn) {
-      tell_of_wait(reply.error().message());
-      pause_joining();
+      log_wait_reason(reply.error().message());
+      pause_before_rejoin();
       return reply.error();
     }
     world_wait_.note_answer();
     if (reply && !reply->assignment) {
-      note_waiting();
-      tell_of_wait(reply->waiting_for);
+      call_waiting_callback();
+      log_wait_reason(reply->waiting_for);
     }
     if (reply && reply->assignment) {
       world_wait_.end();
-      peers_.watch(reply->assignment->peers);
+      peers_.set_peers(reply->assignment->peers);
       const std::lock_guard lock(mutex_);
       beat_pause_ = from_seconds(reply->assignment->beat_seconds);
-      request.has_met = has_met_ = true;
-      if (told_attempt_ <= reply->assignment->attempt) {
+      request.has_been_in_world = has_been_in_world_ = true;
+      if (newest_ordered_attempt_ <= reply->assignment->attempt) {
         position_.attempt = reply->assignment->attempt;
         const auto& resume = reply->assignment->resume;
         position_.step = resume ? resume->step : Step(0);  // else beats would report that of the last world
         return *reply->assignment;
       }
-      // This assignment to an attempt was outdated before it arrived. Newer orders of the coordinator would
-      // end the assigned attempt at once.
-      note_left(reply->assignment->attempt, Step(0));
+      // This assignment was outdated before it arrived: newer orders would end its attempt at once.
+      note_ended_attempt(reply->assignment->attempt, Step(0));
       request.left_attempt = left_attempt_;
       request.left_step = left_step_;
     }
@@ -286,12 +287,12 @@ Result<void> CoordinatorLink::complete(const Position& position, const std::stop
                     .result = {}};
   if (!position.weights.empty()) message.result[kWeightsResult] = position.weights;
   if (!position.finish_reason.empty()) message.result[kFinishReasonResult] = position.finish_reason;
-  WorldWait wait(timeouts_.word);
+  WorldWait wait(timeouts_.log_wait_after);
   wait.begin(system_clock().now());
-  const Timestamp give_up = system_clock().now() + kCompletePatience;
+  const Timestamp give_up = system_clock().now() + kCompleteRetryTimeout;
   for (;;) {
     const auto reply = exchange<Orders>(names::route::kCompleted, message, timeouts_.poll, leaves);
-    // If the first message arrived but its answer was lost, the job may already be over.
+    // kStop may mean that an earlier report arrived but its answer was lost, and that the job is over.
     if (reply || world_status() == WorldStatus::kStop) return {};
     if (!reply.error().is_retryable() || system_clock().now() > give_up) return reply.error();
     if (wait.is_report_due(system_clock().now()))
@@ -309,22 +310,21 @@ std::optional<Timestamp> CoordinatorLink::waits_for_ranks_since() const {
 
 void CoordinatorLink::note_peers(bool is_any_unreachable) {
   if (!is_any_unreachable) {
-    // Until now, the network between the ranks was interrupted. The time that this process has waited so far
-    // does not count as a hang, because connections need time to recover.
+    // Measure the time limit anew, because the network was interrupted and connections need time to recover.
     const std::lock_guard lock(mutex_);
     if (position_.phase == ProcessPhase::kCollective) phase_since_ = system_clock().now();
   }
-  news_.notify();
+  beat_wakeup_.notify();
 }
 
-Beat CoordinatorLink::next_beat() {
+Heartbeat CoordinatorLink::next_beat() {
   const auto waits_since = waits_for_ranks_since();
   auto unreachable = waits_since ? peers_.unreachable(*waits_since) : std::vector<std::string>();
   const std::lock_guard lock(mutex_);
   const Timestamp now = system_clock().now();
-  const Duration between_beats = now - std::exchange(beaten_, now);
-  // If this process or its machine was suspended, the measured time of the current phase starts again now.
-  if (between_beats > 2 * (beat_pause_.load() + timeouts_.beat_max)) phase_since_ = told_to_leave_ = now;
+  const Duration elapsed = now - std::exchange(last_beat_at_, now);
+  // If this process or its machine was suspended, the measured time of the phase starts again at 0.
+  if (elapsed > 2 * (beat_pause_.load() + timeouts_.beat_max)) phase_since_ = ordered_to_leave_at_ = now;
   return {.process = process_,
           .attempt = position_.attempt,
           .sequence = ++sequence_,
@@ -339,26 +339,27 @@ Beat CoordinatorLink::next_beat() {
           .save_seconds = position_.save_seconds_at(now)};
 }
 
-void CoordinatorLink::beat_until_stopped(const std::stop_token& stop) {
-  const std::stop_callback wake(stop, [this] { news_.notify(); });
+void CoordinatorLink::send_beats_until_stopped(const std::stop_token& stop) {
+  const std::stop_callback wake(stop, [this] { beat_wakeup_.notify(); });
   bool is_last = false;
   while (!is_last) {
     is_last = stop.stop_requested();  // one more beat reports what was committed at the very end
     const Duration pause = beat_pause_.load();
     const Duration patience =
-        is_last ? kBeatPatienceMin : std::min(std::max(pause, kBeatPatienceMin), timeouts_.beat_max);
-    if (const auto orders = exchange<Orders>(names::route::kBeat, next_beat(), patience, {})) hear(*orders);
+        is_last ? kBeatTimeoutMin : std::min(std::max(pause, kBeatTimeoutMin), timeouts_.beat_max);
+    if (const auto orders = exchange<Orders>(names::route::kBeat, next_beat(), patience, {}))
+      handle_answer(*orders);
     if (!is_last && !stop.stop_requested()) sleep_until_news(pause);
   }
 }
 
-void CoordinatorLink::listen_until_stopped(const std::stop_token& stop) {
+void CoordinatorLink::poll_orders_until_stopped(const std::stop_token& stop) {
   OrdersRequest request{.process = process_};
   while (!stop.stop_requested()) {
     const auto orders = exchange<Orders>(names::route::kOrders, request, timeouts_.poll, stop);
     if (orders) {
       request.seen_revision = orders->revision;
-      hear(*orders);
+      handle_answer(*orders);
     } else if (!stop.stop_requested()) {
       std::this_thread::sleep_for(retry_pause());
     }
@@ -368,11 +369,10 @@ void CoordinatorLink::listen_until_stopped(const std::stop_token& stop) {
 void CoordinatorLink::end_if_stuck() const {
   std::unique_lock lock(mutex_);
   if (world_status_.load() == WorldStatus::kGoOn || position_.is_winding_up) return;
-  // Wait for the end of a usual step, because a lost process costs more time than this step.
-  const Duration patience =
-      std::max(leave_within_, position_.allowed.value_or(Duration(0)) / kAllowedOfUsual);
-  if (system_clock().now() - std::max(told_to_leave_, phase_since_) <= patience) return;
-  const auto say = [reason = reason_, phase = position_.phase, step = position_.step.value(), patience] {
+  // Let a step of usual duration end, because ending the process would cost more time than the step.
+  const auto limit = std::max(leave_timeout_, position_.allowed.value_or(Duration(0)) / kStepLimitDivisor);
+  if (system_clock().now() - std::max(ordered_to_leave_at_, phase_since_) <= limit) return;
+  const auto say = [reason = reason_, phase = position_.phase, step = position_.step.value(), limit] {
     Logger(system_clock(), {.format = LogFormat::kText})
         .error(
             "this process was ordered to leave its world but makes no progress: it exits so that a new "
@@ -380,18 +380,18 @@ void CoordinatorLink::end_if_stuck() const {
             {{"reason", reason},
              {"phase", std::string(name_of(phase))},
              {"step", step},
-             {"patience_seconds", seconds(patience)}});
+             {"patience_seconds", seconds(limit)}});
   };
   lock.unlock();
-  leave_with_last_line(ExitCode::kStartAgain, say);
+  exit_after_log_line(ExitCode::kStartAgain, say);
 }
 
 void CoordinatorLink::sleep_until_news(Duration at_most) {
   end_if_stuck();
-  // End the process even within a step, because the next run may already write to the same folder.
+  // If the runner has ended, end the process even within a step: the next run may already use the folder.
   if (orphaned_at_ && system_clock().now() - *orphaned_at_ > kOrphanGrace)
     ::_exit(static_cast<int>(ExitCode::kPreempted));
-  if (news_.sleep(at_most, lifeline_fd_) != InterruptibleSleep::kLifelineEnded) return;
+  if (beat_wakeup_.sleep(at_most, lifeline_fd_) != InterruptibleSleep::kLifelineEnded) return;
   lifeline_fd_ = -1;  // it stays ended
   orphaned_at_ = system_clock().now();
   stop_job("the runner that started this process has ended");

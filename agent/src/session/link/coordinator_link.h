@@ -28,18 +28,18 @@ namespace ratoon::session {
 
 // LinkTimeouts: the timeouts of the connection to a coordinator, which tests can shorten.
 struct LinkTimeouts {
-  // The timeout of one heartbeat, even if the pause between heartbeats is longer. This timeout is short,
-  // because during a hanging heartbeat the process does not notice the end of its runner (`ratoon run`).
+  // A heartbeat call is aborted after `beat_max`, even if the pause between heartbeats is longer. During a
+  // hanging call, the process would not notice that its runner (`ratoon run`) has ended.
   Duration beat_max{std::chrono::seconds(5)};
-  // How long to retry if the server refuses this process's token, or this process the server's certificate.
+  // If one side refuses the other's token or certificate, the process retries for the time `auth_retry_time`.
   // The cause of a refusal may be temporary, such as a token that will be replaced.
-  Duration doubt{std::chrono::minutes(1)};
-  // The timeout of one long poll, which is longer than the time for which the coordinator keeps a poll open.
+  Duration auth_retry_time{std::chrono::minutes(1)};
+  // The timeout `poll` of one long poll is longer than the time for which the coordinator keeps a poll open.
   Duration poll{std::chrono::seconds(30)};
-  // A process waits without a time limit until it is assigned to an attempt. After the time `word`, and then
-  // every minute, the process logs why it waits.
-  Duration word{std::chrono::seconds(10)};
-  PeerWatch::Pace peers{};
+  // A process waits without a time limit until it is assigned to an attempt. After the time `log_wait_after`,
+  // and then every minute, the process logs why it waits.
+  Duration log_wait_after{std::chrono::seconds(10)};
+  PeerWatch::ProbeTimes peers{};
 };
 
 class CoordinatorLink final : public Link {
@@ -52,17 +52,17 @@ class CoordinatorLink final : public Link {
   void begin_listing() override;
   [[nodiscard]] Result<Assignment> join(const std::vector<InventoryEntry>& inventory,
                                         Attempt newest_attempt) override;
-  [[nodiscard]] int listening_fd() const override { return meeting_.fd.get(); }
-  [[nodiscard]] std::string own_host() const override { return meeting_.at.host; }
-  void note(const Position& position) override;
+  [[nodiscard]] int listening_fd() const override { return rendezvous_socket_.fd.get(); }
+  [[nodiscard]] std::string own_host() const override { return rendezvous_socket_.at.host; }
+  void note_position(const Position& position) override;
   [[nodiscard]] WorldStatus world_status() const override {
     return world_status_.load(std::memory_order_relaxed);
   }
   [[nodiscard]] std::string reason() const override;
   [[nodiscard]] bool is_hung() const override { return is_hung_.load(); }
-  [[nodiscard]] bool is_job_over() const override { return is_stopped_.load() || is_unknown_.load(); }
+  [[nodiscard]] bool is_job_over() const override { return is_job_stopped_.load() || is_job_unknown_.load(); }
   [[nodiscard]] ChangeSigns change_signs() const override;
-  [[nodiscard]] OutsideRequests wanted() const override;
+  [[nodiscard]] CoordinatorRequests outside_requests() const override;
   [[nodiscard]] Result<void> complete(const Position& position, const std::stop_token& leaves) override;
   void note_history(Attempt attempt, Step step) override;
   void give_up(const std::string& reason) override { set_world_status(WorldStatus::kStop, reason); }
@@ -72,89 +72,89 @@ class CoordinatorLink final : public Link {
                   std::unique_ptr<TokenFile> token, RendezvousSocket meeting, const LinkTimeouts& patience);
 
   // Records an attempt that is over, and its known number of steps.
-  void note_left(Attempt attempt, Step step);
-  void beat_until_stopped(const std::stop_token& stop);
-  void listen_until_stopped(const std::stop_token& stop);
-  // Sends one message. If the coordinator refuses the message, returns an error. A final refusal also sets
-  // world_status(), so that the attempt ends.
+  void note_ended_attempt(Attempt attempt, Step step);
+  void send_beats_until_stopped(const std::stop_token& stop);
+  void poll_orders_until_stopped(const std::stop_token& stop);
+  // Sends one message. If the coordinator refuses the message, returns an error. After a final refusal,
+  // exchange() also sets world_status(), so that the attempt ends.
   template <class Reply, class Message>
   Result<Reply> exchange(std::string_view route, const Message& message, Duration patience,
                          const std::stop_token& stop);
-  void hear(const Refusal& refusal);
-  void hear(const Orders& orders);
+  void handle_answer(const Refusal& refusal);
+  void handle_answer(const Orders& orders);
   void stop_job(const std::string& reason);
-  // Returns the error of a call in which the client did not accept the server's identity or the server did
-  // not accept the client's. After refusals for the time `timeouts_.doubt`, this process gives up. A later
-  // start may succeed, after an administrator has corrected the cause.
-  [[nodiscard]] Error doubt(const std::string& what, const std::string& why);
-  void trust();
+  // Returns the error of a call in which the client or the server did not accept the other's identity. If all
+  // calls for the time `timeouts_.auth_retry_time` fail in this way, this process ends. A later start may
+  // succeed if an administrator corrects the cause of the error.
+  [[nodiscard]] Error note_auth_failure(const std::string& what, const std::string& why);
+  void clear_auth_failure();
   void note_answer();
   void note_no_answer(const Error& why);
   // Returns why the server that answered is not accepted as the coordinator; nullopt if it is accepted.
-  [[nodiscard]] std::optional<std::string> why_not_coordinator(const Result<http::Response>& response) const;
+  [[nodiscard]] std::optional<std::string> find_identity_error(const Result<http::Response>& response) const;
   [[nodiscard]] Duration retry_pause() const;
-  // Pauses before join() sends its request again. Each pause is longer than the last. The pause ends at once
-  // when an unreachable coordinator answers again.
-  void pause_joining();
-  void tell_of_wait(const std::string& what);
+  // Pauses before join() sends its request again, each time for longer. The pause ends early when a
+  // coordinator that could not be reached answers again.
+  void pause_before_rejoin();
+  void log_wait_reason(const std::string& what);
   void set_world_status(WorldStatus world_status, const std::string& reason);
-  [[nodiscard]] Beat next_beat();
+  [[nodiscard]] Heartbeat next_beat();
   [[nodiscard]] std::optional<Timestamp> waits_for_ranks_since() const;
   void note_peers(bool is_any_unreachable);
   void sleep_until_news(Duration at_most);
   // Ends this process if it was ordered to end its attempt but makes no progress.
   void end_if_stuck() const;
 
-  static constexpr Timestamp kNever{Duration::max()};
+  static constexpr Timestamp kNoDeadline{Duration::max()};
 
   const MemberOptions options_;
   const std::optional<RollbackRequest> rollback_;
   const std::string save_location_;
-  const Duration leave_within_;
+  const Duration leave_timeout_;
   const FolderLocks folder_locks_;
   const ProcessIdentity process_;
   std::unique_ptr<TokenFile> token_;
-  const RendezvousSocket meeting_;
+  const RendezvousSocket rendezvous_socket_;
   const LinkTimeouts timeouts_;
   const std::unique_ptr<http::HttpTransport> transport_;
-  UnreadableMessages unread_;
+  UnreadableMessages unreadable_messages_;
 
-  InterruptibleSleep news_;               // there is something to report before the next beat
+  InterruptibleSleep beat_wakeup_;        // there is something to report before the next beat
   int lifeline_fd_;                       // of the beating thread
   std::optional<Timestamp> orphaned_at_;  // of the beating thread
 
   mutable std::mutex mutex_;
-  Position position_;                       // guarded by mutex_
-  Timestamp phase_since_;                   // the last sign of life; guarded by mutex_
-  Timestamp beaten_;                        // when the last beat was made; guarded by mutex_
-  Timestamp told_to_leave_;                 // guarded by mutex_
-  std::string reason_;                      // guarded by mutex_
-  Attempt left_attempt_{0};                 // guarded by mutex_
-  Step left_step_{0};                       // of left_attempt_; guarded by mutex_
-  bool has_met_ = false;                    // it was assigned to a world; guarded by mutex_
-  Attempt told_attempt_{0};                 // the newest attempt that orders named; guarded by mutex_
-  std::uint64_t sequence_ = 0;              // guarded by mutex_
-  std::optional<Timestamp> doubted_since_;  // all calls since then ended in doubt; guarded by mutex_
-  std::uint64_t answers_ = 0;               // of the coordinator, to all calls; guarded by mutex_
-  Timestamp answered_at_;                   // the last one; guarded by mutex_
-  std::string unanswered_;                  // why the newest call got no answer; guarded by mutex_
-  std::optional<std::uint64_t> answers_at_failure_;  // at the last failed join; guarded by mutex_
-  std::condition_variable_any answered_;
-  WorldWait world_wait_;              // of the training thread, as is the next
-  std::optional<Timestamp> listing_;  // when the newest listing began
+  Position position_;                           // guarded by mutex_
+  Timestamp phase_since_;                       // the last sign of life; guarded by mutex_
+  Timestamp last_beat_at_;                      // when the last beat was made; guarded by mutex_
+  Timestamp ordered_to_leave_at_;               // guarded by mutex_
+  std::string reason_;                          // guarded by mutex_
+  Attempt left_attempt_{0};                     // guarded by mutex_
+  Step left_step_{0};                           // of left_attempt_; guarded by mutex_
+  bool has_been_in_world_ = false;              // it was assigned to a world; guarded by mutex_
+  Attempt newest_ordered_attempt_{0};           // the newest attempt that orders named; guarded by mutex_
+  std::uint64_t sequence_ = 0;                  // guarded by mutex_
+  std::optional<Timestamp> auth_failed_since_;  // all calls since then ended in doubt; guarded by mutex_
+  std::uint64_t answer_count_ = 0;              // of the coordinator, to all calls; guarded by mutex_
+  Timestamp last_answer_at_;                    // the last one; guarded by mutex_
+  std::string no_answer_reason_;                // why the newest call got no answer; guarded by mutex_
+  std::optional<std::uint64_t> answer_count_at_failure_;  // at the last failed join; guarded by mutex_
+  std::condition_variable_any answer_arrived_;
+  WorldWait world_wait_;                    // of the training thread, as is the next
+  std::optional<Timestamp> listing_began_;  // when the newest listing began
   std::atomic<Duration> beat_pause_{std::chrono::seconds(1)};
-  std::stop_source leaving_;  // stopped once this process must leave for good: ends a parked join
+  std::stop_source leave_source_;  // stopped once this process must leave for good: ends a parked join
   std::atomic<std::uint64_t> save_request_{0};
   std::atomic<std::uint64_t> hand_over_{0};  // the attempt to be left for a replacement
-  std::atomic<Timestamp> drain_deadline_{kNever};
+  std::atomic<Timestamp> drain_deadline_{kNoDeadline};
   std::atomic<bool> is_hung_{false};
   std::atomic<WorldStatus> world_status_{WorldStatus::kGoOn};
-  std::atomic<bool> is_stopped_{false};  // the job, and not only this process
-  std::atomic<bool> is_unknown_{false};  // to the coordinator, by its last answer: the job is deleted
-  // `peers_` is declared after the members that its thread uses. Heartbeats use it.
+  std::atomic<bool> is_job_stopped_{false};  // the job, and not only this process
+  std::atomic<bool> is_job_unknown_{false};  // to the coordinator, by its last answer: the job is deleted
+  // `peers_` is destroyed after the threads below, which use it, and before the members that it uses.
   PeerWatch peers_;
-  std::jthread beating_;
-  std::jthread listening_;
+  std::jthread beat_thread_;
+  std::jthread orders_thread_;
 };
 
 }  // namespace ratoon::session

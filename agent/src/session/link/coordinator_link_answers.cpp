@@ -6,18 +6,18 @@
 
 namespace ratoon::session {
 
-void CoordinatorLink::hear(const Refusal& refusal) {
+void CoordinatorLink::handle_answer(const Refusal& refusal) {
   if (refusal.kind == names::refusal::kSuperseded) set_world_status(WorldStatus::kFenced, refusal.message);
   if (refusal.kind == names::refusal::kFinished) stop_job(refusal.message);
-  is_unknown_ = refusal.kind == names::refusal::kUnknownJob;
+  is_job_unknown_ = refusal.kind == names::refusal::kUnknownJob;
 }
 
 void CoordinatorLink::stop_job(const std::string& reason) {
-  is_stopped_ = true;
+  is_job_stopped_ = true;
   set_world_status(WorldStatus::kStop, reason);
 }
 
-std::optional<std::string> CoordinatorLink::why_not_coordinator(
+std::optional<std::string> CoordinatorLink::find_identity_error(
     const Result<http::Response>& response) const {
   const bool is_tls = options_.coordinator_url.starts_with("https://");
   if (!is_tls || response || response.error().is_retryable()) return std::nullopt;
@@ -30,53 +30,53 @@ std::optional<std::string> CoordinatorLink::why_not_coordinator(
          ", and the operator's certificate is tls.crt of its --tls-folder";
 }
 
-Error CoordinatorLink::doubt(const std::string& what, const std::string& why) {
+Error CoordinatorLink::note_auth_failure(const std::string& what, const std::string& why) {
   const SystemClock clock;
   const Timestamp now = clock.now();
   const std::lock_guard lock(mutex_);
-  if (!doubted_since_) {
-    doubted_since_ = now;
+  if (!auth_failed_since_) {
+    auth_failed_since_ = now;
     const Logger logger(clock, {.format = LogFormat::kText});
-    logger.warning(what, {{"why", why}, {"patience_seconds", seconds(timeouts_.doubt)}});
+    logger.warning(what, {{"why", why}, {"patience_seconds", seconds(timeouts_.auth_retry_time)}});
   }
-  const bool counts = now - *doubted_since_ >= timeouts_.doubt;
+  const bool counts = now - *auth_failed_since_ >= timeouts_.auth_retry_time;
   return {counts ? ErrorKind::kPermissionDenied : ErrorKind::kUnavailable, why};
 }
 
-// trust() is called after each accepted answer, which shows that the coordinator accepts this process's
-// token. A call without an answer also restarts the time limit for refusals, because an administrator may be
-// repairing the coordinator.
-void CoordinatorLink::trust() {
+// clear_auth_failure() is called after each accepted answer, which shows that the coordinator accepts this
+// process's token. A call without an answer also restarts the time limit for refusals, because an
+// administrator may be repairing the coordinator.
+void CoordinatorLink::clear_auth_failure() {
   const std::lock_guard lock(mutex_);
-  doubted_since_.reset();
+  auth_failed_since_.reset();
 }
 
 void CoordinatorLink::note_answer() {
   const std::lock_guard lock(mutex_);
-  ++answers_;
-  answered_at_ = SystemClock().now();
-  is_unknown_ = false;
-  unanswered_.clear();
-  answered_.notify_all();
+  ++answer_count_;
+  last_answer_at_ = SystemClock().now();
+  is_job_unknown_ = false;
+  no_answer_reason_.clear();
+  answer_arrived_.notify_all();
 }
 
 void CoordinatorLink::note_no_answer(const Error& why) {
   const std::lock_guard lock(mutex_);
-  unanswered_ = why.message();
+  no_answer_reason_ = why.message();
 }
 
 ChangeSigns CoordinatorLink::change_signs() const {
   const std::lock_guard lock(mutex_);
-  ChangeSigns signs{.coordinator_answered = answered_at_};
+  ChangeSigns signs{.coordinator_answered = last_answer_at_};
   const bool is_handed_over = hand_over_.load() != 0 && hand_over_.load() == position_.attempt.value();
-  if (!unanswered_.empty())
-    signs.why_near = "the coordinator does not answer: " + unanswered_;
+  if (!no_answer_reason_.empty())
+    signs.expected_change_reason = "the coordinator does not answer: " + no_answer_reason_;
   else if (is_handed_over)
-    signs.why_near = "this attempt will end so that a replacement can take over";
+    signs.expected_change_reason = "this attempt will end so that a replacement can take over";
   return signs;
 }
 
-void CoordinatorLink::note_left(Attempt attempt, Step step) {
+void CoordinatorLink::note_ended_attempt(Attempt attempt, Step step) {
   if (attempt <= left_attempt_) return;
   left_attempt_ = attempt;
   left_step_ = step;
@@ -84,9 +84,9 @@ void CoordinatorLink::note_left(Attempt attempt, Step step) {
 
 void CoordinatorLink::note_history(Attempt attempt, Step step) {
   const std::lock_guard lock(mutex_);
-  // For the attempt of this process, keep the step that the process itself knows, because the history may
-  // lack the last steps.
-  if (attempt != position_.attempt) note_left(attempt, step);
+  // For its own attempt, this process keeps the step that it counted itself, because the history may lack the
+  // last steps.
+  if (attempt != position_.attempt) note_ended_attempt(attempt, step);
 }
 
 }  // namespace ratoon::session

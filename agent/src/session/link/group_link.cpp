@@ -11,21 +11,22 @@
 #include "agent/src/session/rendezvous/own_address.h"
 #include "agent/src/session/shutdown/group_end.h"
 #include "base/contract/resume_point.h"
-#include "base/core/lists.h"
 #include "base/core/log.h"
 #include "base/core/random_name.h"
+#include "base/core/split_join.h"
 
 namespace ratoon::session {
 namespace {
 
-constexpr std::uint32_t kWasInAWorld = 1;             // of this launch, and is the same process
-constexpr Duration kLine = std::chrono::seconds(10);  // from one log line about missing ranks to the next
+constexpr std::uint32_t kRejoinIncarnation = 1;  // of this launch, and is the same process
+constexpr Duration kMissingRanksLogInterval =
+    std::chrono::seconds(10);  // from one log line about missing ranks to the next
 
-bool is_final(const Error& why) {
+bool is_permanent_error(const Error& why) {
   return why.kind() == ErrorKind::kInvalid || why.kind() == ErrorKind::kAlreadyExists;
 }
 
-std::string list(const std::vector<std::uint32_t>& ranks) {
+std::string describe_ranks(const std::vector<std::uint32_t>& ranks) {
   constexpr std::size_t kListedMax = 8;
   const auto listed = std::span(ranks).first(std::min(ranks.size(), kListedMax));
   const std::string text = join(listed, ", ", [](std::uint32_t rank) { return std::to_string(rank); });
@@ -33,7 +34,7 @@ std::string list(const std::vector<std::uint32_t>& ranks) {
                                    : text;
 }
 
-std::vector<std::uint32_t> missing_in(const GroupRendezvous::Calls& calls) {
+std::vector<std::uint32_t> find_missing_ranks(const GroupRendezvous::Calls& calls) {
   std::vector<std::uint32_t> missing;
   for (std::uint32_t rank = 0; rank < calls.size(); ++rank)
     if (!calls[rank]) missing.push_back(rank);
@@ -47,7 +48,8 @@ Result<std::unique_ptr<Link>> GroupLink::open(const Options& options,
                                               const GroupTimeouts& patience,
                                               const std::function<bool()>& goes_on) {
   auto link = try_open(options, calls, patience, {.patience = patience.locks, .goes_on = goes_on});
-  if (!link && is_final(link.error())) tell_group_of_end(options, calls, link.error().message(), patience);
+  if (!link && is_permanent_error(link.error()))
+    report_end_to_group(options, calls, link.error().message(), patience);
   return link;
 }
 
@@ -57,7 +59,7 @@ Result<std::unique_ptr<Link>> GroupLink::try_open(const Options& options,
   const GroupOptions& group = options.group;
   FolderLocks folder_locks;
   if (group.rank == 0) {
-    auto lock = lock_folders(options, FolderUse::kAlone, *calls, waiting);
+    auto lock = lock_folders(options, FolderUse::kExclusive, *calls, waiting);
     if (!lock) return lock.error();
     folder_locks = *std::move(lock);
   }
@@ -76,12 +78,12 @@ Result<std::unique_ptr<Link>> GroupLink::try_open(const Options& options,
 GroupLink::GroupLink(const Options& options, GroupRendezvous folder, FolderLocks folder_locks,
                      RendezvousSocket meeting, const GroupTimeouts& patience)
     : group_(options.group),
-      rollback_(rollback_wish(options)),
+      rollback_(requested_rollback(options)),
       folder_(std::move(folder)),
       folder_locks_(std::move(folder_locks)),
-      meeting_(std::move(meeting)),
+      rendezvous_socket_(std::move(meeting)),
       timeouts_(patience),
-      watching_([this](const std::stop_token& stop) { watch_until_stopped(stop); }) {}
+      watch_thread_([this](const std::stop_token& stop) { watch_until_stopped(stop); }) {}
 
 GroupLink::~GroupLink() = default;
 
@@ -92,7 +94,7 @@ std::string GroupLink::reason() const {
 
 ChangeSigns GroupLink::change_signs() const {
   const std::lock_guard lock(mutex_);
-  return {.why_near = failed_look_};
+  return {.expected_change_reason = check_error_};
 }
 
 void GroupLink::leave_attempt() {
@@ -103,25 +105,25 @@ void GroupLink::leave_attempt() {
 
 void GroupLink::give_up(const std::string& reason) {
   const std::lock_guard lock(mutex_);
-  given_up_ = reason;
+  give_up_reason_ = reason;
 }
 
-std::optional<std::string> GroupLink::find_given_up() const {
+std::optional<std::string> GroupLink::find_give_up_reason() const {
   const std::lock_guard lock(mutex_);
-  return given_up_;
+  return give_up_reason_;
 }
 
 Result<Assignment> GroupLink::join(const std::vector<InventoryEntry>& inventory, Attempt newest_attempt) {
   leave_attempt();
-  own_call_ = draw_name();
+  own_call_ = random_hex_name();
   JoinRequest request;
   request.process = {
       .job = {.name_space = "launch", .name = group_.name}, .role = "rank", .index = group_.rank};
   request.process.member_uid = own_call_;
-  request.process.incarnation = left_attempt_ > Attempt(0) ? kWasInAWorld : 0;
+  request.process.incarnation = left_attempt_ > Attempt(0) ? kRejoinIncarnation : 0;
   request.process.start = own_call_;
   request.left_attempt = std::max(left_attempt_, newest_attempt);
-  request.address = join_address(meeting_.at);
+  request.address = join_address(rendezvous_socket_.at);
   request.inventory = inventory;
   request.rollback = rollback_;
   request.threads = threads();
@@ -137,29 +139,31 @@ void GroupLink::publish_refusal(const std::string& why) {
   std::vector<std::string> former;
   {
     const std::lock_guard lock(mutex_);
-    former = calls_;
+    former = rank_calls_;
   }
   // Write the reason also to rank 0's earlier call file, because ranks of the previous attempt still read
   // that file.
   if (!former.empty()) static_cast<void>(folder_.note_end(former.front(), why));
   const auto tell = [&] { return folder_.end_before_call(why, own_call_, former); };
-  call_until_all_informed(tell, clock_.now() + timeouts_.telling, timeouts_.look, clock_);
+  repeat_until_all_informed(tell, clock_.now() + timeouts_.end_report_timeout, timeouts_.check_interval,
+                            clock_);
 }
 
-void GroupLink::end_for_good(const std::string& why) {
+void GroupLink::publish_final_failure(const std::string& why) {
   if (!own_call_.empty()) return static_cast<void>(folder_.note_end(own_call_, why));
   // Publish the reason in a new file, because the other ranks have not seen a call file of this process.
   const auto tell = [&] { return folder_.end_before_call(why); };
-  call_until_all_informed(tell, clock_.now() + timeouts_.telling, timeouts_.look, clock_);
+  repeat_until_all_informed(tell, clock_.now() + timeouts_.end_report_timeout, timeouts_.check_interval,
+                            clock_);
 }
 
-// Returns an error if a rank of the last attempt, or a rank that has not called yet, has ended and would fail
+// Returns an error if a rank of the last attempt, or a rank without a call file, has ended and would fail
 // again after a restart.
 Result<void> GroupLink::check_none_has_ended(const std::vector<std::uint32_t>& ranks) const {
   std::vector<std::string> calls;
   {
     const std::lock_guard lock(mutex_);
-    calls = calls_;
+    calls = rank_calls_;
   }
   for (const std::uint32_t rank : ranks) {
     if (rank >= calls.size() || calls[rank].empty()) continue;
@@ -168,8 +172,8 @@ Result<void> GroupLink::check_none_has_ended(const std::vector<std::uint32_t>& r
     if (*why) return Error(ErrorKind::kInvalid, "rank " + std::to_string(rank) + " ended for good: " + **why);
   }
   if (group_.rank != 0) return {};
-  // Check the earlier call file too, because ranks that ended during this call may have written their reason
-  // to it.
+  // Also check rank 0's earlier call file, because ranks that have just ended may have written their reason
+  // to that file.
   for (const std::string& own : {own_call_, calls.empty() ? own_call_ : calls.front()}) {
     const auto why = folder_.find_end_before_call(own, ranks);
     if (!why) return why.error();
@@ -181,36 +185,37 @@ Result<void> GroupLink::check_none_has_ended(const std::vector<std::uint32_t>& r
 Result<Assignment> GroupLink::form_world(const JoinRequest& own) {
   const Logger logger(clock_, {.format = LogFormat::kText});
   const Timestamp began = clock_.now();
-  Timestamp next_line = began + kLine;
+  Timestamp next_line = began + kMissingRanksLogInterval;
   LocalCheckFailures looks(timeouts_.local_check);
   for (;;) {
     auto found = folder_.find_calls();
     if (!found) return found.error();
-    if (auto why = looks.note(found->unknown, clock_)) return Error(ErrorKind::kIo, *std::move(why));
+    if (auto why = looks.note_check_result(found->check_error, clock_))
+      return Error(ErrorKind::kIo, *std::move(why));
     found->calls.front() = own;
-    const auto missing = missing_in(found->calls);
+    const auto missing = find_missing_ranks(found->calls);
     if (missing.empty()) {
       std::vector<JoinRequest> all;
       for (auto& call : found->calls) all.push_back(*std::move(call));
       return assign(all);
     }
     if (const auto all_may_come = check_none_has_ended(missing); !all_may_come) return all_may_come.error();
-    if (const auto why = find_given_up()) return Error(ErrorKind::kCancelled, *why);
+    if (const auto why = find_give_up_reason()) return Error(ErrorKind::kCancelled, *why);
     const Timestamp now = clock_.now();
-    if (now - began > timeouts_.meeting) {
-      // The kind of the error is kIo, because a restart of this process may help: the launcher may have
-      // started the other ranks by then.
+    if (now - began > timeouts_.join_timeout) {
+      // The kind kIo causes a restart of this process. By the time of the restart, the launcher may have
+      // started the other ranks.
       return Error(ErrorKind::kIo,
-                   "ranks " + list(missing) + " have not called for " +
-                       std::to_string(timeouts_.meeting / std::chrono::seconds(1)) +
+                   "ranks " + describe_ranks(missing) + " have not joined for " +
+                       std::to_string(timeouts_.join_timeout / std::chrono::seconds(1)) +
                        " s: give all ranks the same --save-folder, on a volume that all of them see");
     }
     if (now >= next_line) {
-      logger.info("waiting for other ranks of this launch", {{"missing", list(missing)}});
-      note_waiting();
-      next_line = now + kLine;
+      logger.info("waiting for other ranks of this launch", {{"missing", describe_ranks(missing)}});
+      call_waiting_callback();
+      next_line = now + kMissingRanksLogInterval;
     }
-    std::this_thread::sleep_for(timeouts_.look);
+    std::this_thread::sleep_for(timeouts_.check_interval);
   }
 }
 
@@ -218,9 +223,10 @@ Result<Assignment> GroupLink::assign(const std::vector<JoinRequest>& calls) {
   if (auto dispute = find_rollback_dispute(calls); !dispute.empty())
     return Error(ErrorKind::kInvalid, std::move(dispute));
   const auto was_in_a_world = [](const JoinRequest& call) {
-    return call.process.incarnation == kWasInAWorld;
+    return call.process.incarnation == kRejoinIncarnation;
   };
-  if (refusal_ && std::ranges::none_of(calls, was_in_a_world)) return Error(ErrorKind::kInvalid, *refusal_);
+  if (no_world_reason_ && std::ranges::none_of(calls, was_in_a_world))
+    return Error(ErrorKind::kInvalid, *no_world_reason_);
   Attempt newest{0};
   bool is_anything_saved = false;
   for (const JoinRequest& call : calls) {
@@ -233,7 +239,7 @@ Result<Assignment> GroupLink::assign(const std::vector<JoinRequest>& calls) {
                  "checkpoints exist, but no checkpoint can be read by all ranks: see the output of the "
                  "ranks; Ratoon does not start the run over by itself");
   }
-  auto secret = draw_secret(kSecretBytes);
+  auto secret = random_hex_secret(kSecretBytes);
   if (!secret) return secret.error();
   Assignment assignment{.attempt = newest.next(),
                         .rank = Rank(0),
@@ -251,66 +257,67 @@ Result<Assignment> GroupLink::assign(const std::vector<JoinRequest>& calls) {
     const auto answered = answer(starts.back(), {.assignment = assignment, .first_call = own_call_});
     if (!answered) return answered.error();
   }
-  // Remove the older call files, because all ranks have written new call files. Files that cannot be removed
-  // are removed by the next launch.
-  const auto forgotten = folder_.forget(calls_);
+  // Remove the older call files, because all ranks have written new call files. If a file cannot be removed,
+  // the next launch removes it.
+  const auto forgotten = folder_.forget(rank_calls_);
   if (!forgotten && !forgotten.error().is_retryable()) return forgotten.error();
-  stand_in(own.attempt, std::move(starts));
+  enter_attempt(own.attempt, std::move(starts));
   return own;
 }
 
-// Writes an answer for a rank, and repeats the write after a temporary error. If rank 0 joined again in place
-// of the retry, the attempt would end for ranks that already have their answers.
+// Writes rank 0's answer to a join request, and repeats the write after a temporary error. If rank 0 joined
+// again instead of repeating the write, it would end the attempt of ranks that already have answers.
 Result<void> GroupLink::answer(const std::string& call, const GroupRendezvous::Answer& answer) {
   const Timestamp give_up = clock_.now() + timeouts_.local_check;
   for (;;) {
     auto written = folder_.answer(call, answer);
     if (written || !written.error().is_retryable() || clock_.now() >= give_up) return written;
-    if (const auto why = find_given_up()) return Error(ErrorKind::kCancelled, *why);
-    std::this_thread::sleep_for(timeouts_.look);
+    if (const auto why = find_give_up_reason()) return Error(ErrorKind::kCancelled, *why);
+    std::this_thread::sleep_for(timeouts_.check_interval);
   }
 }
 
 Result<Assignment> GroupLink::wait_for_answer(const std::string& call) {
   const Logger logger(clock_, {.format = LogFormat::kText});
   const Timestamp began = clock_.now();
-  Timestamp next_line = began + kLine;
+  Timestamp next_line = began + kMissingRanksLogInterval;
   LocalCheckFailures looks(timeouts_.local_check);
   for (;;) {
     const auto found = folder_.find_answer(call);
     if (!found) return found.error();
-    if (auto why = looks.note(found->unknown, clock_)) return Error(ErrorKind::kIo, *std::move(why));
+    if (auto why = looks.note_check_result(found->check_error, clock_))
+      return Error(ErrorKind::kIo, *std::move(why));
     if (const auto& answer = found->answer) {
-      // If the process that wrote this answer has ended since, the attempt is over. This rank notices an
-      // ended rank 0 during the attempt.
-      stand_in(answer->assignment.attempt, {answer->first_call});
+      // Begin the attempt even if rank 0 has ended since it wrote this answer. During the attempt, this rank
+      // notices that rank 0 has ended.
+      enter_attempt(answer->assignment.attempt, {answer->first_call});
       return answer->assignment;
     }
     const auto refusal = folder_.find_refusal(call);
     if (!refusal) return refusal.error();
     if (*refusal) return Error(ErrorKind::kInvalid, "rank 0 forms no world: " + **refusal);
     if (const auto may_come = check_none_has_ended({0}); !may_come) return may_come.error();
-    if (const auto why = find_given_up()) return Error(ErrorKind::kCancelled, *why);
-    if (clock_.now() - began > timeouts_.meeting) {
+    if (const auto why = find_give_up_reason()) return Error(ErrorKind::kCancelled, *why);
+    if (clock_.now() - began > timeouts_.join_timeout) {
       return Error(ErrorKind::kIo,
                    "rank 0 formed no world for " +
-                       std::to_string(timeouts_.meeting / std::chrono::seconds(1)) +
+                       std::to_string(timeouts_.join_timeout / std::chrono::seconds(1)) +
                        " s: see the output of rank 0, and check whether it has the same --save-folder");
     }
     if (clock_.now() >= next_line) {
       logger.info("waiting for rank 0, which begins the attempt when all ranks have started",
                   {{"rank", std::to_string(group_.rank)}});
-      note_waiting();
-      next_line = clock_.now() + kLine;
+      call_waiting_callback();
+      next_line = clock_.now() + kMissingRanksLogInterval;
     }
-    std::this_thread::sleep_for(timeouts_.look);
+    std::this_thread::sleep_for(timeouts_.check_interval);
   }
 }
 
-void GroupLink::stand_in(Attempt attempt, std::vector<std::string> calls) {
+void GroupLink::enter_attempt(Attempt attempt, std::vector<std::string> calls) {
   const std::lock_guard lock(mutex_);
   attempt_ = attempt;
-  calls_ = std::move(calls);
+  rank_calls_ = std::move(calls);
 }
 
 Result<void> GroupLink::complete(const Position&, const std::stop_token&) {
@@ -324,24 +331,24 @@ Result<void> GroupLink::complete(const Position&, const std::stop_token&) {
 std::string GroupLink::find_end_of_attempt(Attempt attempt, const std::vector<std::string>& calls) {
   const auto looked = folder_.find_fault(attempt, calls);
   if (looked && !looked->why.empty()) return looked->why;
-  // A check that hangs ends the attempt, but does not count as an error of this machine.
+  // If the check hangs, end the attempt. After an error of this machine, repeat the check (below).
   if (!looked && !looked.error().is_retryable()) return looked.error().message();
-  const std::optional<Error> unknown = looked ? looked->unknown : looked.error();
+  const std::optional<Error> unknown = looked ? looked->check_error : looked.error();
   {
     const std::lock_guard lock(mutex_);
-    failed_look_ =
+    check_error_ =
         unknown ? "this rank cannot check whether the other ranks are alive: " + unknown->message() : "";
   }
-  return looks_.note(unknown, clock_).value_or("");
+  return local_failures_.note_check_result(unknown, clock_).value_or("");
 }
 
 void GroupLink::watch_until_stopped(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
-    is_ending_.wait_for(lock, stop, timeouts_.look, [] { return false; });
+    watch_wakeup_.wait_for(lock, stop, timeouts_.check_interval, [] { return false; });
     if (stop.stop_requested() || attempt_.value() == 0 || world_status() != WorldStatus::kGoOn) continue;
     const Attempt attempt = attempt_;
-    const std::vector<std::string> calls = calls_;
+    const std::vector<std::string> calls = rank_calls_;
     lock.unlock();
     const std::string fault = find_end_of_attempt(attempt, calls);
     lock.lock();

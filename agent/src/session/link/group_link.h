@@ -1,11 +1,11 @@
 // GroupLink: forms a group of ranks from processes that torchrun or srun started. The number of processes is
 // fixed, and no coordinator manages them. Each rank writes a call file to the run's folder, and rank 0 forms
 // the group from these files. During an attempt, rank 0 checks that the other ranks are alive, and the other
-// ranks check rank 0. If a rank is lost, the launcher starts this rank again, or all ranks.
+// ranks check rank 0. If a rank is lost, the launcher restarts the rank, or all ranks.
 //
-// If the disk of the folder hangs, the attempt ends with kIo after the timeout of the calls. If a check fails
-// because of this machine, for example without free descriptors, it says nothing about the other ranks. The
-// process repeats a check that failed because of this machine for the time `local_check`.
+// If the disk of the folder hangs, the attempt ends with kIo after the timeout of the calls. A check that
+// fails because of this machine, for example for lack of descriptors, tells nothing about other ranks. After
+// such a failure, the process repeats the check for at most the time `local_check`.
 #pragma once
 
 #include <atomic>
@@ -36,19 +36,19 @@ class GroupLink final : public Link {
 
   [[nodiscard]] Result<Assignment> join(const std::vector<InventoryEntry>& inventory,
                                         Attempt newest_attempt) override;
-  [[nodiscard]] int listening_fd() const override { return meeting_.fd.get(); }
-  [[nodiscard]] std::string own_host() const override { return meeting_.at.host; }
-  void note(const Position& position) override { static_cast<void>(position); }
+  [[nodiscard]] int listening_fd() const override { return rendezvous_socket_.fd.get(); }
+  [[nodiscard]] std::string own_host() const override { return rendezvous_socket_.at.host; }
+  void note_position(const Position& position) override { static_cast<void>(position); }
   [[nodiscard]] WorldStatus world_status() const override {
     return world_status_.load(std::memory_order_relaxed);
   }
   [[nodiscard]] std::string reason() const override;
   [[nodiscard]] ChangeSigns change_signs() const override;
-  [[nodiscard]] OutsideRequests wanted() const override { return {}; }
+  [[nodiscard]] CoordinatorRequests outside_requests() const override { return {}; }
   [[nodiscard]] Result<void> complete(const Position& position, const std::stop_token& leaves) override;
   void give_up(const std::string& reason) override;
-  void end_for_good(const std::string& why) override;
-  void form_no_new_world(const std::string& why) override { refusal_ = why; }
+  void publish_final_failure(const std::string& why) override;
+  void form_no_new_world(const std::string& why) override { no_world_reason_ = why; }
 
  private:
   [[nodiscard]] static Result<std::unique_ptr<Link>> try_open(
@@ -58,14 +58,14 @@ class GroupLink final : public Link {
             RendezvousSocket meeting, const GroupTimeouts& patience);
 
   void leave_attempt();
-  [[nodiscard]] std::optional<std::string> find_given_up() const;
+  [[nodiscard]] std::optional<std::string> find_give_up_reason() const;
   [[nodiscard]] Result<Assignment> form_world(const JoinRequest& own);
   void publish_refusal(const std::string& why);
   [[nodiscard]] Result<void> check_none_has_ended(const std::vector<std::uint32_t>& ranks) const;
   [[nodiscard]] Result<Assignment> wait_for_answer(const std::string& call);
   [[nodiscard]] Result<Assignment> assign(const std::vector<JoinRequest>& calls);
   [[nodiscard]] Result<void> answer(const std::string& call, const GroupRendezvous::Answer& answer);
-  void stand_in(Attempt attempt, std::vector<std::string> calls);
+  void enter_attempt(Attempt attempt, std::vector<std::string> calls);
 
   void watch_until_stopped(const std::stop_token& stop);
   // Checks once whether the attempt is over, and returns the reason. Returns an empty text if the attempt is
@@ -76,23 +76,24 @@ class GroupLink final : public Link {
   const std::optional<RollbackRequest> rollback_;
   const GroupRendezvous folder_;
   const FolderLocks folder_locks_;  // held by rank 0 alone
-  const RendezvousSocket meeting_;
+  const RendezvousSocket rendezvous_socket_;
   const GroupTimeouts timeouts_;
   const SystemClock clock_;
 
   mutable std::mutex mutex_;
-  std::condition_variable_any is_ending_;
-  Attempt attempt_{0};                     // of this process; 0: none; guarded by mutex_
-  std::vector<std::string> calls_;         // of its ranks; on ranks above 0 rank 0's alone; guarded by mutex_
-  std::string reason_;                     // guarded by mutex_
-  std::string failed_look_;                // why the newest look at the ranks failed; guarded by mutex_
-  std::optional<std::string> given_up_{};  // why this process stops waiting for a world; guarded by mutex_
+  std::condition_variable_any watch_wakeup_;
+  Attempt attempt_{0};                   // of this process; 0: none; guarded by mutex_
+  std::vector<std::string> rank_calls_;  // of its ranks; on ranks above 0 rank 0's alone; guarded by mutex_
+  std::string reason_;                   // guarded by mutex_
+  std::string check_error_;              // why the newest look at the ranks failed; guarded by mutex_
+  std::optional<std::string>
+      give_up_reason_{};  // why this process stops waiting for a world; guarded by mutex_
   std::atomic<WorldStatus> world_status_{WorldStatus::kGoOn};
-  Attempt left_attempt_{0};                          // of the training thread
-  std::string own_call_;                             // of the training thread
-  std::optional<std::string> refusal_{};             // why no new world is formed; of the training thread
-  LocalCheckFailures looks_{timeouts_.local_check};  // of the watching thread
-  std::jthread watching_;
+  Attempt left_attempt_{0};                       // of the training thread
+  std::string own_call_;                          // of the training thread
+  std::optional<std::string> no_world_reason_{};  // why no new world is formed; of the training thread
+  LocalCheckFailures local_failures_{timeouts_.local_check};  // of the watching thread
+  std::jthread watch_thread_;
 };
 
 }  // namespace ratoon::session

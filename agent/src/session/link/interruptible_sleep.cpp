@@ -28,7 +28,7 @@ void InterruptibleSleep::notify() const {
 }
 
 InterruptibleSleep::Reason InterruptibleSleep::sleep(Duration at_most, int lifeline_fd) const {
-  // poll() ignores the entry of a negative descriptor.
+  // If `lifeline_fd` is -1, poll() ignores its entry.
   std::array<pollfd, 2> ready{{{event_.get(), POLLIN, 0}, {lifeline_fd, POLLIN, 0}}};
   const auto millis = std::chrono::ceil<std::chrono::milliseconds>(at_most).count();
   ::poll(ready.data(), ready.size(), static_cast<int>(std::clamp<std::int64_t>(millis, 0, 1'000'000'000)));

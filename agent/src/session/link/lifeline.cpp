@@ -15,8 +15,8 @@ Result<void> take_lifeline(int fd) {
   if (!S_ISFIFO(facts.st_mode)) {
     return Error(ErrorKind::kInvalid,
                  "descriptor " + std::to_string(fd) +
-                     " is not the runner's lifeline: the program that starts this process must keep its open "
-                     "descriptors (in Python: close_fds=False), or exec this process directly");
+                     " is not the runner's lifeline (a pipe): the program that starts this process must pass "
+                     "on its open descriptors (in Python: close_fds=False), or exec this process directly");
   }
   if (::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) return system_error(errno, "keeping the lifeline");
   return {};

@@ -8,7 +8,7 @@ namespace ratoon::session {
 
 // Checks that `fd` is a pipe, and sets close-on-exec, so that no child program inherits the pipe. A wrapper
 // program may have closed the pipe, and the number of the descriptor may now refer to another file. Does
-// nothing if `fd` is -1, because then there is no pipe.
+// nothing if `fd` is -1, which means that there is no pipe.
 [[nodiscard]] Result<void> take_lifeline(int fd);
 
 }  // namespace ratoon::session

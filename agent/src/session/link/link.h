@@ -2,7 +2,7 @@
 // files of the other ranks, or as a single process.
 //
 // Link: gives a process its rank and the number of ranks of each attempt, and reports the process's position.
-// With a coordinator, a Link uses HTTP, without one it uses files in the run's folder.
+// With a coordinator, a Link uses HTTP. Without a coordinator, a Link uses files in the run's folder.
 //
 // Thread contract: only the training thread uses a Link. Implementations of Link have their own threads.
 #pragma once
@@ -25,7 +25,7 @@
 
 namespace ratoon::session {
 
-// WorldStatus: the last order of the coordinator to this process about its attempt.
+// WorldStatus: the newest order of the coordinator to this process about its attempt.
 enum class WorldStatus {
   kGoOn,
   kWorldChanged,  // leave this attempt and join again
@@ -33,8 +33,8 @@ enum class WorldStatus {
   kFenced,        // another incarnation has the place of this process
 };
 
-// Milestone: the last stage that this process has reached in an attempt. Each milestone is reported at once,
-// because the operator measures the duration of recoveries with them.
+// Milestone: the latest stage that this process has reached in an attempt. Each milestone is reported at
+// once, because the operator measures the duration of recoveries with them.
 enum class Milestone { kNone, kJoined, kLoaded, kStepped };
 
 struct Position {
@@ -59,9 +59,9 @@ struct Position {
   }
 };
 
-// OutsideRequests: requests of the coordinator, which take effect at the end of a step on which all ranks
+// CoordinatorRequests: requests of the coordinator. They take effect at the end of a step on which all ranks
 // agree. No request of the coordinator ends the process within a step.
-struct OutsideRequests {
+struct CoordinatorRequests {
   std::uint64_t save_request = 0;  // a count: save together once it is greater than the one already served
   Attempt hand_over{0};            // leave this attempt for a replacement that is ready; 0: none
   std::optional<Timestamp> drain_deadline{};  // when the node of this process goes away
@@ -69,7 +69,8 @@ struct OutsideRequests {
 
 // ChangeSigns: signs that the set of processes will change soon, although no order has arrived yet.
 struct ChangeSigns {
-  std::string why_near{};  // a change is under way, or a peer does not answer; empty: nothing points to one
+  std::string expected_change_reason{};  // a change is under way, or a peer does not answer; empty: nothing
+                                         // points to one
   std::optional<Timestamp> coordinator_answered{};  // the last time; nullopt: there is no coordinator
 };
 
@@ -77,49 +78,49 @@ class Link {
  public:
   virtual ~Link() = default;
 
-  // The caller announces that it lists the checkpoints for the next join(). The list may lack commits after
-  // the call of begin_listing().
+  // begin_listing() announces that the caller lists the checkpoints for the next join(). The list may lack
+  // checkpoints that are committed after this announcement.
   virtual void begin_listing() {}
-  // Blocks until the next attempt has all its ranks, or returns an error. kCancelled: this process was
-  // ordered to stop, or another process has replaced it. kUnavailable: the coordinator does not answer. After
-  // kUnavailable, list the checkpoints again before the next call, because a new coordinator may have lost
-  // the job's state. The new attempt has a greater number than `newest_attempt`, the newest attempt of which
-  // the run's folder has a file.
+  // Blocks until the next attempt has all its ranks, or returns an error: kCancelled if this process was
+  // ordered to stop or was replaced by another process, kUnavailable if the coordinator does not answer. If
+  // join() returns kUnavailable, list the checkpoints again before the next call, because a new coordinator
+  // may have lost the job's state. The new attempt has a greater number than `newest_attempt`, the newest
+  // attempt that has a file in the run's folder.
   [[nodiscard]] virtual Result<Assignment> join(const std::vector<InventoryEntry>& inventory,
                                                 Attempt newest_attempt) = 0;
   // Returns the socket on which rank 0 listens for the other ranks, or -1 if no other process can connect.
-  // The link owns the socket.
+  // The Link owns this socket.
   [[nodiscard]] virtual int listening_fd() const = 0;
   [[nodiscard]] virtual std::string own_host() const = 0;
-  // Stores the current position for the next report, which also shows that this process is alive. note() is
-  // cheap, and is called at each change of phase.
-  virtual void note(const Position& position) = 0;
+  // Stores the current position for the next report, which also shows that this process is alive.
+  // note_position() is cheap, and is called at each change of phase.
+  virtual void note_position(const Position& position) = 0;
   [[nodiscard]] virtual WorldStatus world_status() const = 0;
   [[nodiscard]] virtual std::string reason() const = 0;
   // Returns whether the attempt ends because one of its ranks hung.
   [[nodiscard]] virtual bool is_hung() const { return false; }
-  // Returns signs that the set of processes will change. The times in ChangeSigns are those of a SystemClock.
+  // Returns signs that the set of processes will change. The times in ChangeSigns are times of a SystemClock.
   [[nodiscard]] virtual ChangeSigns change_signs() const { return {}; }
-  [[nodiscard]] virtual OutsideRequests wanted() const = 0;
-  // Reports that this process has completed the run. Returns when the report has arrived. After a stop
-  // request, complete() returns soon, and the report may or may not have arrived.
+  [[nodiscard]] virtual CoordinatorRequests outside_requests() const = 0;
+  // Reports that this process has completed the run. complete() returns when the coordinator has the report.
+  // After a stop request, complete() returns soon, and the report may or may not have arrived.
   [[nodiscard]] virtual Result<void> complete(const Position& position, const std::stop_token& leaves) = 0;
-  // Ends the wait in join(), from any thread: join() returns kCancelled with `reason`. An implementation
-  // whose join() never waits does nothing.
+  // Ends the wait in join(), from any thread: join() returns kCancelled with `reason`. If join() of an
+  // implementation never waits, its give_up() does nothing.
   virtual void give_up(const std::string& reason) { static_cast<void>(reason); }
 
   // Rank 0 calls form_no_new_world() before join(). If no process of the launch has trained yet, no attempt
-  // begins, and all ranks get the reason `why`. An attempt still begins if one of the processes has trained
-  // before.
+  // begins, and all ranks get the reason `why`. If a process of the launch has trained before, join() begins
+  // an attempt as usual.
   virtual void form_no_new_world(const std::string& why) { static_cast<void>(why); }
 
-  // Returns whether the coordinator ends the whole job, for a while or for ever. If the job does not end,
-  // other processes continue it after this process has ended.
+  // Returns whether the coordinator suspends or ends the whole job. If the job does not end, other processes
+  // continue it after this process has ended.
   [[nodiscard]] virtual bool is_job_over() const { return false; }
 
   // Reports that this process ends and would fail again after a restart. Processes that wait for this process
-  // then receive the reason `why`.
-  virtual void end_for_good(const std::string& why) { static_cast<void>(why); }
+  // receive the reason `why`.
+  virtual void publish_final_failure(const std::string& why) { static_cast<void>(why); }
 
   // Records, before join(), the newest attempt in the run's history and that attempt's newest step. After all
   // processes of an attempt have ended, its newest step is only in the history.
@@ -129,26 +130,26 @@ class Link {
   }
 
   // Sets, before join(), how many threads the computing library uses for one operation in this process. Only
-  // runs with --deterministic need this function, because all ranks then use the number of rank 0.
+  // runs with --deterministic need pin_threads(), so that all ranks use rank 0's number of threads.
   void pin_threads(std::uint32_t count) { threads_ = count; }
 
   // Sets a function that join() calls each time that it learns that other ranks are missing.
-  void tell_of_waiting(std::function<void()> told) { told_of_waiting_ = std::move(told); }
+  void set_waiting_callback(std::function<void()> told) { waiting_callback_ = std::move(told); }
 
  protected:
-  void note_waiting() const {
-    if (told_of_waiting_) told_of_waiting_();
+  void call_waiting_callback() const {
+    if (waiting_callback_) waiting_callback_();
   }
   [[nodiscard]] std::uint32_t threads() const { return threads_; }
 
  private:
-  std::function<void()> told_of_waiting_;
+  std::function<void()> waiting_callback_;
   std::uint32_t threads_ = 0;
 };
 
 // Creates the Link that the options require, and locks the run's folder. If the disk of the run's folder
 // hangs, the result is kTimeout after the timeout of `calls`. If another process holds the lock of the
-// folder, the function waits until `goes_on` returns false (held_lock.h), and then returns kCancelled.
+// folder, make_link() waits (held_lock.h). When `goes_on` returns false, make_link() returns kCancelled.
 [[nodiscard]] Result<std::unique_ptr<Link>> make_link(
     const Options& options, const std::shared_ptr<checkpoint::CallsWithTimeout>& calls,
     const std::function<bool()>& goes_on);

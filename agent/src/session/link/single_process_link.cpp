@@ -7,7 +7,7 @@ namespace ratoon::session {
 Result<std::unique_ptr<Link>> SingleProcessLink::open(const Options& options,
                                                       checkpoint::CallsWithTimeout& calls,
                                                       const std::function<bool()>& goes_on) {
-  auto locks = lock_folders(options, FolderUse::kAlone, calls, {.goes_on = goes_on});
+  auto locks = lock_folders(options, FolderUse::kExclusive, calls, {.goes_on = goes_on});
   if (!locks) return locks.error();
   return std::unique_ptr<Link>(new SingleProcessLink(*std::move(locks)));
 }
@@ -26,7 +26,7 @@ Result<Assignment> SingleProcessLink::join(const std::vector<InventoryEntry>& in
   return assignment;
 }
 
-void SingleProcessLink::note(const Position&) {}
+void SingleProcessLink::note_position(const Position&) {}
 
 Result<void> SingleProcessLink::complete(const Position&, const std::stop_token&) {
   return {};

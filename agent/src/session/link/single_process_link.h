@@ -1,5 +1,5 @@
-// SingleProcessLink: the Link for a run of one process without a coordinator. This Link counts attempts from
-// the checkpoints' manifests, and locks the run's folder against a second process.
+// SingleProcessLink: the Link for a run of one process without a coordinator. It numbers attempts after the
+// newest attempt in the run's folder, and locks the folder against a second process.
 #pragma once
 
 #include "agent/src/session/link/link.h"
@@ -17,10 +17,10 @@ class SingleProcessLink final : public Link {
                                         Attempt newest_attempt) override;
   [[nodiscard]] int listening_fd() const override { return -1; }
   [[nodiscard]] std::string own_host() const override { return "127.0.0.1"; }
-  void note(const Position& position) override;
+  void note_position(const Position& position) override;
   [[nodiscard]] WorldStatus world_status() const override { return WorldStatus::kGoOn; }
   [[nodiscard]] std::string reason() const override { return ""; }
-  [[nodiscard]] OutsideRequests wanted() const override { return {}; }
+  [[nodiscard]] CoordinatorRequests outside_requests() const override { return {}; }
   [[nodiscard]] Result<void> complete(const Position& position, const std::stop_token& leaves) override;
 
  private:

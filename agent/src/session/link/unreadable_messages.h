@@ -1,7 +1,7 @@
-// UnreadableMessages counts messages between agent and coordinator that their receiver could not read. An
-// unreadable message is no permanent error, because a program of another version may soon answer at the same
-// address. An error is logged once per HTTP route, and again after a later message of that route was
-// readable.
+// UnreadableMessages counts messages between agent and coordinator that their receiver could not read.
+// An unreadable message is no permanent error, because a program of another version may soon answer at
+// the same address. Of several unreadable messages in a row on the same HTTP route, only the first is
+// logged.
 //
 // Thread contract: every method may be called from any number of threads at once.
 #pragma once
@@ -28,21 +28,22 @@ class UnreadableMessages {
   [[nodiscard]] Result<Answer> read(std::string_view route, std::string_view text) {
     auto answer = decode<Answer>(text);
     if (!answer)
-      return say(route, "the answer of the coordinator cannot be read; the call is repeated",
-                 answer.error().message());
+      return log_once(route, "the answer of the coordinator cannot be read; the call is repeated",
+                      answer.error().message());
     const std::lock_guard lock(mutex_);
-    if (const auto said = said_.find(route); said != said_.end()) said_.erase(said);
+    if (const auto said = logged_routes_.find(route); said != logged_routes_.end())
+      logged_routes_.erase(said);
     return answer;
   }
   [[nodiscard]] Error refused(std::string_view route, const std::string& why) {
-    return say(route, "the coordinator cannot read a message of this process; the message is sent again",
-               why);
+    return log_once(route, "the coordinator cannot read a message of this process; the message is sent again",
+                    why);
   }
 
  private:
-  Error say(std::string_view route, const std::string& what, const std::string& why) {
+  Error log_once(std::string_view route, const std::string& what, const std::string& why) {
     const std::lock_guard lock(mutex_);
-    if (said_.emplace(route).second) {
+    if (logged_routes_.emplace(route).second) {
       const Logger logger(clock_, {.format = LogFormat::kText});
       logger.warning(what, {{"route", std::string(route)}, {"why", why}});
     }
@@ -51,7 +52,7 @@ class UnreadableMessages {
 
   const Clock& clock_;
   std::mutex mutex_;
-  std::set<std::string, std::less<>> said_;  // routes that were logged; guarded by mutex_
+  std::set<std::string, std::less<>> logged_routes_;  // routes that were logged; guarded by mutex_
 };
 
 }  // namespace ratoon::session

@@ -22,7 +22,7 @@
 #include "agent/src/session/state/final_weights.h"
 #include "agent/src/session/telemetry/say.h"
 #include "base/contract/exit_code.h"
-#include "base/core/counted.h"
+#include "base/core/count_with_noun.h"
 #include "base/core/random_name.h"
 
 namespace ratoon::session {
@@ -31,11 +31,10 @@ namespace {
 using checkpoint::CheckpointId;
 using checkpoint::Disk;
 
-constexpr auto kLeavingPatience = std::chrono::seconds(5);
+constexpr auto kLeavingCallTimeout = std::chrono::seconds(5);
 
-// If a disk call exceeds its timeout, the process later ends without destructors, because the call may still
-// use its objects.
-std::shared_ptr<checkpoint::CallsWithTimeout> make_calls(Duration patience) {
+// If a disk call times out, it may still use objects, so the process later ends without destructors.
+std::shared_ptr<checkpoint::CallsWithTimeout> make_calls_with_timeout(Duration patience) {
   auto calls = std::make_shared<checkpoint::CallsWithTimeout>(patience, std::make_shared<SystemClock>());
   skip_teardown_if([abandoned = calls->was_abandoned()] { return abandoned->load(); });
   return calls;
@@ -45,8 +44,7 @@ checkpoint::Tiers open_tiers(const Options& options,
                              const std::shared_ptr<checkpoint::CallsWithTimeout>& calls,
                              std::shared_ptr<Disk>& home, const std::stop_token& stop) {
   auto places = tier_locations(options);
-  // A shared pointer, because the disk call still uses the object if the caller stops waiting for a hanging
-  // disk.
+  // The pointer is shared, because a hanging disk call still uses it after the caller stops waiting.
   const auto folder_itself = std::make_shared<std::shared_ptr<Disk>>();
   places.folder_wrapper = [folder_itself, calls](const std::shared_ptr<Disk>& folder) {
     if (!*folder_itself) *folder_itself = folder;
@@ -61,8 +59,8 @@ checkpoint::Tiers open_tiers(const Options& options,
 
 std::string find_identity(const Options& options, const checkpoint::Tiers& tiers,
                           checkpoint::CallsWithTimeout& calls) {
-  const auto mark = [&] { return mark_of_home(options, calls); };
-  auto identity = identity_of(options, *tiers.home().disk, mark, draw_name());
+  const auto mark = [&] { return read_home_mark(options, calls); };
+  auto identity = identity_of(options, *tiers.home().disk, mark, random_hex_name());
   if (!identity) fail(exit_code_of(identity.error()), identity.error().message());
   return *std::move(identity);
 }
@@ -73,14 +71,14 @@ checkpoint::Owner find_owner(const Options& options, const std::string& identity
   return *std::move(owner);
 }
 
-MirrorPlan plan_of(const checkpoint::Tiers& tiers, const Options& options, const checkpoint::Owner& owner) {
+MirrorPlan make_mirror_plan(const checkpoint::Tiers& tiers, const Options& options, CleaningRule rule) {
   return {.tiers = tiers,
           .home_rules = home_rules(options),
           .store_rules = store_rules(options),
           .run_folder = tiers.home().store ? "" : run_folder(options).string(),
           .latest_name = options.latest_name,
           .run_name = options.run_name,
-          .may_clean_up = cleaning_rule(tiers, options, owner, checkpoint::kUnknownTerm)};
+          .may_clean_up = std::move(rule)};
 }
 
 std::shared_ptr<Mirrors> make_mirrors(MirrorPlan plan, std::shared_ptr<metrics::Meters> meters,
@@ -90,8 +88,8 @@ std::shared_ptr<Mirrors> make_mirrors(MirrorPlan plan, std::shared_ptr<metrics::
   return std::make_shared<Mirrors>(std::move(plan), std::move(meters), events);
 }
 
-// Returns the weight of a copy's error. A temporary error weighs most, because the copy may be intact.
-int weight_of(const Error& error) {
+// Returns the priority of a copy's error. Temporary errors come first, because their copies may be intact.
+int error_priority(const Error& error) {
   const ErrorKind kind = error.kind();
   if (kind == ErrorKind::kNotFound) return 0;
   const bool is_bad = kind == ErrorKind::kCorrupted || kind == ErrorKind::kIo || kind == ErrorKind::kInvalid;
@@ -101,33 +99,35 @@ int weight_of(const Error& error) {
 }  // namespace
 
 ExitCode exit_code_of(const Error& error) {
-  // These errors may pass: a volume may be mounted later, and a proxy may have answered for the store.
+  // kNotFound and kCorrupted may be temporary: a volume may be mounted later, or a proxy may have answered.
   const bool may_pass = error.kind() == ErrorKind::kNotFound || error.kind() == ErrorKind::kCorrupted;
   return may_pass ? ExitCode::kStorage : ratoon::exit_code_of(error.kind());
 }
 
 CheckpointLocations::CheckpointLocations(const Options& options, std::shared_ptr<metrics::Meters> meters)
     : options_(options),
-      calls_(make_calls(std::chrono::seconds(options.disk_timeout_seconds))),
-      leaving_calls_(make_calls(kLeavingPatience)),
+      calls_(make_calls_with_timeout(std::chrono::seconds(options.disk_timeout_seconds))),
+      shutdown_calls_(make_calls_with_timeout(kLeavingCallTimeout)),
       tiers_(open_tiers(options, calls_, home_, stop_.get_token())),
       identity_(find_identity(options, tiers_, *calls_)),
       owner_(find_owner(options, identity_)),
-      mirrors_(make_mirrors(plan_of(tiers_, options, owner_), std::move(meters), events_)),
-      ownership_(std::make_shared<OwnershipGuard>(locations_to_claim(tiers_, options), owner_, events_)) {
+      ownership_(std::make_shared<OwnershipGuard>(locations_to_claim(tiers_, options), owner_, events_)),
+      mirrors_(make_mirrors(
+          make_mirror_plan(tiers_, options, cleaning_rule(tiers_, options, owner_, term_reader(ownership_))),
+          std::move(meters), events_)) {
   if (const auto checked = check_final_weights_file(options, *calls_); !checked)
     fail(exit_code_of(checked.error().kind()), checked.error().message());
 }
 
-// At the end of the job, releases its claims on the locations, so that the next job need not wait until they
-// expire. The calls have a short timeout, so a store that does not answer hardly delays this process.
+// At the end of the job, releases this process's claims on the locations, so that the next job need not wait
+// until they expire. Calls of `shutdown_calls_` time out soon, so a hanging store hardly delays this process.
 CheckpointLocations::~CheckpointLocations() {
-  static_cast<void>((*leaving_calls_)("ending copies", [mirrors = mirrors_]() -> Result<void> {
+  static_cast<void>((*shutdown_calls_)("ending copies", [mirrors = mirrors_]() -> Result<void> {
     mirrors->stop();
     return {};
   }));
-  // Release the ownership guard within the timed call, because its destructor waits for its thread.
-  static_cast<void>((*leaving_calls_)(
+  // Release the ownership guard within the timed call, because the guard's destructor waits for a thread.
+  static_cast<void>((*shutdown_calls_)(
       "letting places go",
       [ownership = std::move(ownership_), gives_back = is_job_over_]() mutable -> Result<void> {
         if (gives_back) ownership->release();
@@ -137,11 +137,7 @@ CheckpointLocations::~CheckpointLocations() {
   stop_.request_stop();
 }
 
-void CheckpointLocations::own(const std::function<bool()>& goes_on) {
-  take_ownership(goes_on);
-}
-
-std::optional<std::string> CheckpointLocations::find_refusal() {
+std::optional<std::string> CheckpointLocations::find_resume_refusal() {
   const auto found = tiers_.inventory();
   if (!found) fail(exit_code_of(found.error()), found.error().message());
   const checkpoint::StartRequest requests{.resumes = false, .can_overwrite = options_.group.size == 1};
@@ -149,33 +145,33 @@ std::optional<std::string> CheckpointLocations::find_refusal() {
   Disk& home = *tiers_.home().disk;
   const auto known = choice ? Result<bool>(true) : was_accepted_before(home, options_.group.launches);
   if (!known) fail(exit_code_of(known.error()), known.error().message());
-  // Record only a launch that passed these checks: a refused launch must be refused again after a restart.
+  // Record only an accepted launch, because a refused launch must be refused again after a restart.
   const auto noted = record_accepted_launches(
-      home, *known ? options_.group.launches : std::vector<LaunchName>(), draw_name());
+      home, *known ? options_.group.launches : std::vector<LaunchName>(), random_hex_name());
   if (!noted) fail(exit_code_of(noted.error()), noted.error().message());
   return *known ? std::nullopt : std::optional(choice.error().message());
 }
 
-void CheckpointLocations::begin_anew() {
+void CheckpointLocations::move_old_checkpoints_away() {
   const auto found = tiers_.inventory();
   if (!found) fail(exit_code_of(found.error()), found.error().message());
   const checkpoint::StartRequest requests{
       .resumes = false, .overwrites = true, .has_load_path = !options_.load_from.empty()};
   const auto choice = checkpoint::choose_start(*found, requests, [](const auto&) { return true; });
   if (!choice) fail(exit_code_of(choice.error()), choice.error().message());
-  if (choice->sets_aside_first) set_lineage_aside({});
+  if (choice->sets_old_checkpoints_aside) set_lineage_aside({});
 }
 
-void CheckpointLocations::begin_anew(Attempt first) {
+void CheckpointLocations::move_old_checkpoints_away(Attempt first) {
   set_lineage_aside(first);
 }
 
 void CheckpointLocations::set_lineage_aside(std::optional<Attempt> before) {
   if (const auto ours = ownership_->confirm_all(); !ours) fail(ExitCode::kStartAgain, ours.error().message());
-  // The home's checkpoints are moved last. If this start is interrupted before the home's checkpoints are
-  // moved, a repeated start without --overwrite still finds the run.
+  // Move the checkpoints of the home, the run's main location, last. If this start is interrupted earlier, a
+  // repeated start without --overwrite still finds the run.
   for (auto tier = tiers_.all().rbegin(); tier != tiers_.all().rend(); ++tier) {
-    const auto moved = checkpoint::set_lineage_aside(*tier->disk, draw_name(), before);
+    const auto moved = checkpoint::set_lineage_aside(*tier->disk, random_hex_name(), before);
     if (!moved) fail(ExitCode::kStorage, moved.error().message());
     if (*moved == 0) continue;
     say("the run begins again at step 0 (--overwrite): " + std::to_string(*moved) + " checkpoints of " +
@@ -184,14 +180,14 @@ void CheckpointLocations::set_lineage_aside(std::optional<Attempt> before) {
 }
 
 void CheckpointLocations::enter(const std::function<bool()>& goes_on) {
-  own_by(&OwnershipGuard::enter, goes_on);
+  claim_locations_with(&OwnershipGuard::enter, goes_on);
 }
 
-void CheckpointLocations::take_ownership(const std::function<bool()>& goes_on) {
-  own_by(&OwnershipGuard::take, goes_on);
+void CheckpointLocations::claim_locations(const std::function<bool()>& goes_on) {
+  claim_locations_with(&OwnershipGuard::take, goes_on);
 }
 
-void CheckpointLocations::own_by(Take take, const std::function<bool()>& goes_on) {
+void CheckpointLocations::claim_locations_with(Take take, const std::function<bool()>& goes_on) {
   const auto pause = [&](Duration look) {
     std::this_thread::sleep_for(look);
     return goes_on();
@@ -203,9 +199,9 @@ void CheckpointLocations::own_by(Take take, const std::function<bool()>& goes_on
 }
 
 Result<checkpoint::Inventory> CheckpointLocations::inventory() const {
-  const auto asked = tiers_.ask_all();
+  const auto asked = tiers_.list_all_tiers();
   if (!asked) return asked.error();
-  mirrors_->note_found(*asked);
+  mirrors_->note_initial_checkpoints(*asked);
   auto merged = checkpoint::merge(*asked);
   if (!merged) return merged.error();
   checkpoint::Inventory found{.newest_attempt = merged->newest_attempt, .complete = {}, .damaged = {}};
@@ -221,33 +217,33 @@ Result<checkpoint::Inventory> CheckpointLocations::inventory() const {
   return found;
 }
 
-Result<checkpoint::Inventory> CheckpointLocations::look() {
+Result<checkpoint::Inventory> CheckpointLocations::list_resumable() {
   auto found = inventory();
   if (!found) return found;
   auto plan = plan_rollback(options_, *found);
   if (!plan) fail(ExitCode::kConfiguration, plan.error().message());
   rollback_ = *std::move(plan);
   foreign_paths_.insert(found->foreign_paths.begin(), found->foreign_paths.end());
-  return narrow(*std::move(found), rollback_);
+  return restrict_to_plan(*std::move(found), rollback_);
 }
 
-Result<void> CheckpointLocations::check_manifests_are_there() const {
+Result<void> CheckpointLocations::check_manifests_exist() const {
   return check_no_manifests_lost(tiers_, options_, *calls_);
 }
 
-Result<void> CheckpointLocations::keep_rollbacks(const std::vector<checkpoint::Rollback>& in_force) {
+Result<void> CheckpointLocations::record_rollbacks(const std::vector<checkpoint::Rollback>& in_force) {
   if (auto ours = ownership_->confirm_all(); !ours) return ours;
   for (const checkpoint::Tier& tier : tiers_.all()) {
     const auto there = checkpoint::rollbacks_in(*tier.disk);
     if (!there) return there.error();
     for (auto one = in_force.rbegin(); one != in_force.rend(); ++one) {
       if (std::find(there->begin(), there->end(), *one) != there->end()) continue;
-      if (auto made = checkpoint::record_rollback(*tier.disk, *one, draw_name()); !made) return made;
+      if (auto made = checkpoint::record_rollback(*tier.disk, *one, random_hex_name()); !made) return made;
     }
   }
   for (const checkpoint::Tier& tier : tiers_.all()) {
-    const auto moved = checkpoint::set_rolled_back_aside(*tier.disk, in_force, draw_name());
-    // Checkpoints of steps after the rollback no longer count, even if they cannot be moved away.
+    const auto moved = checkpoint::set_rolled_back_aside(*tier.disk, in_force, random_hex_name());
+    // After a rollback, checkpoints of later steps are ignored, even if they cannot be moved away.
     if (!moved)
       events_->add("checkpoints of steps after the rollback could not be moved to the folder aside/ yet: " +
                    moved.error().message());
@@ -259,7 +255,8 @@ void CheckpointLocations::report_unknown_entries() {
   if (foreign_paths_.empty() || std::exchange(has_reported_unknown_entries_, true)) return;
   const std::size_t others = foreign_paths_.size() - 1;
   events_->add(
-      *foreign_paths_.begin() + (others == 0 ? "" : ", as " + counted(others, "other name") + " here,") +
+      *foreign_paths_.begin() +
+      (others == 0 ? "" : ", as " + count_with_noun(others, "other name") + " here,") +
       " has a number that no run reaches: it is treated as a file of another program, and left unchanged");
 }
 
@@ -269,8 +266,8 @@ void CheckpointLocations::begin_waiting() {
 
 void CheckpointLocations::begin_attempt(const Assignment& assignment, const std::function<bool()>& goes_on) {
   if (assignment.rank.value() == 0) {  // an attempt that is over must not block the next one by its claim
-    if (!goes_on()) throw Interrupted("the world changed before its rank 0 had claimed its locations");
-    take_ownership(goes_on);
+    if (!goes_on()) throw Interrupted("the set of processes changed before rank 0 had claimed the locations");
+    claim_locations(goes_on);
     if (ownership_->took_from_another_job())
       throw Interrupted("another job used " + tiers_.home().disk->shown("") +
                         " after its checkpoints were listed: they are listed again");
@@ -279,7 +276,7 @@ void CheckpointLocations::begin_attempt(const Assignment& assignment, const std:
     if (const auto left = ownership_->leave_to_others(); !left)
       fail(exit_code_of(left.error()), left.error().message());
   }
-  // Stop the copies to stores that the previous attempt began. Rank 0 of this attempt continues these copies.
+  // Stop the copies to stores that the previous attempt began, because rank 0 of this attempt continues them.
   const auto begin = [mirrors = mirrors_, assignment]() -> Result<void> {
     mirrors->begin_attempt(assignment);
     return {};
@@ -288,34 +285,35 @@ void CheckpointLocations::begin_attempt(const Assignment& assignment, const std:
     fail(exit_code_of(begun.error()), begun.error().message());
 }
 
-checkpoint::SavingWorld CheckpointLocations::saving_world(const Assignment& assignment) const {
+checkpoint::SaveContext CheckpointLocations::saving_world(const Assignment& assignment) const {
   const checkpoint::KeepRules rules = home_rules(options_);
   const std::uint64_t term = ownership_->term_at(*tiers_.home().disk);
-  checkpoint::SavingWorld world{
+  checkpoint::SaveContext world{
       .attempt = assignment.attempt,
       .rank = assignment.rank,
       .world_size = assignment.world_size,
       .rules = rules,
-      .confirm_place =
+      .confirm_ownership =
           [ownership = std::weak_ptr(ownership_), home = tiers_.home().disk, term] {
             const auto still = ownership.lock();
             return still ? still->confirm(*home, term) : Result<void>();
           },
       .on_commit = [mirrors = mirrors_](const InventoryEntry& entry) { mirrors->note_committed(entry); },
-      .may_clean_up = [rule = cleaning_rule(tiers_, options_, owner_, term),
+      .may_clean_up = [rule = cleaning_rule(tiers_, options_, owner_, [term](const Disk&) { return term; }),
                        home = tiers_.home().disk] { return rule(*home); },
       .on_retired = [mirrors = mirrors_] { mirrors->remove_stale_links(); },
       .on_damage =
           [mirrors = mirrors_](const std::optional<InventoryEntry>& newest) { mirrors->go_back_to(newest); },
       .copies = [mirrors = mirrors_] { return mirrors->copies(); },
-      .await_stores = [mirrors = mirrors_](const auto& id,
-                                           const auto& ticket) { mirrors->await(id, ticket); },
-      .read_back = tiers_.home().store ? checkpoint::ReadBack::kHeaders : checkpoint::ReadBack::kAllBytes};
+      .await_store_copies = [mirrors = mirrors_](const auto& id,
+                                                 const auto& ticket) { mirrors->await(id, ticket); },
+      .read_back =
+          tiers_.home().store ? checkpoint::ReadBackScope::kHeaders : checkpoint::ReadBackScope::kAllBytes};
   if (rules.last != 0) return world;
-  // With --keep-last=0, a checkpoint is removed from the folder when all stores have it. A checkpoint that a
-  // store lacks is kept by the rules of a run without stores.
+  // With --keep-last=0, a checkpoint is removed from the folder when all stores have it. Of the checkpoints
+  // that a store lacks, the folder keeps the newest two.
   world.rules.last = 2;
-  world.find_copy = [mirrors = mirrors_](const checkpoint::CheckpointId& id) { return mirrors->find(id); };
+  world.find_store_copy = [mirrors = mirrors_](const CheckpointId& id) { return mirrors->find(id); };
   return world;
 }
 
@@ -324,8 +322,8 @@ checkpoint::SaverOptions CheckpointLocations::saver_options() const {
   options.calls = calls_;
   options.owner = identity_;
   if (!options.slots_folder.empty()) {
-    // Staging slots must be in memory, because a copy by the training thread that waits for a disk could not
-    // be interrupted.
+    // Staging slots must be in memory, because the training thread copies into them, and a copy that waits
+    // for a disk cannot be interrupted.
     const auto is_memory =
         (*calls_)("looking at " + options.slots_folder.string(),
                   [folder = options.slots_folder] { return checkpoint::is_in_memory(folder); });
@@ -338,14 +336,15 @@ checkpoint::SaverOptions CheckpointLocations::saver_options() const {
     }
   }
   if (!options.slots_folder.empty() && tiers_.home().store == nullptr) {
-    const auto mark = mark_of_home(options_, *calls_);
+    const auto mark = read_home_mark(options_, *calls_);
     if (!mark) fail(exit_code_of(mark.error()), mark.error().message());
-    options.home_mark = *mark;
+    options.location_mark = *mark;
   }
-  options.home_mark = mark_in_term(options.home_mark, ownership_->term_at(*tiers_.home().disk));
+  options.location_mark =
+      combine_mark_with_term(options.location_mark, ownership_->term_at(*tiers_.home().disk));
   if (const auto& store = tiers_.home().store) {
-    options.connect_progress = [store](std::function<void()> told) {
-      store->tell_progress_to(std::move(told));
+    options.pass_progress_callback = [store](std::function<void()> told) {
+      store->set_progress_callback(std::move(told));
     };
   }
   return options;
@@ -357,7 +356,7 @@ Result<std::string> CheckpointLocations::restore(const Assignment& assignment, c
   std::vector<std::pair<std::size_t, Error>> bad;
   for (std::size_t i = 0; i < tiers_.all().size(); ++i) {
     const checkpoint::Tier& tier = tiers_.all()[i];
-    const auto run = checkpoint::RunStore::open(tier.disk, draw_name());
+    const auto run = checkpoint::RunStore::open(tier.disk, random_hex_name());
     if (!run) return run.error();
     checkpoint::ReadOptions reading{.readers = assignment.world_size};
     if (tier.store) reading.bytes_at_once = checkpoint::kExtentBytesMax;
@@ -365,35 +364,36 @@ Result<std::string> CheckpointLocations::restore(const Assignment& assignment, c
     const auto loaded = reader ? load(*reader) : Result<void>(reader.error());
     if (!loaded) {
       bad.emplace_back(i, loaded.error());
-      if (loaded.error().kind() == ErrorKind::kCorrupted) bad_.emplace(id, i);
+      if (loaded.error().kind() == ErrorKind::kCorrupted) damaged_copies_.emplace(id, i);
       continue;
     }
     if (!bad.empty()) {
       events_->add("the checkpoint of step " + std::to_string(id.step.value()) + " is read from " +
                    tier.disk->shown("") + ": " + bad.front().second.message());
-      set_aside(id, bad.front().second.message());
+      quarantine_checkpoint(id, bad.front().second.message());
     }
+    has_restored_from_home_ = i == 0;
     if (i == 0)  // a copy may be missing: the previous process may have died while copying
-      mirrors_->note_loaded({.tier = tier.word,
+      mirrors_->note_loaded({.tier = tier.kind_name,
                              .attempt = id.attempt,
                              .step = id.step,
                              .digest = point.digest,
                              .is_complete = true},
                             reader->run());
-    return tier.word;
+    return tier.kind_name;
   }
   return std::max_element(
              bad.begin(), bad.end(),
-             [](const auto& a, const auto& b) { return weight_of(a.second) < weight_of(b.second); })
+             [](const auto& a, const auto& b) { return error_priority(a.second) < error_priority(b.second); })
       ->second;
 }
 
-void CheckpointLocations::set_aside(const CheckpointId& id, const std::string& reason) const {
-  for (const auto& [bad, tier] : bad_) {
+void CheckpointLocations::quarantine_checkpoint(const CheckpointId& id, const std::string& reason) const {
+  for (const auto& [bad, tier] : damaged_copies_) {
     if (bad != id) continue;
-    const auto run = checkpoint::RunStore::open(tiers_.all()[tier].disk, draw_name());
-    const auto done = run ? run->set_aside(id, reason) : Result<void>(run.error());
-    if (!done) events_->add("it cannot be set aside: " + done.error().message());
+    const auto run = checkpoint::RunStore::open(tiers_.all()[tier].disk, random_hex_name());
+    const auto done = run ? run->quarantine_checkpoint(id, reason) : Result<void>(run.error());
+    if (!done) events_->add("the damaged checkpoint cannot be set aside: " + done.error().message());
   }
 }
 

@@ -9,7 +9,7 @@
 //   places.begin_attempt(assignment, goes_on);
 //   auto restored = places.restore(assignment, [&](auto& reader) { return load(reader); });
 //
-// Thread contract: only the training thread uses the object, but any thread may call lost().
+// Thread contract: only the training thread uses the object, but any thread may call find_lost_reason().
 #pragma once
 
 #include <functional>
@@ -36,7 +36,7 @@
 
 namespace ratoon::session {
 
-// Returns the exit code for an error of a folder or store, which says whether a restart would fail again.
+// Returns the exit code for an error of a folder or store. The code says whether a restart would fail again.
 [[nodiscard]] ExitCode exit_code_of(const Error& error);
 
 class CheckpointLocations {
@@ -47,11 +47,11 @@ class CheckpointLocations {
   CheckpointLocations(const CheckpointLocations&) = delete;
   CheckpointLocations& operator=(const CheckpointLocations&) = delete;
 
-  // Returns the Disk of the home without timeouts, for the saver, which has its own timeouts. To list and
-  // load checkpoints, another Disk is used, whose calls have a timeout.
+  // Returns the home's Disk for the saver. Its calls have no timeout, because the saver has its own timeouts.
+  // The functions that list and load checkpoints use another Disk, whose calls have a timeout.
   [[nodiscard]] const std::shared_ptr<checkpoint::Disk>& home() const { return home_; }
-  // Returns the Disk of the run's home if the home is a folder, to whose files one can append; null for a
-  // store. The calls of this Disk have a timeout, so the training thread may use it.
+  // If the run's home is a folder, returns its Disk, which can append to files. If the home is a store,
+  // returns null. The training thread may use this Disk, because its calls have a timeout.
   [[nodiscard]] std::shared_ptr<checkpoint::Disk> folder() const {
     return tiers_.home().store ? nullptr : tiers_.home().disk;
   }
@@ -59,57 +59,61 @@ class CheckpointLocations {
   // Returns the object that runs calls of any disk with a timeout.
   [[nodiscard]] const std::shared_ptr<checkpoint::CallsWithTimeout>& calls() const { return calls_; }
 
-  // A run without a coordinator calls own() before all other functions. Waits until no other job uses the
-  // run's locations. Throws a Failure. While own() waits, it calls `goes_on`, and throws Interrupted if
-  // `goes_on` returns false.
-  void own(const std::function<bool()>& goes_on);
-  // Waits like own(), in a process with a coordinator, before the process joins other ranks.
+  // A run without a coordinator calls claim_locations() before all other functions. Waits until no other job
+  // uses the run's locations. Throws a Failure. While claim_locations() waits, it calls `goes_on`, and throws
+  // Interrupted if `goes_on` returns false.
+  void claim_locations(const std::function<bool()>& goes_on);
+  // In a process with a coordinator, waits for other jobs like claim_locations(), before the process joins.
   void enter(const std::function<bool()>& goes_on);
-  // Rank 0 calls find_refusal() in a run without a coordinator that must not resume (--autoresume=false).
-  // Returns the reason if this start is refused: the run has checkpoints, and this launch was not accepted
-  // before. Returns nullopt if this start may continue. Throws a Failure.
-  [[nodiscard]] std::optional<std::string> find_refusal();
+  // Rank 0 calls find_resume_refusal() in a run without a coordinator that must not resume
+  // (--autoresume=false). Returns the reason if this start is refused because the run has checkpoints and
+  // this launch was not accepted before. Returns nullopt if this start is not refused. Throws a Failure.
+  [[nodiscard]] std::optional<std::string> find_resume_refusal();
   // Moves all checkpoints of the run to a separate folder (--overwrite). Throws a Failure.
-  void begin_anew();
+  void move_old_checkpoints_away();
   // Moves the checkpoints of attempts before `first` to a separate folder (--overwrite), for a job with a
   // coordinator.
-  void begin_anew(Attempt first);
+  void move_old_checkpoints_away(Attempt first);
 
   // Lists the checkpoints of all locations. A checkpoint is complete if at least one location has an intact
   // copy.
   [[nodiscard]] Result<checkpoint::Inventory> inventory() const;
   // Lists the checkpoints from which the run may resume, according to --resume-from, for the next join().
   // Throws a Failure if the step of --resume-from cannot be resumed.
-  [[nodiscard]] Result<checkpoint::Inventory> look();
-  // Returns kCorrupted if a location had checkpoints, but their manifests, without which no checkpoint is
-  // found, are missing.
-  [[nodiscard]] Result<void> check_manifests_are_there() const;
-  // Returns the rollback that the last call of look() planned.
+  [[nodiscard]] Result<checkpoint::Inventory> list_resumable();
+  // Returns kCorrupted if a location has files of checkpoints whose manifests are missing. Without its
+  // manifest, a checkpoint is not found.
+  [[nodiscard]] Result<void> check_manifests_exist() const;
+  // Returns the rollback that the last call of list_resumable() planned.
   [[nodiscard]] const RollbackPlan& rollback() const { return rollback_; }
-  // Rank 0 records the rollbacks in every location, the newest first, and sets aside the checkpoints that
-  // they gave up. Changes nothing if another job has used a location since this attempt began.
-  [[nodiscard]] Result<void> keep_rollbacks(const std::vector<checkpoint::Rollback>& in_force);
+  // Rank 0 records the rollbacks in every location, the newest first, and sets aside the checkpoints of the
+  // discarded steps. Changes nothing if another job has used a location since this attempt began.
+  [[nodiscard]] Result<void> record_rollbacks(const std::vector<checkpoint::Rollback>& in_force);
 
   // Begins an attempt: rank 0 claims the locations for this attempt, and copies committed checkpoints to the
-  // stores. While begin_attempt() waits for the claim of another job, it calls `goes_on`, and stops waiting
-  // if it returns false. Throws a Failure or Interrupted.
+  // stores. begin_attempt() may wait for the claim of another job. The wait ends if `goes_on` returns false.
+  // Throws a Failure or Interrupted.
   void begin_attempt(const Assignment& assignment, const std::function<bool()>& goes_on);
   // Returns the options with which the saver writes checkpoints in an attempt.
-  [[nodiscard]] checkpoint::SavingWorld saving_world(const Assignment& assignment) const;
+  [[nodiscard]] checkpoint::SaveContext saving_world(const Assignment& assignment) const;
 
   using Load = std::function<Result<void>(checkpoint::CheckpointReader&)>;
   // Loads the assigned checkpoint from its first intact copy, and returns the name of the tier (folder or
-  // store) of this copy. Damaged copies that were found before the intact copy are moved to quarantine.
-  // Returns one error for all copies, of a temporary kind such as kUnavailable if a copy could not be read.
+  // store) of this copy. Damaged copies that were found before it are moved to quarantine. If no copy is
+  // intact, returns one error. If a copy cannot be read, its kind is temporary, such as kUnavailable.
   [[nodiscard]] Result<std::string> restore(const Assignment& assignment, const Load& load);
+  // Returns whether the last successful restore() read from the location to which this run saves.
+  [[nodiscard]] bool has_restored_from_home() const { return has_restored_from_home_; }
   // Moves the copies of a checkpoint to quarantine, after all copies were found to be damaged.
-  void set_aside(const checkpoint::CheckpointId& id, const std::string& reason) const;
+  void quarantine_checkpoint(const checkpoint::CheckpointId& id, const std::string& reason) const;
 
-  // Pins the checkpoint in every location. Returns an error only if the pin fails in the home. For an error
-  // of a store, pin() only prints a message.
+  // Pins the checkpoint in every location. Returns an error only if the pin fails in the home (the main
+  // location). For an error of a store that has a copy, pin() only prints a message.
   [[nodiscard]] Result<void> pin(const checkpoint::CheckpointId& id, const std::string& why) {
     return tiers_.pin(id, why, [events = events_](const std::string& event) { events->add(event); });
   }
+  // Removes the pins of all checkpoints of this step in every location.
+  [[nodiscard]] Result<void> unpin_step(Step step) const { return tiers_.unpin_step(step); }
   // Completes `ticket` when each store has this checkpoint or a newer one.
   void await_copies(const checkpoint::CheckpointId& id, const checkpoint::SavePromise& ticket) {
     mirrors_->await(id, ticket);
@@ -123,7 +127,7 @@ class CheckpointLocations {
 
   // Appends the messages since the last call to `events`, for example why this process must no longer write.
   void move_events_to(std::vector<std::string>& events) { events_->move_to(events); }
-  [[nodiscard]] std::optional<std::string> lost() const { return ownership_->lost(); }
+  [[nodiscard]] std::optional<std::string> find_lost_reason() const { return ownership_->find_lost_reason(); }
 
   // Waits at most `at_most` until the stores have the newest checkpoint, and returns a sentence for each
   // store that lacks it. The wait ends early when the function `goes_on`, if given, returns false.
@@ -134,28 +138,30 @@ class CheckpointLocations {
 
  private:
   void set_lineage_aside(std::optional<Attempt> before);
-  void take_ownership(const std::function<bool()>& goes_on);
   using Take = Result<void> (OwnershipGuard::*)(const Clock&, const checkpoint::Claim::Pause&);
-  void own_by(Take take, const std::function<bool()>& goes_on);
+  void claim_locations_with(Take take, const std::function<bool()>& goes_on);
   void report_unknown_entries();
 
   const Options& options_;
   std::stop_source stop_;  // ends waits for a store
   std::shared_ptr<checkpoint::CallsWithTimeout> calls_;
-  std::shared_ptr<checkpoint::CallsWithTimeout> leaving_calls_;  // with a shorter timeout, used while leaving
+  std::shared_ptr<checkpoint::CallsWithTimeout>
+      shutdown_calls_;  // with a shorter timeout, used while leaving
   std::shared_ptr<checkpoint::Disk> home_;
   checkpoint::Tiers tiers_;
   std::string identity_;  // of the job; see identity.h
   checkpoint::Owner owner_;
   std::shared_ptr<EventLog> events_ = std::make_shared<EventLog>();
-  // Threads of hanging disk calls that were abandoned may still use the two objects below.
-  std::shared_ptr<Mirrors> mirrors_;
+  // ownership_ and mirrors_ are shared pointers, because abandoned disk calls may still use the two objects.
   std::shared_ptr<OwnershipGuard> ownership_;
+  std::shared_ptr<Mirrors> mirrors_;
   RollbackPlan rollback_;
   std::set<std::string> foreign_paths_;  // seen in any place
   bool has_reported_unknown_entries_ = false;
   bool is_job_over_ = false;
-  std::set<std::pair<checkpoint::CheckpointId, std::size_t>> bad_;  // copies whose bytes were found wrong
+  bool has_restored_from_home_ = false;
+  std::set<std::pair<checkpoint::CheckpointId, std::size_t>>
+      damaged_copies_;  // copies whose bytes were found wrong
 };
 
 }  // namespace ratoon::session

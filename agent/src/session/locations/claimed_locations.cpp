@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <span>
+#include <utility>
 
 #include <unistd.h>
 
 #include "agent/src/checkpoint/tiers/claim.h"
 #include "agent/src/session/options/location_options.h"
 #include "base/core/boot_id.h"
-#include "base/core/folder_mark.h"
+#include "base/core/folder_inode_hash.h"
 #include "base/core/random_name.h"
 #include "base/core/xxh3.h"
 
@@ -23,16 +24,16 @@ std::string host_name() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
-constexpr std::size_t kBootDigits = 8;
+constexpr std::size_t kBootIdDigits = 8;
 // One process of each of the first four members (pods) keeps the job's claims alive, because four members are
 // rarely lost at once.
-constexpr std::uint32_t kWatchingMembers = 4;
+constexpr std::uint32_t kClaimKeepingMembers = 4;
 
 }  // namespace
 
 std::string host_text(const std::string& name, const std::string& boot) {
   if (boot.empty()) return name;
-  return name + "+" + to_hex(xxh3_128(std::as_bytes(std::span(boot)))).substr(0, kBootDigits);
+  return name + "+" + to_hex(xxh3_128(std::as_bytes(std::span(boot)))).substr(0, kBootIdDigits);
 }
 
 std::vector<std::shared_ptr<Disk>> locations_to_claim(const checkpoint::Tiers& tiers,
@@ -45,34 +46,35 @@ std::vector<std::shared_ptr<Disk>> locations_to_claim(const checkpoint::Tiers& t
 }
 
 bool keeps_claims_alive(const Options& options) {
-  if (options.member.coordinator_url.empty()) return options.group.rank < kWatchingMembers;
-  return options.member.index < kWatchingMembers && options.member.local_rank == 0;
+  if (options.member.coordinator_url.empty()) return options.group.rank < kClaimKeepingMembers;
+  return options.member.index < kClaimKeepingMembers && options.member.local_rank == 0;
 }
 
 Result<checkpoint::Owner> owner_on_this_host(const Options& options, const std::string& identity) {
   const auto boot = read_boot_id();
   if (!boot) return boot.error();
-  return owner_of(options, host_text(host_name(), *boot), identity, draw_name());
+  return owner_of(options, host_text(host_name(), *boot), identity, random_hex_name());
 }
 
-Result<std::uint64_t> mark_of_home(const Options& options, checkpoint::CallsWithTimeout& calls) {
+Result<std::uint64_t> read_home_mark(const Options& options, checkpoint::CallsWithTimeout& calls) {
   return calls("looking at " + home_of(options),
-               [folder = run_folder(options)] { return Result<std::uint64_t>(folder_mark(folder)); });
+               [folder = run_folder(options)] { return Result<std::uint64_t>(folder_inode_hash(folder)); });
 }
 
-std::uint64_t mark_in_term(std::uint64_t mark_of_folder, std::uint64_t term) {
+std::uint64_t combine_mark_with_term(std::uint64_t mark_of_folder, std::uint64_t term) {
   if (term == checkpoint::kUnknownTerm) return mark_of_folder;
   const std::array<std::uint64_t, 2> both{mark_of_folder, term};
   return xxh3_128(std::as_bytes(std::span(both))).low;
 }
 
-std::function<bool(const Disk&)> cleaning_rule(const checkpoint::Tiers& tiers, const Options& options,
-                                               const checkpoint::Owner& owner, std::uint64_t term) {
-  return [claimed = locations_to_claim(tiers, options), owner, term](const Disk& place) {
-    const bool is_claimed =
-        std::ranges::any_of(claimed, [&](const auto& disk) { return disk.get() == &place; });
-    return !is_claimed || checkpoint::may_clean_up(place, owner, term);
-  };
+CleaningRule cleaning_rule(const checkpoint::Tiers& tiers, const Options& options,
+                           const checkpoint::Owner& owner, TermReader term_of) {
+  return
+      [claimed = locations_to_claim(tiers, options), owner, term_of = std::move(term_of)](const Disk& place) {
+        const bool is_claimed =
+            std::ranges::any_of(claimed, [&](const auto& disk) { return disk.get() == &place; });
+        return !is_claimed || checkpoint::may_clean_up(place, owner, term_of(place));
+      };
 }
 
 }  // namespace ratoon::session

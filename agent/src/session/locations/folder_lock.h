@@ -17,13 +17,13 @@
 
 #include "agent/src/checkpoint/disk/calls_with_timeout.h"
 #include "agent/src/session/locations/held_lock.h"
-#include "base/core/unforked_fd.h"
+#include "base/core/fd_closed_on_fork.h"
 
 namespace ratoon::session {
 
-enum class FolderUse { kAlone, kTogether };
+enum class FolderUse { kExclusive, kShared };
 
-using FolderLocks = std::vector<UnforkedFd>;
+using FolderLocks = std::vector<FdClosedOnFork>;
 
 // Locks the run's folders. Returns kAlreadyExists if a running process holds a lock. Returns kUnavailable,
 // after a wait (held_lock.h), if the machine of the holder may have failed, and kTimeout if the disk of the

@@ -11,7 +11,7 @@
 namespace ratoon::session {
 namespace {
 
-constexpr std::size_t kTextBytesMax = 256;
+constexpr std::size_t kLockFileBytesMax = 256;
 
 std::string holder_text(const std::string& boot_id) {
   return "taken on the machine with boot_id " + boot_id + "\n";
@@ -24,28 +24,28 @@ std::string own_boot_id() {
 
 // Returns the beginning of the lock file's text, or an empty text if the file cannot be read.
 std::string read_start(int fd) {
-  std::array<char, kTextBytesMax> text{};
+  std::array<char, kLockFileBytesMax> text{};
   const auto bytes = ::pread(fd, text.data(), text.size(), 0);
   return bytes > 0 ? std::string(text.data(), static_cast<std::size_t>(bytes)) : std::string();
 }
 
 }  // namespace
 
-LockVerdict judge_held_lock(bool is_on_this_machine, Duration waited, const LockPatience& patience,
-                            const HolderLife& life) {
+LockVerdict judge_held_lock(bool is_on_this_machine, Duration waited, const LockTimeouts& patience,
+                            const HolderActivity& life) {
   if (is_on_this_machine) return waited < patience.leaving ? LockVerdict::kWait : LockVerdict::kIsInUse;
   if (waited < patience.lease) return LockVerdict::kWait;
-  const bool is_alive = life.at_first && *life.at_first != life.now;
-  return is_alive ? LockVerdict::kIsInUse : LockVerdict::kMayPass;
+  const bool is_alive = life.first_seen && *life.first_seen != life.now;
+  return is_alive ? LockVerdict::kIsInUse : LockVerdict::kHolderMayBeGone;
 }
 
-void note_holder(int fd, const std::string& boot_id) {
+void write_holder(int fd, const std::string& boot_id) {
   const std::string text = holder_text(boot_id);
   if (boot_id.empty() || read_start(fd) == text) return;
   // First truncate the file, because a partly overwritten text could name another machine.
   if (::ftruncate(fd, 0) != 0) return;
   if (::pwrite(fd, text.data(), text.size(), 0) < 0) return;
-  // Sync the text, because other machines must be able to read it from the file server.
+  // Sync the lock file, because other machines must be able to read its text from the file server.
   static_cast<void>(::fdatasync(fd));
 }
 
@@ -53,8 +53,8 @@ bool was_taken_here(int fd, const std::string& boot_id) {
   return !boot_id.empty() && read_start(fd) == holder_text(boot_id);
 }
 
-void note_holder(int fd) {
-  note_holder(fd, own_boot_id());
+void write_holder(int fd) {
+  write_holder(fd, own_boot_id());
 }
 
 bool was_taken_here(int fd) {
@@ -66,7 +66,7 @@ Error held_lock_error(int fd, const std::string& what) {
           what + ": wait for it, end it, or use another --run-name"};
 }
 
-Error may_pass(const Error& held, Duration waited) {
+Error lock_holder_lost_error(const Error& held, Duration waited) {
   return {
       ErrorKind::kUnavailable,
       held.message() +

@@ -2,8 +2,8 @@
 //
 // The kernel releases a lock when the process that holds it ends. If the holder's machine fails, the server
 // of a network file system releases the lock only after the machine's lease (90 s with NFS 4). The lock file
-// names the machine on which the lock was last taken. If a process on this machine holds the lock, the
-// process is still running.
+// names the machine on which the lock was last taken. If that machine is the local machine, the holder is
+// still running.
 //
 //   const auto lock = take_when_free(take, life, waiting);
 //
@@ -24,46 +24,47 @@
 
 namespace ratoon::session {
 
-struct LockPatience {
-  Duration leaving{0};                        // for a holder on this machine that is about to end
-  Duration lease{std::chrono::seconds(100)};  // for a holder elsewhere: longer than the lease of a server
-  Duration caches{std::chrono::seconds(60)};  // a file system may show cached data for this long
-  Duration look{std::chrono::milliseconds(250)};
-  Duration first_word{std::chrono::seconds(10)};
+struct LockTimeouts {
+  Duration leaving{0};                            // for a holder on this machine that is about to end
+  Duration lease{std::chrono::seconds(100)};      // for a holder elsewhere: longer than the lease of a server
+  Duration cache_time{std::chrono::seconds(60)};  // a file system may show cached data for this long
+  Duration check_interval{std::chrono::milliseconds(250)};
+  Duration first_report_after{std::chrono::seconds(10)};
 };
 
-// HolderLife: signs that the holder of a lock on another machine still works. During the time `caches` at the
-// beginning of the wait, no sign counts, because the file system's cache may show old changes late.
-struct HolderLife {
-  std::optional<std::string> at_first{};  // read once the caches are known to be new
+// HolderActivity: signs that the holder of a lock on another machine still works. During the time
+// `cache_time` at the beginning of the wait, no sign of life counts, because the file system's cache may show
+// old changes late.
+struct HolderActivity {
+  std::optional<std::string> first_seen{};  // read once the caches are known to be new
   std::string now{};
 };
 
 enum class LockVerdict {
   kWait,
-  kIsInUse,  // another process works with it: exit code 82
-  kMayPass,  // its holder may be gone: exit code 84
+  kIsInUse,          // another process works with it: exit code 82
+  kHolderMayBeGone,  // its holder may be gone: exit code 84
 };
 // Pure.
 [[nodiscard]] LockVerdict judge_held_lock(bool is_on_this_machine, Duration waited,
-                                          const LockPatience& patience, const HolderLife& life);
+                                          const LockTimeouts& patience, const HolderActivity& life);
 
-// Writes the machine's boot_id to the lock file. The process that has taken the lock calls note_holder(). An
-// error of the write is ignored, because it only makes a later process wait longer.
-void note_holder(int fd, const std::string& boot_id);
+// Writes the machine's boot_id to the lock file. The process that has taken the lock calls write_holder().
+// write_holder() ignores write errors, because without the boot_id a later process only waits longer.
+void write_holder(int fd, const std::string& boot_id);
 // Returns whether the lock file says that the lock was last taken on the machine with this boot_id.
 [[nodiscard]] bool was_taken_here(int fd, const std::string& boot_id);
-// The two functions below use the boot_id of this machine.
-void note_holder(int fd);
+// write_holder(fd) and was_taken_here(fd) use the boot_id of this machine.
+void write_holder(int fd);
 [[nodiscard]] bool was_taken_here(int fd);
 
 // Returns the error for a lock that another process holds.
 [[nodiscard]] Error held_lock_error(int fd, const std::string& what);
 // Returns the error for a lock of another machine whose holder has shown no sign of life.
-[[nodiscard]] Error may_pass(const Error& held, Duration waited);
+[[nodiscard]] Error lock_holder_lost_error(const Error& held, Duration waited);
 
 struct LockWaiting {
-  LockPatience patience{};
+  LockTimeouts patience{};
   // The function `goes_on` is called in each pause of the wait. If `goes_on` returns false, for example after
   // an order to end this process, the wait ends.
   std::function<bool()> goes_on = [] { return true; };
@@ -75,7 +76,7 @@ template <class Take, class Life>
 auto take_when_free(const Take& take, const Life& life, const LockWaiting& how, const Clock& clock) {
   const Timestamp began = clock.now();
   bool has_said = false;
-  HolderLife seen;
+  HolderActivity seen;
   for (;;) {
     auto taken = take();
     if (taken) return taken;
@@ -83,19 +84,20 @@ auto take_when_free(const Take& take, const Life& life, const LockWaiting& how, 
     const bool is_here = held.kind() == ErrorKind::kAlreadyExists;
     if (!is_here && held.kind() != ErrorKind::kConflict) return taken;
     const Duration waited = clock.now() - began;
-    if (!is_here && !seen.at_first && waited >= how.patience.caches) seen.at_first = life();
+    if (!is_here && !seen.first_seen && waited >= how.patience.cache_time) seen.first_seen = life();
     if (!is_here && waited >= how.patience.lease) seen.now = life();
     const LockVerdict verdict = judge_held_lock(is_here, waited, how.patience, seen);
     if (verdict == LockVerdict::kIsInUse)
       return decltype(taken)(Error(ErrorKind::kAlreadyExists, held.message()));
-    if (verdict == LockVerdict::kMayPass) return decltype(taken)(may_pass(held, waited));
+    if (verdict == LockVerdict::kHolderMayBeGone)
+      return decltype(taken)(lock_holder_lost_error(held, waited));
     if (!how.goes_on())
       return decltype(taken)(Error(ErrorKind::kCancelled, "ordered to leave, while " + held.message()));
-    if (!has_said && waited >= how.patience.first_word) {
+    if (!has_said && waited >= how.patience.first_report_after) {
       say(held.message() + "; this process waits for that lock");
       has_said = true;
     }
-    static_cast<void>(pause_for(how.patience.look, std::stop_token()));
+    static_cast<void>(pause_for(how.patience.check_interval, std::stop_token()));
   }
 }
 

@@ -33,7 +33,7 @@ std::string path_of(const std::string& name) {
 
 // Returns the number of restarts in a file name that file_name() made for `launch`; nullopt for other file
 // names.
-std::optional<std::uint64_t> restarts_in(std::string_view name, const LaunchName& launch) {
+std::optional<std::uint64_t> parse_restarts(std::string_view name, const LaunchName& launch) {
   const std::string beginning = digest_of(launch) + ".";
   if (!name.starts_with(beginning)) return std::nullopt;
   name.remove_prefix(beginning.size());
@@ -42,8 +42,8 @@ std::optional<std::uint64_t> restarts_in(std::string_view name, const LaunchName
   return code == std::errc() && end == name.data() + name.size() ? std::optional(restarts) : std::nullopt;
 }
 
-bool is_again(const LaunchName& launch, const DiskEntry& entry) {
-  const auto then = restarts_in(entry.name, launch);
+bool is_restart_of(const LaunchName& launch, const DiskEntry& entry) {
+  const auto then = parse_restarts(entry.name, launch);
   return then && (!launch.restarts || *launch.restarts > *then);
 }
 
@@ -53,7 +53,7 @@ Result<bool> was_accepted_before(const Disk& home, const std::vector<LaunchName>
   const auto there = checkpoint::list_if_there(home, kLaunches);
   if (!there) return there.error();
   return std::ranges::any_of(launches, [&](const LaunchName& launch) {
-    return std::ranges::any_of(*there, [&](const DiskEntry& entry) { return is_again(launch, entry); });
+    return std::ranges::any_of(*there, [&](const DiskEntry& entry) { return is_restart_of(launch, entry); });
   });
 }
 
@@ -61,7 +61,8 @@ Result<void> record_accepted_launches(Disk& home, const std::vector<LaunchName>&
                                       std::string_view mark) {
   std::set<std::string> names;
   if (!launches.empty()) {
-    if (auto made = make_folders(home, kLaunches, checkpoint::Durability::kPowerCuts); !made) return made;
+    if (auto made = make_folders(home, kLaunches, checkpoint::Durability::kSurvivesPowerCuts); !made)
+      return made;
   }
   for (const LaunchName& launch : launches) {
     names.insert(file_name(launch));

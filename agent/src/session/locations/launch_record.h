@@ -14,14 +14,14 @@
 
 namespace ratoon::session {
 
-// Returns whether one of the launches was accepted before: it has a recorded unique name, or its launcher has
-// restarted it since it was recorded. The number of restarts is needed because torchrun names each launch
-// "none".
+// Returns whether a launch in `launches` was accepted before: its unique name is recorded, or its name with a
+// lower number of restarts is recorded. The numbers are compared because torchrun gives all launches the same
+// name, "none", by default.
 [[nodiscard]] Result<bool> was_accepted_before(const checkpoint::Disk& home,
                                                const std::vector<LaunchName>& launches);
 
-// Records that exactly these launches, with their current numbers of restarts, are accepted. `mark` is a name
-// of this process for temporary files.
+// Records that the launches in `launches`, with their current numbers of restarts, are accepted and all
+// others are not. `mark` is the name that this process uses for its temporary files.
 [[nodiscard]] Result<void> record_accepted_launches(checkpoint::Disk& home,
                                                     const std::vector<LaunchName>& launches,
                                                     std::string_view mark);

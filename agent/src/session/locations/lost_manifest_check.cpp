@@ -10,8 +10,10 @@
 namespace ratoon::session {
 namespace {
 
-constexpr const char* kBringBack = ", as after a copy that was cut short: bring the manifests back, or ";
-constexpr const char* kNothingByItself = " to begin anew; nothing is started over by itself";
+constexpr const char* kRestoreManifestsText =
+    ", as after a copy that was cut short: bring the manifests back, or ";
+constexpr const char* kNoAutomaticRestartText =
+    " to begin anew; Ratoon does not start the run over by itself";
 
 Result<bool> has_lost_manifests(const checkpoint::Disk& disk) {
   auto are_known = checkpoint::has_packs_of_lost_manifests(disk);
@@ -26,15 +28,15 @@ Result<void> check_links(const checkpoint::Tiers& tiers, const Options& options,
   if (tiers.home().store) return {};
   return calls("looking at " + home_of(options),
                [disk = tiers.home().disk, folder = run_folder(options)]() -> Result<void> {
-                 const auto link = checkpoint::link_without_manifests(*disk, folder);
+                 const auto link = checkpoint::find_link_without_manifest(*disk, folder);
                  if (!link) return link.error();
                  if (!*link) return {};
                  return Error(ErrorKind::kCorrupted,
                               (folder / **link).string() +
                                   " leads to a checkpoint, but there is no manifest of it in " +
-                                  (folder / checkpoint::kManifests).string() + kBringBack +
+                                  (folder / checkpoint::kManifests).string() + kRestoreManifestsText +
                                   "remove that link and " + (folder / checkpoint::kPacks).string() +
-                                  kNothingByItself);
+                                  kNoAutomaticRestartText);
                });
 }
 
@@ -50,8 +52,8 @@ Result<void> check_no_manifests_lost(const checkpoint::Tiers& tiers, const Optio
     const std::string packs = tier.disk->shown(checkpoint::kPacks);
     return Error(ErrorKind::kCorrupted,
                  packs + " has packs of checkpoints that were committed, but there is no manifest in " +
-                     tier.disk->shown(checkpoint::kManifests) + kBringBack + "move " + packs + " away" +
-                     kNothingByItself);
+                     tier.disk->shown(checkpoint::kManifests) + kRestoreManifestsText + "move " + packs +
+                     " away" + kNoAutomaticRestartText);
   }
   return {};
 }

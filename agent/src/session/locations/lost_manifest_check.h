@@ -10,8 +10,8 @@
 
 namespace ratoon::session {
 
-// Returns kCorrupted if tensor files or a link belong to a checkpoint without a manifest. The message says
-// how to repair the folder.
+// Returns kCorrupted if tensor files or a link belong to a checkpoint without a manifest. The error's message
+// says how to repair the folder.
 [[nodiscard]] Result<void> check_no_manifests_lost(const checkpoint::Tiers& tiers, const Options& options,
                                                    checkpoint::CallsWithTimeout& calls);
 

@@ -8,10 +8,10 @@
 #include "agent/src/checkpoint/tiers/name_pattern.h"
 #include "agent/src/checkpoint/tiers/stale_links.h"
 #include "agent/src/checkpoint/tiers/stores/abandoned_uploads.h"
-#include "agent/src/session/rendezvous/spoken_wait.h"
+#include "agent/src/session/rendezvous/wait_reporter.h"
 #include "agent/src/session/telemetry/say.h"
 #include "base/core/clock.h"
-#include "base/core/counted.h"
+#include "base/core/count_with_noun.h"
 #include "base/core/pause.h"
 #include "base/core/random_name.h"
 
@@ -20,7 +20,8 @@ namespace {
 
 using checkpoint::CheckpointId;
 
-constexpr Duration kLook = std::chrono::milliseconds(100);  // how often to check whether to go on waiting
+constexpr Duration kWaitCheckInterval =
+    std::chrono::milliseconds(100);  // how often to check whether to go on waiting
 
 std::string text_of(const CheckpointId& id) {
   return "the checkpoint of step " + std::to_string(id.step.value());
@@ -31,7 +32,7 @@ std::string text_of(const CheckpointId& id) {
 Mirrors::Mirrors(MirrorPlan plan, std::shared_ptr<metrics::Meters> meters, std::shared_ptr<EventLog> events)
     : plan_(std::move(plan)), meters_(std::move(meters)), events_(std::move(events)) {
   for (std::size_t i = 1; i < plan_.tiers.all().size(); ++i)
-    is_behind_.push_back(std::make_unique<std::atomic<bool>>(false));
+    has_failed_copy_.push_back(std::make_unique<std::atomic<bool>>(false));
 }
 
 void Mirrors::begin_attempt(const Assignment& assignment) {
@@ -41,30 +42,30 @@ void Mirrors::begin_attempt(const Assignment& assignment) {
   if (assignment.rank.value() != 0) return stop();
   const Attempt own = assignment.attempt;
   if (plan_.tiers.home().store) {
-    tidying_ = std::jthread(
+    cleanup_thread_ = std::jthread(
         [this, own](const std::stop_token& stop) { abort_abandoned_uploads(plan_.tiers.home(), own, stop); });
   }
   const std::lock_guard lock(mutex_);
   if (!workers_.empty()) return;
-  for (std::size_t i = 0; i < is_behind_.size(); ++i) {
+  for (std::size_t i = 0; i < has_failed_copy_.size(); ++i) {
     const auto told = [this, i](const CheckpointId& id, const Result<checkpoint::Mirrored>& result) {
       note_result(i, id, result);
     };
     const auto& tier = tier_of(i);
-    // The worker calls this function before its first copy of this attempt.
+    // A MirrorWorker calls the function `begins` before its first copy in this attempt.
     const auto begins = [this, &tier, own](const std::stop_token& stop) {
       abort_abandoned_uploads(tier, own, stop);
     };
     const std::shared_ptr<objects::ObjectStore> store(tier.store, &tier.store->store());
     checkpoint::MirrorWorkerOptions options;
-    options.begins = begins;
-    options.told = told;
+    options.before_first_copy = begins;
+    options.on_result = told;
     workers_.push_back(std::make_unique<Worker>(plan_.tiers.home().disk, store, std::move(options)));
   }
 }
 
 void Mirrors::stop() {
-  tidying_ = {};
+  cleanup_thread_ = {};
   std::vector<std::unique_ptr<Worker>> ending;  // destroyed after the lock, which their threads may need
   const std::lock_guard lock(mutex_);
   ending.swap(workers_);
@@ -74,7 +75,7 @@ void Mirrors::stop() {
                 "the copies"});
 }
 
-void Mirrors::note_found(const std::vector<checkpoint::TierInventory>& tiers) {
+void Mirrors::note_initial_checkpoints(const std::vector<checkpoint::TierInventory>& tiers) {
   for (std::size_t i = 1; i < tiers.size(); ++i) {
     const auto& complete = tiers[i].found.complete;
     if (!complete.empty()) meters_->stores[i - 1].durable_step = complete.front().step.value();
@@ -82,59 +83,61 @@ void Mirrors::note_found(const std::vector<checkpoint::TierInventory>& tiers) {
 }
 
 void Mirrors::note_committed(const InventoryEntry& entry) {
-  pass_on(entry);
-  if (has_link()) link_to(entry, epoch_of(plan_.tiers.home(), checkpoint::id_of(entry)));
+  queue_copies(entry);
+  if (has_link()) update_latest_link(entry, epoch_of(plan_.tiers.home(), checkpoint::id_of(entry)));
 }
 
 void Mirrors::note_loaded(const InventoryEntry& entry, const std::optional<checkpoint::RunRecord>& run) {
-  pass_on(entry);
-  if (has_link()) link_to(entry, checkpoint::epoch_of(run));
+  queue_copies(entry);
+  if (has_link()) update_latest_link(entry, checkpoint::epoch_of(run));
 }
 
-void Mirrors::pass_on(const InventoryEntry& entry) {
+void Mirrors::queue_copies(const InventoryEntry& entry) {
   const CheckpointId id = checkpoint::id_of(entry);
   const std::lock_guard lock(mutex_);
-  if (!newest_ || *newest_ < id) newest_ = id;
+  if (!newest_checkpoint_ || *newest_checkpoint_ < id) newest_checkpoint_ = id;
   for (const auto& worker : workers_) worker->note_committed(id);
 }
 
 void Mirrors::go_back_to(const std::optional<InventoryEntry>& newest) {
   const std::lock_guard lock(mutex_);
-  newest_ = newest ? std::optional(checkpoint::id_of(*newest)) : std::nullopt;
-  for (const auto& worker : workers_) worker->go_back_to(newest_);
-  fail_waiters([this](const CheckpointId& id) { return !newest_ || id > *newest_; },
+  newest_checkpoint_ = newest ? std::optional(checkpoint::id_of(*newest)) : std::nullopt;
+  for (const auto& worker : workers_) worker->go_back_to(newest_checkpoint_);
+  fail_waiters([this](const CheckpointId& id) { return !newest_checkpoint_ || id > *newest_checkpoint_; },
                {ErrorKind::kCorrupted, "the checkpoint was committed but cannot be read"});
 }
 
-checkpoint::Copies Mirrors::copies() const {
-  checkpoint::Copies copies;
+checkpoint::StoreCopies Mirrors::copies() const {
+  checkpoint::StoreCopies copies;
   const std::lock_guard lock(mutex_);
-  for (const auto& worker : workers_) copies.under_way.merge(worker->under_way());
+  for (const auto& worker : workers_) copies.being_copied.merge(worker->being_copied());
   return copies;
 }
 
 void Mirrors::await(const CheckpointId& id, const checkpoint::SavePromise& ticket) {
-  if (is_behind_.empty()) return ticket.reach(SaveLevel::kStored);
+  if (has_failed_copy_.empty()) return ticket.reach(SaveLevel::kStored);
   const std::lock_guard lock(mutex_);
   if (workers_.empty())
-    return ticket.fail({ErrorKind::kUnavailable, "only rank 0, which copies to stores, knows what is there"});
-  std::erase_if(awaited_, [](const Awaited& one) { return one.ticket.is_the_last(); });
-  awaited_.push_back({.id = id, .ticket = ticket});
+    return ticket.fail({ErrorKind::kUnavailable,
+                        "only rank 0, which copies to the stores, knows which checkpoints they have"});
+  std::erase_if(waiting_tickets_, [](const WaitingTicket& one) { return one.ticket.is_last_copy(); });
+  waiting_tickets_.push_back({.id = id, .ticket = ticket});
   notify_waiters();
 }
 
-void Mirrors::hear_of(std::size_t store, const CheckpointId& id, const Result<checkpoint::Mirrored>& result) {
+void Mirrors::update_waiters(std::size_t store, const CheckpointId& id,
+                             const Result<checkpoint::Mirrored>& result) {
   const std::lock_guard lock(mutex_);
   if (workers_.empty()) return;
   if (result) return notify_waiters();
-  const bool is_given_up = workers_[store]->under_way().empty();
+  const bool is_given_up = workers_[store]->being_copied().empty();
   if (is_given_up) fail_waiters([&](const CheckpointId& one) { return one <= id; }, result.error());
 }
 
 void Mirrors::notify_waiters() {
   std::optional<CheckpointId> everywhere = workers_.front()->durable();
   for (const auto& worker : workers_) everywhere = std::min(everywhere, worker->durable());
-  std::erase_if(awaited_, [&](const Awaited& one) {
+  std::erase_if(waiting_tickets_, [&](const WaitingTicket& one) {
     if (everywhere < one.id) return false;
     one.ticket.reach(SaveLevel::kStored);
     return true;
@@ -142,7 +145,7 @@ void Mirrors::notify_waiters() {
 }
 
 void Mirrors::fail_waiters(const std::function<bool(const CheckpointId&)>& is_for, const Error& why) {
-  std::erase_if(awaited_, [&](const Awaited& one) {
+  std::erase_if(waiting_tickets_, [&](const WaitingTicket& one) {
     if (!is_for(one.id)) return false;
     one.ticket.fail(why);
     return true;
@@ -150,7 +153,7 @@ void Mirrors::fail_waiters(const std::function<bool(const CheckpointId&)>& is_fo
 }
 
 Result<std::optional<InventoryEntry>> Mirrors::find(const CheckpointId& id) const {
-  for (std::size_t i = 0; i < is_behind_.size(); ++i) {
+  for (std::size_t i = 0; i < has_failed_copy_.size(); ++i) {
     auto found = checkpoint::find_committed(*tier_of(i).disk, id);
     if (!found || *found) return found;
   }
@@ -160,19 +163,19 @@ Result<std::optional<InventoryEntry>> Mirrors::find(const CheckpointId& id) cons
 std::vector<std::string> Mirrors::wait_for_newest(Duration at_most,
                                                   const std::function<bool()>& goes_on) const {
   const auto began = std::chrono::steady_clock::now();
-  const auto until = began + waitable(at_most);
+  const auto until = began + limit_to_one_year(at_most);
   std::vector<std::string> late;
   // The pointers to workers remain valid without the lock, because only this thread removes workers.
   std::vector<Worker*> all;
   CheckpointId id;
   {
     const std::lock_guard lock(mutex_);
-    if (!newest_) return late;
-    id = *newest_;
+    if (!newest_checkpoint_) return late;
+    id = *newest_checkpoint_;
     for (const auto& worker : workers_) all.push_back(worker.get());
   }
   const SystemClock clock;
-  SpokenWait spoken(clock);
+  WaitReporter spoken(clock);
   for (std::size_t i = 0; i < all.size(); ++i) {
     Duration left = at_most;
     bool is_there = false;
@@ -182,7 +185,7 @@ std::vector<std::string> Mirrors::wait_for_newest(Duration at_most,
             " until now: see the earlier lines about that store");
       }
       left = std::max(Duration(0), Duration(until - std::chrono::steady_clock::now()));
-      is_there = all[i]->wait_for(id, std::min<Duration>(left, kLook));
+      is_there = all[i]->wait_for(id, std::min<Duration>(left, kWaitCheckInterval));
     } while (!is_there && left > Duration(0) && (!goes_on || goes_on()));
     if (is_there) continue;
     const auto waited = std::chrono::steady_clock::now() - began;
@@ -191,17 +194,17 @@ std::vector<std::string> Mirrors::wait_for_newest(Duration at_most,
         text_of(id) + " is not in " + tier_of(i).disk->shown("") + " after " +
         std::to_string(std::chrono::duration_cast<std::chrono::seconds>(waited).count()) + " s" +
         (durable ? ", which has the checkpoint of step " + std::to_string(durable->step.value()) : "") +
-        ": it is in " + plan_.tiers.home().disk->shown("") +
-        ", and the next start of the run copies it there");
+        ": the checkpoint is in " + plan_.tiers.home().disk->shown("") +
+        ", and the next start of the run copies it to that store");
   }
   return late;
 }
 
-void Mirrors::complain(const Result<void>& result, const std::string& what) {
+void Mirrors::report_once(const Result<void>& result, const std::string& what) {
   std::string trouble = result ? "" : result.error().message();
   {
-    const std::lock_guard lock(troubles_mutex_);
-    std::string& said = troubles_[what];
+    const std::lock_guard lock(last_reports_mutex_);
+    std::string& said = last_reports_[what];
     if (said == trouble) return;
     said = trouble;
   }
@@ -211,11 +214,11 @@ void Mirrors::complain(const Result<void>& result, const std::string& what) {
 void Mirrors::note_result(std::size_t store, const CheckpointId& id,
                           const Result<checkpoint::Mirrored>& result) {
   metrics::StoreMeters& meters = meters_->stores[store];
-  hear_of(store, id, result);
+  update_waiters(store, id, result);
   if (!result) {
     ++meters.missed_copies;
     // Report only the first failed copy, not each retry.
-    if (!is_behind_[store]->exchange(true)) {
+    if (!has_failed_copy_[store]->exchange(true)) {
       events_->add(text_of(id) + " could not be copied to " + meters.uri +
                    "; training goes on, and the copy is tried again: " + result.error().message());
     }
@@ -223,23 +226,23 @@ void Mirrors::note_result(std::size_t store, const CheckpointId& id,
   }
   meters.durable_step = id.step.value();
   meters.durable_since.set(SystemClock().now());
-  if (is_behind_[store]->exchange(false)) events_->add(text_of(id) + " is in " + meters.uri + " now");
-  point_to(store, id, result->digest);
+  if (has_failed_copy_[store]->exchange(false)) events_->add(text_of(id) + " is in " + meters.uri + " now");
+  update_store_pointers(store, id, result->digest);
   clean_up(store);
 }
 
-void Mirrors::point_to(std::size_t store, const CheckpointId& id, const std::string& digest) {
+void Mirrors::update_store_pointers(std::size_t store, const CheckpointId& id, const std::string& digest) {
   if (plan_.latest_name.empty()) return;
   const auto epoch = epoch_of(tier_of(store), id);
   const bool is_for_each = plan_.latest_name.find("{rank}") != std::string::npos;
   const std::uint32_t count = is_for_each ? world_size_.load() : 1;
   Result<void> pointed;
   for (std::uint32_t rank = 0; rank < count; ++rank) {
-    auto one = point(tier_of(store), {.id = id, .digest = digest, .rank = Rank(rank)}, epoch);
+    auto one = update_latest_pointer(tier_of(store), {.id = id, .digest = digest, .rank = Rank(rank)}, epoch);
     if (pointed && !one) pointed = std::move(one);
   }
-  complain(pointed,
-           "the pointer to the newest checkpoint could not be updated in " + meters_->stores[store].uri);
+  report_once(pointed,
+              "the pointer to the newest checkpoint could not be updated in " + meters_->stores[store].uri);
 }
 
 Result<std::uint64_t> Mirrors::epoch_of(const checkpoint::Tier& tier, const CheckpointId& id) const {
@@ -249,8 +252,9 @@ Result<std::uint64_t> Mirrors::epoch_of(const checkpoint::Tier& tier, const Chec
   return checkpoint::epoch_of(sealed->manifest.run);
 }
 
-Result<void> Mirrors::point(const checkpoint::Tier& tier, const checkpoint::Latest& latest,
-                            const Result<std::uint64_t>& epoch) const {
+Result<void> Mirrors::update_latest_pointer(const checkpoint::Tier& tier,
+                                            const checkpoint::LatestCheckpoint& latest,
+                                            const Result<std::uint64_t>& epoch) const {
   if (!epoch) return epoch.error();
   const auto name = checkpoint::expand_name(plan_.latest_name, {.run_name = plan_.run_name,
                                                                 .epoch = *epoch,
@@ -258,33 +262,34 @@ Result<void> Mirrors::point(const checkpoint::Tier& tier, const checkpoint::Late
                                                                 .rank = latest.rank.value(),
                                                                 .timestamp = SystemClock().wall_now()});
   if (!name) return name.error();
-  return tier.store ? checkpoint::point_latest(*tier.store, *name, latest)
-                    : checkpoint::point_latest(std::filesystem::path(plan_.run_folder), *name, latest, mark_);
+  return tier.store ? checkpoint::update_latest(*tier.store, *name, latest)
+                    : checkpoint::update_latest(std::filesystem::path(plan_.run_folder), *name, latest,
+                                                process_mark_);
 }
 
 void Mirrors::abort_abandoned_uploads(const checkpoint::Tier& tier, Attempt own,
                                       const std::stop_token& stop) {
   const auto aborted = checkpoint::abort_abandoned_uploads(tier.store->store(), own, stop);
   if (!aborted && stop.stop_requested()) return;
-  complain(aborted ? Result<void>() : aborted.error(),
-           "unfinished uploads of ended processes could not be removed yet from " + tier.disk->shown(""));
+  report_once(aborted ? Result<void>() : aborted.error(),
+              "unfinished uploads of ended processes could not be removed yet from " + tier.disk->shown(""));
   if (aborted && *aborted > 0) {
-    events_->add("aborted " + counted(*aborted, "upload") + " of an older attempt that did not finish, in " +
-                 tier.disk->shown(""));
+    events_->add("aborted " + count_with_noun(*aborted, "upload") +
+                 " of an older attempt that did not finish, in " + tier.disk->shown(""));
   }
 }
 
-// Returns whether to keep links to the newest checkpoint. With --keep-last=0 no checkpoint stays in the run's
-// folder, so no link is kept: it would point to a removed file.
+// Returns whether to keep links to the newest checkpoint. With --keep-last=0, no link is kept, because no
+// checkpoint to which it could point stays in the run's folder.
 bool Mirrors::has_link() const {
   return !plan_.latest_name.empty() && plan_.home_rules.last != 0;
 }
 
-void Mirrors::link_to(const InventoryEntry& entry, const Result<std::uint64_t>& epoch) {
-  const checkpoint::Latest latest{
+void Mirrors::update_latest_link(const InventoryEntry& entry, const Result<std::uint64_t>& epoch) {
+  const checkpoint::LatestCheckpoint latest{
       .id = checkpoint::id_of(entry), .digest = entry.digest, .rank = Rank(rank_.load())};
-  complain(point(plan_.tiers.home(), latest, epoch),
-           "the link to the newest checkpoint could not be updated");
+  report_once(update_latest_pointer(plan_.tiers.home(), latest, epoch),
+              "the link to the newest checkpoint could not be updated");
 }
 
 void Mirrors::remove_stale_links() {
@@ -292,36 +297,39 @@ void Mirrors::remove_stale_links() {
 }
 
 // A link or pointer with a fixed name needs no removal, because each commit replaces it. If the link's name
-// has the step or epoch, links to older checkpoints remain until this function removes them.
+// has the step or epoch, links to older checkpoints remain until remove_stale_names() removes them.
 void Mirrors::remove_stale_names(const checkpoint::Tier& tier) {
   if (tier.store && !checkpoint::changes_with_checkpoints(plan_.latest_name)) return;
-  complain(tier.store ? checkpoint::remove_stale_pointers(*tier.store, plan_.latest_name, plan_.run_name)
-                      : checkpoint::remove_stale_links(plan_.run_folder, plan_.latest_name, plan_.run_name),
-           "links to removed checkpoints could not be removed yet from " + tier.disk->shown(""));
+  report_once(tier.store
+                  ? checkpoint::remove_stale_pointers(*tier.store, plan_.latest_name, plan_.run_name)
+                  : checkpoint::remove_stale_links(plan_.run_folder, plan_.latest_name, plan_.run_name),
+              "links to removed checkpoints could not be removed yet from " + tier.disk->shown(""));
 }
 
 void Mirrors::clean_up(std::size_t store) {
   const Attempt own(attempt_.load());
   if (!plan_.may_clean_up(*tier_of(store).disk)) return;
-  const auto there = checkpoint::RunStore::open(tier_of(store).disk, draw_name());
-  complain(there ? there->retire_old(plan_.store_rules, own, {}, checkpoint::ReadBack::kHeaders)
-                 : Result<void>(there.error()),
-           "old checkpoints could not be removed yet from " + meters_->stores[store].uri);
+  const auto there = checkpoint::RunStore::open(tier_of(store).disk, random_hex_name());
+  report_once(there ? there->retire_old(plan_.store_rules, own, {}, checkpoint::ReadBackScope::kHeaders)
+                    : Result<void>(there.error()),
+              "old checkpoints could not be removed yet from " + meters_->stores[store].uri);
   remove_stale_names(tier_of(store));
   if (plan_.home_rules.last != 0 || !plan_.may_clean_up(*plan_.tiers.home().disk)) return;
-  checkpoint::Copies known = copies();
-  for (std::size_t i = 0; i < is_behind_.size(); ++i) {
+  checkpoint::StoreCopies known = copies();
+  for (std::size_t i = 0; i < has_failed_copy_.size(); ++i) {
     // List the store again, because another process may have removed checkpoints from it.
     const auto found = checkpoint::take_inventory(*tier_of(i).disk);
-    if (!found) return complain(found.error(), "checkpoints that stores have are kept here for now");
+    if (!found)
+      return report_once(found.error(),
+                         "checkpoints that the stores have could not be removed yet from the run's folder");
     std::set<CheckpointId> there_too;
     for (const auto& entry : found->complete) there_too.insert(checkpoint::id_of(entry));
     if (i == 0) known.in_store = there_too;
     std::erase_if(known.in_store, [&](const CheckpointId& id) { return !there_too.contains(id); });
   }
-  const auto home = checkpoint::RunStore::open(plan_.tiers.home().disk, draw_name());
-  complain(home ? home->retire_old(plan_.home_rules, own, known) : Result<void>(home.error()),
-           "checkpoints that stores have are kept here for now");
+  const auto home = checkpoint::RunStore::open(plan_.tiers.home().disk, random_hex_name());
+  report_once(home ? home->retire_old(plan_.home_rules, own, known) : Result<void>(home.error()),
+              "checkpoints that the stores have could not be removed yet from the run's folder");
 }
 
 }  // namespace ratoon::session

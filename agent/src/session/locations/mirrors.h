@@ -1,9 +1,9 @@
 // Mirrors: after each commit, and parallel to training, copies the checkpoint to the stores, removes old
-// checkpoints there, and updates the links to the newest checkpoint. Each failure is reported as an event and
-// counted in the metrics.
+// checkpoints from stores, and updates the links to the newest one. Each failed copy, removal or link is
+// reported as an event and counted in the metrics.
 //
-// Thread contract: any thread may call note_committed(), go_back_to(), copies() and await(), and only the
-// training thread the other functions.
+// Thread contract: any thread may call note_committed(), go_back_to(), copies() and await(), but only the
+// training thread may call the other functions.
 #pragma once
 
 #include <atomic>
@@ -37,38 +37,38 @@ struct MirrorPlan {
   std::string run_folder{};   // of the home, for links; empty: the home is a store
   std::string latest_name{};  // empty: none
   std::string run_name{};
-  // A function that returns whether this job still owns a location. Mirrors removes files only from locations
-  // of this job.
+  // The function may_clean_up returns whether this job still owns a location. Mirrors removes files only from
+  // locations of this job.
   std::function<bool(const checkpoint::Disk&)> may_clean_up = [](const auto&) { return true; };
 };
 
 class Mirrors {
  public:
-  // `meters` must have one StoreMeters for each store of the plan.
+  // `meters` must have one StoreMeters for each store in `plan`.
   Mirrors(MirrorPlan plan, std::shared_ptr<metrics::Meters> meters, std::shared_ptr<EventLog> events);
 
-  // Starts the work of an attempt: rank 0 copies committed checkpoints, and each rank maintains its own link.
+  // Begins an attempt: rank 0 copies checkpoints, and each rank maintains its link to the newest checkpoint.
   void begin_attempt(const Assignment& assignment);
   // Stops the copies in progress. A later attempt completes the stopped copies.
   void stop();
 
   // Records, for the metrics, which checkpoints the locations had at the start.
-  void note_found(const std::vector<checkpoint::TierInventory>& tiers);
-  // Starts the work after the commit of a checkpoint. note_committed() may wait for the disk, because a link
-  // whose name contains the epoch requires reading the manifest.
+  void note_initial_checkpoints(const std::vector<checkpoint::TierInventory>& tiers);
+  // Starts copies and link updates after the commit of a checkpoint. note_committed() may wait for the disk,
+  // because a link whose name contains the epoch requires reading the manifest.
   void note_committed(const InventoryEntry& entry);
-  // Copies and links a checkpoint that was loaded from the home, because its copies may be missing. The
-  // training thread calls note_loaded(). `run` is the run's record from the checkpoint's manifest.
+  // Copies a loaded checkpoint to the stores, which may lack it, and updates the link to it. The training
+  // thread calls note_loaded(). `run` is the run's record in the checkpoint's manifest.
   void note_loaded(const InventoryEntry& entry, const std::optional<checkpoint::RunRecord>& run);
   // Removes the links of all ranks in the run's folder that point to removed checkpoints.
   void remove_stale_links();
   // Goes back to an older checkpoint, because the last reported checkpoint was found to be damaged. `newest`
-  // is the newest checkpoint that remains.
+  // is the newest checkpoint that is not known to be damaged.
   void go_back_to(const std::optional<InventoryEntry>& newest);
-  // Returns the checkpoints that are being copied to stores, which must not be removed from the home before
-  // the copies are complete. The field `in_store` of the result is always empty, because with --keep-last=0
-  // the copying thread itself removes checkpoints from the home.
-  [[nodiscard]] checkpoint::Copies copies() const;
+  // Returns the checkpoints that are being copied to stores, and must stay in the home, the run's main
+  // location, until the copies are complete. The field `in_store` of the result is always empty, because with
+  // --keep-last=0 the copying thread itself removes checkpoints from the run's folder.
+  [[nodiscard]] checkpoint::StoreCopies copies() const;
   // Completes `ticket` when each store has this checkpoint or a newer one.
   void await(const checkpoint::CheckpointId& id, const checkpoint::SavePromise& ticket);
   // Returns the entry of a checkpoint in the first store that has it. Any thread, on any rank, may call
@@ -83,27 +83,29 @@ class Mirrors {
   using Worker = checkpoint::MirrorWorker;
   void note_result(std::size_t store, const checkpoint::CheckpointId& id,
                    const Result<checkpoint::Mirrored>& result);
-  void hear_of(std::size_t store, const checkpoint::CheckpointId& id,
-               const Result<checkpoint::Mirrored>& result);
+  void update_waiters(std::size_t store, const checkpoint::CheckpointId& id,
+                      const Result<checkpoint::Mirrored>& result);
   // The caller of notify_waiters() and fail_waiters() must hold mutex_.
   void notify_waiters();
   void fail_waiters(const std::function<bool(const checkpoint::CheckpointId&)>& is_for, const Error& why);
-  void point_to(std::size_t store, const checkpoint::CheckpointId& id, const std::string& digest);
-  [[nodiscard]] Result<void> point(const checkpoint::Tier& tier, const checkpoint::Latest& latest,
-                                   const Result<std::uint64_t>& epoch) const;
+  void update_store_pointers(std::size_t store, const checkpoint::CheckpointId& id,
+                             const std::string& digest);
+  [[nodiscard]] Result<void> update_latest_pointer(const checkpoint::Tier& tier,
+                                                   const checkpoint::LatestCheckpoint& latest,
+                                                   const Result<std::uint64_t>& epoch) const;
   // Returns the epoch of a checkpoint for the link's name; 0 if --latest-name has no {epoch}.
   [[nodiscard]] Result<std::uint64_t> epoch_of(const checkpoint::Tier& tier,
                                                const checkpoint::CheckpointId& id) const;
-  void pass_on(const InventoryEntry& entry);
+  void queue_copies(const InventoryEntry& entry);
   [[nodiscard]] bool has_link() const;
-  void link_to(const InventoryEntry& entry, const Result<std::uint64_t>& epoch);
+  void update_latest_link(const InventoryEntry& entry, const Result<std::uint64_t>& epoch);
   void remove_stale_names(const checkpoint::Tier& tier);
   void clean_up(std::size_t store);
-  // Aborts unfinished uploads of processes of older attempts, which have ended.
+  // Aborts unfinished uploads by processes of older attempts, because these attempts have ended.
   void abort_abandoned_uploads(const checkpoint::Tier& tier, Attempt own, const std::stop_token& stop);
   // Reports a problem once, and again only if its text changes, because the same problem usually occurs after
   // each save.
-  void complain(const Result<void>& result, const std::string& what);
+  void report_once(const Result<void>& result, const std::string& what);
   [[nodiscard]] const checkpoint::Tier& tier_of(std::size_t store) const {
     return plan_.tiers.all()[store + 1];
   }
@@ -114,19 +116,22 @@ class Mirrors {
   std::atomic<std::uint64_t> attempt_{0};
   std::atomic<std::uint32_t> rank_{0};
   std::atomic<std::uint32_t> world_size_{1};
-  std::vector<std::unique_ptr<std::atomic<bool>>> is_behind_;  // of each store: failed since its last copy
-  const std::string mark_ = draw_name();                       // of this process, in temporary links
-  std::mutex troubles_mutex_;
-  std::map<std::string, std::string> troubles_;  // guarded by troubles_mutex_; the last report of each kind
+  std::vector<std::unique_ptr<std::atomic<bool>>>
+      has_failed_copy_;                                 // of each store: failed since its last copy
+  const std::string process_mark_ = random_hex_name();  // of this process, in temporary links
+  std::mutex last_reports_mutex_;
+  std::map<std::string, std::string>
+      last_reports_;  // guarded by last_reports_mutex_; the last report of each kind
   mutable std::mutex mutex_;
-  std::optional<checkpoint::CheckpointId> newest_;  // guarded by mutex_; that is to be in all stores
-  struct Awaited {
+  std::optional<checkpoint::CheckpointId>
+      newest_checkpoint_;  // guarded by mutex_; that is to be in all stores
+  struct WaitingTicket {
     checkpoint::CheckpointId id;
     checkpoint::SavePromise ticket;
   };
-  std::vector<Awaited> awaited_;                  // guarded by mutex_
+  std::vector<WaitingTicket> waiting_tickets_;    // guarded by mutex_
   std::vector<std::unique_ptr<Worker>> workers_;  // guarded by mutex_; they use all but what follows
-  std::jthread tidying_;                          // cleans up the home if it is a store; the last member, too
+  std::jthread cleanup_thread_;                   // cleans up the home if it is a store; the last member, too
 };
 
 }  // namespace ratoon::session

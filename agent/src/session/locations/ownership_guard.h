@@ -2,7 +2,7 @@
 // protects, and renews the claims on a thread. While this process waits for other ranks, the thread also
 // renews claims of lost processes of the job.
 //
-// Thread contract: only one thread uses the object, but any thread may call lost() and confirm().
+// Thread contract: only one thread uses the object, but any thread may call find_lost_reason() and confirm().
 #pragma once
 
 #include <condition_variable>
@@ -36,84 +36,88 @@ class OwnershipGuard {
 
   // Each process of a job calls enter() before its first attempt, when its rank is not decided yet. After
   // enter(), the locations belong to the job. If no other process of the job has claimed a location, this
-  // process claims it, and renews the claim until another process of the job takes over. The claim of another
-  // process of the job is not changed. enter() waits like take() and returns the errors of take().
+  // process claims it, and renews the claim until another process of the job takes over. enter() does not
+  // change the claim of another process of the job. It waits like take(), and returns the same errors.
   [[nodiscard]] Result<void> enter(const Clock& clock, const checkpoint::Claim::Pause& pause);
   // Claims all locations, unless this process already has the claims. Returns the same errors as
   // Claim::take(). If another job that may still run has a claim, take() waits for one lease, and prints that
   // it waits.
   [[nodiscard]] Result<void> take(const Clock& clock, const checkpoint::Claim::Pause& pause);
-  // Returns whether a location belonged to another job when take() last claimed it, or since enter() or the
-  // previous attempt. That job may have saved newer checkpoints than those that this process has listed.
+  // Returns whether a location belonged to another job before take() claimed it, or at any time since enter()
+  // or the previous attempt. The other job may have saved newer checkpoints than this process has listed.
   [[nodiscard]] bool took_from_another_job() const;
   // Records that this process begins to wait for other ranks. After begin_waiting(), this process keeps the
   // claims of its job alive, until take() or leave_to_others(). Keeping claims alive does not change their
   // owners.
   void begin_waiting();
-  // Leaves the claims to another process of the job, which writes from now on, and reads their terms. Returns
-  // an error if a location does not answer and this process has never known its term.
+  // Leaves the claims to another process of the job, which writes from now on. Reads the claims' terms.
+  // Returns an error if a location does not answer and this process does not know the term of its claim.
   [[nodiscard]] Result<void> leave_to_others();
   // Releases the claims, so that the next process need not wait. If releasing fails, the next process waits
   // for the lease to end.
   void release();
 
   // Returns the term of the job's claim at `place` as of the last enter(), take() or leave_to_others(), which
-  // is the term of an attempt that begins now. May be called from any thread.
+  // is the term of an attempt that begins now. Any thread may call term_at().
   [[nodiscard]] std::uint64_t term_at(const checkpoint::Disk& place) const;
   // Reads the claim at `place`, a claimed location, and checks that the job has owned the location since the
   // attempt that began in the term `term`. A process that was suspended for longer than a lease may not know
-  // that it lost the location. Returns kConflict if another job owns the location now, or owned it since that
-  // attempt began. May be called from any thread.
+  // that it lost the location. Returns kConflict if another job owns the location now, or owned it after the
+  // attempt's beginning. Any thread may call confirm().
   [[nodiscard]] Result<void> confirm(const checkpoint::Disk& place, std::uint64_t term);
   // Confirms with confirm() that the job has owned all claimed locations since the newest attempt began.
   [[nodiscard]] Result<void> confirm_all();
   // Returns why this process must no longer write; nullopt if it may write.
-  [[nodiscard]] std::optional<std::string> lost() const;
+  [[nodiscard]] std::optional<std::string> find_lost_reason() const;
 
  private:
   using TakePlace = std::function<Result<std::optional<checkpoint::Claim>>(std::size_t place)>;
-  // Claims all locations. If another job owns a location, releases the claims on the other locations again.
-  // After any error but such a conflict, the claims made so far are kept and renewed. Needs claims_mutex_.
+  // Claims all locations. If another job owns one location, claim_all() releases the claims on the others.
+  // After any error but kConflict, the claims made so far are kept and renewed. Needs claims_mutex_.
   [[nodiscard]] Result<void> claim_all(const TakePlace& take_place);
-  // Returns a pause function for the wait for another job. The pause function reports the wait once, and
-  // renews this process's other claims, because the wait may be longer than a lease.
-  [[nodiscard]] checkpoint::Claim::Pause while_watched(std::size_t place, const Clock& clock,
-                                                       const checkpoint::Claim::Pause& pause);
-  // Reads the claims and returns whether they are still this process's, because another process may have
-  // written since. The caller holds claims_mutex_.
+  // Returns the function that take() calls between two checks of another job's claim. The returned function
+  // reports the wait once, and renews this process's other claims, because the wait may exceed a lease.
+  [[nodiscard]] checkpoint::Claim::Pause make_reporting_pause(std::size_t place, const Clock& clock,
+                                                              const checkpoint::Claim::Pause& pause);
+  // Reads the claims, and returns whether this process still owns all. Another process may have taken one.
+  // The caller must hold claims_mutex_.
   [[nodiscard]] bool still_holds_all();
   [[nodiscard]] bool is_waiting() const;
   [[nodiscard]] std::optional<std::size_t> index_of(const checkpoint::Disk& place) const;
   void renew_until(const std::stop_token& stop);
-  void renew_or_tell();
-  // renew_own() and keep_others_alive() return true if all locations answered.
+  void renew_or_report();
+  // renew_own() and renew_claims_of_others() return true if all locations answered.
   [[nodiscard]] bool renew_own();
-  [[nodiscard]] bool keep_others_alive();
-  void tell_trouble(const std::string& why);
+  [[nodiscard]] bool renew_claims_of_others();
+  void report_error_once(const std::string& why);
 
-  const std::vector<std::shared_ptr<checkpoint::Disk>> places_;
+  const std::vector<std::shared_ptr<checkpoint::Disk>> locations_;
   const checkpoint::Owner owner_;
   const std::shared_ptr<EventLog> events_;
-  const checkpoint::ClaimTimes times_;
+  const checkpoint::ClaimTimes claim_times_;
   mutable std::mutex mutex_;
-  std::condition_variable_any changed_;
-  bool is_held_ = false;            // guarded by mutex_
-  bool is_entering_ = false;        // guarded by mutex_: another process of the job may take over at any time
-  bool is_waiting_ = false;         // guarded by mutex_
-  bool has_begun_to_wait_ = false;  // guarded by mutex_: news for the renewing thread
-  std::optional<std::string> lost_;     // guarded by mutex_
-  bool took_from_another_job_ = false;  // guarded by mutex_
-  std::vector<std::uint64_t> terms_;    // one per location; guarded by mutex_
-  std::mutex claims_mutex_;             // held while a location answers
-  // The claims of this process, one per location, valid if is_held_ is true. claims_mutex_ guards claims_ and
-  // seen_.
+  std::condition_variable_any wait_changed_;
+  bool holds_claims_ = false;  // guarded by mutex_
+  bool is_entering_ = false;   // guarded by mutex_: another process of the job may take over at any time
+  bool is_waiting_ = false;    // guarded by mutex_
+  bool has_new_wait_ = false;  // guarded by mutex_: news for the renewing thread
+  std::optional<std::string> lost_reason_;  // guarded by mutex_
+  bool took_from_another_job_ = false;      // guarded by mutex_
+  std::vector<std::uint64_t> terms_;        // one per location; guarded by mutex_
+  std::mutex claims_mutex_;                 // held while a location answers
+  // The claims of this process, one per location, valid if holds_claims_ is true. claims_mutex_ guards
+  // claims_ and last_seen_claims_.
   std::vector<std::optional<checkpoint::Claim>> claims_;
-  std::vector<checkpoint::SeenClaim> seen_;
-  // The last observed claims of each location since the current wait for other ranks began. Only the renewing
-  // thread uses this member.
-  std::vector<std::optional<checkpoint::SeenClaim>> watched_;
-  bool is_troubled_ = false;  // reported; of the renewing thread
-  std::jthread renewing_;     // the last member: it uses the others
+  std::vector<checkpoint::SeenClaim> last_seen_claims_;
+  // watched_claims_ has the claims of each location that were last observed in the current wait for other
+  // ranks. Only the renewing thread uses watched_claims_.
+  std::vector<std::optional<checkpoint::SeenClaim>> watched_claims_;
+  bool has_reported_error_ = false;  // reported; of the renewing thread
+  std::jthread renewal_thread_;      // the last member: it uses the others
 };
+
+// Returns a function that returns term_at() as long as the guard exists, and kUnknownTerm afterwards.
+[[nodiscard]] std::function<std::uint64_t(const checkpoint::Disk&)> term_reader(
+    const std::shared_ptr<OwnershipGuard>& guard);
 
 }  // namespace ratoon::session

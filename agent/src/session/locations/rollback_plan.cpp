@@ -9,17 +9,17 @@
 namespace ratoon::session {
 namespace {
 
-constexpr std::uint64_t kSkipMax = 1ULL << 62;
-constexpr std::size_t kNamedMax = 20;
+constexpr std::uint64_t kSkippedSamplesMax = 1ULL << 62;
+constexpr std::size_t kListedStepsMax = 20;
 
 // Returns a text with some of the newest steps that have checkpoints, in ascending order.
-std::string known_steps(const std::vector<InventoryEntry>& complete) {
+std::string describe_known_steps(const std::vector<InventoryEntry>& complete) {
   std::set<std::uint64_t> steps;
   for (const InventoryEntry& entry : complete) steps.insert(entry.step.value());
   if (steps.empty()) return "the run has no checkpoint";
-  std::string text = steps.size() > kNamedMax ? "the run has, among others, steps" : "there are steps";
+  std::string text = steps.size() > kListedStepsMax ? "the run has, among others, steps" : "there are steps";
   auto step = steps.begin();
-  if (steps.size() > kNamedMax) std::advance(step, steps.size() - kNamedMax);
+  if (steps.size() > kListedStepsMax) std::advance(step, steps.size() - kListedStepsMax);
   for (; step != steps.end(); ++step) text += " " + std::to_string(*step);
   return text;
 }
@@ -29,8 +29,8 @@ std::string known_steps(const std::vector<InventoryEntry>& complete) {
 Result<void> check_rollback(const Options& o) {
   if (o.skip != 0 && !o.resume_from)
     return Error(ErrorKind::kInvalid,
-                 "--skip skips the samples after the step of --resume-from, which is missing");
-  if (o.skip > kSkipMax)
+                 "--skip needs --resume-from, because it skips the samples after the step of --resume-from");
+  if (o.skip > kSkippedSamplesMax)
     return Error(ErrorKind::kInvalid, "--skip must be at most 2^62, found '" + std::to_string(o.skip) + "'");
   if (o.resume_from && !o.autoresume)
     return Error(ErrorKind::kInvalid,
@@ -43,20 +43,20 @@ Result<void> check_rollback(const Options& o) {
   return {};
 }
 
-std::optional<RollbackRequest> rollback_wish(const Options& o) {
+std::optional<RollbackRequest> requested_rollback(const Options& o) {
   if (!o.resume_from) return std::nullopt;
   return RollbackRequest{.resume_from = Step(*o.resume_from), .skip = o.skip};
 }
 
 Result<RollbackPlan> plan_rollback(const Options& options, const checkpoint::Inventory& found) {
-  RollbackPlan plan{.in_force = checkpoint::in_force(found.rollbacks)};
+  RollbackPlan plan{.in_force = checkpoint::rollbacks_in_force(found.rollbacks)};
   if (!options.resume_from) return plan;
   const auto is_requested = [&](const checkpoint::Rollback& one) {
     return one.to.step.value() == *options.resume_from && one.skip == options.skip;
   };
   const auto made = std::find_if(plan.in_force.begin(), plan.in_force.end(), is_requested);
   if (made != plan.in_force.end()) {
-    plan.made = *made;
+    plan.existing_rollback = *made;
     return plan;
   }
   const auto is_there = [&](const InventoryEntry& entry) {
@@ -66,20 +66,20 @@ Result<RollbackPlan> plan_rollback(const Options& options, const checkpoint::Inv
   if (newest == found.complete.end()) {
     return Error(ErrorKind::kNotFound, "--resume-from " + std::to_string(*options.resume_from) +
                                            ": the run has no checkpoint of that step that can be read; " +
-                                           known_steps(found.complete));
+                                           describe_known_steps(found.complete));
   }
   plan.to = checkpoint::id_of(*newest);
   return plan;
 }
 
-checkpoint::Inventory narrow(checkpoint::Inventory found, const RollbackPlan& plan) {
+checkpoint::Inventory restrict_to_plan(checkpoint::Inventory found, const RollbackPlan& plan) {
   if (!plan.to) return found;
   std::vector<InventoryEntry> others;
   for (const InventoryEntry& entry : std::exchange(found.complete, {})) {
     if (checkpoint::id_of(entry) == *plan.to)
       found.complete.push_back(entry);
     else
-      others.push_back(checkpoint::entry_of(checkpoint::id_of(entry), kGivenUp, false));
+      others.push_back(checkpoint::entry_of(checkpoint::id_of(entry), kAbandonedDigest, false));
   }
   found.given_up.insert(found.given_up.begin(), others.begin(), others.end());
   return found;
@@ -94,10 +94,11 @@ history::Row row_of(const RollbackStart& passed, WallTime at) {
   return row;
 }
 
-std::vector<checkpoint::Rollback> with_new(const RollbackPlan& plan, const checkpoint::Rollback& made) {
+std::vector<checkpoint::Rollback> append_rollback(const RollbackPlan& plan,
+                                                  const checkpoint::Rollback& made) {
   auto all = plan.in_force;
   all.push_back(made);
-  return checkpoint::in_force(std::move(all));
+  return checkpoint::rollbacks_in_force(std::move(all));
 }
 
 }  // namespace ratoon::session

@@ -1,7 +1,7 @@
 // Decides, from the options --resume-from and --skip and the run's checkpoints, to which checkpoint a run
 // goes back (rollback). The functions do no I/O. All processes have the same options and list the same
-// checkpoints, so each process makes the same decision. When a process joins, it reports all checkpoints but
-// the planned one as given up. At the beginning of the attempt, rank 0 records the decision.
+// checkpoints, so all make the same decision. A joining process reports all other checkpoints as given up, so
+// that none resumes from them. At the beginning of the attempt, rank 0 records the rollback.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +24,12 @@ namespace ratoon::session {
 [[nodiscard]] Result<void> check_rollback(const Options& options);
 
 // Returns the rollback of --resume-from, which a process requests when it joins.
-[[nodiscard]] std::optional<RollbackRequest> rollback_wish(const Options& options);
+[[nodiscard]] std::optional<RollbackRequest> requested_rollback(const Options& options);
 
 struct RollbackPlan {
   std::vector<checkpoint::Rollback> in_force{};  // made before
   std::optional<checkpoint::CheckpointId> to{};  // the checkpoint of the rollback that is to be made now
-  std::optional<checkpoint::Rollback> made{};    // the requested rollback, if it was made before
+  std::optional<checkpoint::Rollback> existing_rollback{};  // the requested rollback, if it was made before
   friend bool operator==(const RollbackPlan&, const RollbackPlan&) = default;
 };
 
@@ -37,9 +37,9 @@ struct RollbackPlan {
 [[nodiscard]] Result<RollbackPlan> plan_rollback(const Options& options, const checkpoint::Inventory& found);
 
 // Returns the checkpoints from which the run may resume. If a rollback is requested, only the rollback's
-// checkpoint is returned. All checkpoints but this one are reported as given up, so that no process resumes
-// from them.
-[[nodiscard]] checkpoint::Inventory narrow(checkpoint::Inventory found, const RollbackPlan& plan);
+// checkpoint is returned. The result marks all other checkpoints as given up, so that no process resumes from
+// them.
+[[nodiscard]] checkpoint::Inventory restrict_to_plan(checkpoint::Inventory found, const RollbackPlan& plan);
 
 // RollbackStart: the position in the data at which an attempt begins after a rollback.
 struct RollbackStart {
@@ -53,7 +53,7 @@ struct RollbackStart {
 
 // Returns all rollbacks that apply to an attempt that has loaded the checkpoint `plan.to`, including the new
 // one.
-[[nodiscard]] std::vector<checkpoint::Rollback> with_new(const RollbackPlan& plan,
-                                                         const checkpoint::Rollback& made);
+[[nodiscard]] std::vector<checkpoint::Rollback> append_rollback(const RollbackPlan& plan,
+                                                                const checkpoint::Rollback& made);
 
 }  // namespace ratoon::session

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t kStagingSlotsMax = 16;
 constexpr std::uint64_t kMibMax = 1ULL << 40;
-constexpr std::uint64_t kPatienceSecondsMax = 86'400;
+constexpr std::uint64_t kTimeoutSecondsMax = 86'400;
 
 }  // namespace
 
@@ -39,8 +39,8 @@ Result<void> check_options(const Options& o) {
   if (!o.autoresume && !o.member.coordinator_url.empty()) {
     return Error(ErrorKind::kInvalid,
                  "--autoresume cannot be false if a coordinator restarts members, as `ratoon run` and the "
-                 "operator do: leave it out; `ratoon run --fresh`, or overwrite: true in the job's "
-                 "checkpointPolicy, begins anew");
+                 "operator do: leave it out; to begin anew, use `ratoon run --fresh`, or set overwrite: true "
+                 "in the job's checkpointPolicy");
   }
   if (auto valid = check_group(o); !valid) return valid;
   if (auto parts = read_load_parts(o); !parts) return parts.error();
@@ -51,17 +51,17 @@ Result<void> check_options(const Options& o) {
   }
   if (auto valid = check_notices(o.notice); !valid) return valid;
   if (auto limits = read_hang_limits(o); !limits) return limits.error();
-  if (o.hang.leave_seconds == 0 || o.hang.leave_seconds > kPatienceSecondsMax) {
+  if (o.hang.leave_seconds == 0 || o.hang.leave_seconds > kTimeoutSecondsMax) {
     return Error(ErrorKind::kInvalid,
-                 "--leave-within must be 1 to " + std::to_string(kPatienceSecondsMax) + " seconds");
+                 "--leave-within must be 1 to " + std::to_string(kTimeoutSecondsMax) + " seconds");
   }
   if (o.staging_slots > kStagingSlotsMax)
     return Error(ErrorKind::kInvalid, "--staging-slots must be at most " + std::to_string(kStagingSlotsMax));
   if (o.staging_memory_mib > kMibMax)
     return Error(ErrorKind::kInvalid, "--staging-memory-mib must be at most " + std::to_string(kMibMax));
-  if (o.disk_timeout_seconds == 0 || o.disk_timeout_seconds > kPatienceSecondsMax) {
+  if (o.disk_timeout_seconds == 0 || o.disk_timeout_seconds > kTimeoutSecondsMax) {
     return Error(ErrorKind::kInvalid,
-                 "--disk-timeout must be 1 to " + std::to_string(kPatienceSecondsMax) + " seconds");
+                 "--disk-timeout must be 1 to " + std::to_string(kTimeoutSecondsMax) + " seconds");
   }
   return {};
 }

@@ -17,7 +17,7 @@ std::string_view flag_in(std::string_view word) {
   return word.substr(0, word.find('='));
 }
 
-bool begins_with_prefix(std::string_view word) {
+bool has_ratoon_prefix(std::string_view word) {
   const std::string prefix = plain_flag_name(kPrefix);
   return word.starts_with('-') && plain_flag_name(word).starts_with(prefix);
 }
@@ -40,8 +40,9 @@ const OptionRow* find_row(std::string_view flag, const std::vector<OptionRow>& r
 }
 
 const char* find_near(std::string_view word, const std::vector<OptionRow>& rows) {
-  const auto found = std::ranges::find_if(
-      rows, [&](const OptionRow& row) { return row.flag != nullptr && is_nearly(word, row.flag); });
+  const auto found = std::ranges::find_if(rows, [&](const OptionRow& row) {
+    return row.flag != nullptr && is_probable_misspelling(word, row.flag);
+  });
   return found == rows.end() ? nullptr : found->flag;
 }
 
@@ -106,7 +107,7 @@ CommandLine read_command_line(std::span<const char* const> argv, const std::vect
     const OptionRow* const row =
         is_programs ? nullptr : find_row(has_prefix ? without_prefix(flag) : std::string(flag), rows);
     if (row == nullptr) {
-      if (begins_with_prefix(word))
+      if (has_ratoon_prefix(word))
         refuse(refuse_with_prefix(word, rows));
       else if (const char* const near = is_programs ? nullptr : find_near(word, rows))
         refuse(refuse_near(word, near));
@@ -132,7 +133,7 @@ CommandLine read_command_line(std::span<const char* const> argv, const std::vect
 Result<void> check_flag_rules(const FlagRules& rules) {
   for (const std::string& flag : rules.of_program) {
     const bool is_flag = flag.starts_with('-') && !plain_flag_name(flag).empty() && flag_in(flag) == flag;
-    if (is_flag && !begins_with_prefix(flag)) continue;
+    if (is_flag && !has_ratoon_prefix(flag)) continue;
     return invalid("FlagRules::of_program has '" + flag +
                    "': expected a flag such as --seed, without a '=' and without the prefix " +
                    std::string(kPrefix));

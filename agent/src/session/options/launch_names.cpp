@@ -12,8 +12,8 @@
 #include "base/contract/names.h"
 #include "base/core/boot_id.h"
 #include "base/core/hex.h"
-#include "base/core/lists.h"
 #include "base/core/read_file.h"
+#include "base/core/split_join.h"
 #include "base/core/xxh3.h"
 
 namespace ratoon::session {
@@ -39,29 +39,29 @@ std::string log_folder_of_launch(const Variables& variables) {
 }
 
 // Returns the number in an environment variable; 0 if its text is not a number.
-std::uint64_t count_in(const Variables& variables, const char* name) {
+std::uint64_t parse_count_or_zero(const Variables& variables, const char* name) {
   const std::string text = variables(name).value_or("");
   std::uint32_t count = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), count);
   return code == std::errc() && end == text.data() + text.size() ? count : 0;
 }
 
-struct Ancestor {
+struct AncestorProcess {
   std::string parent;
   std::string started;  // in clock ticks since the boot of the machine
 };
 
 // Reads /proc/PID/stat. In the file /proc/PID/stat, the name of the program is in parentheses, and may itself
 // contain spaces and parentheses. Returns nothing if this process cannot see the process `pid`.
-Result<std::optional<Ancestor>> read_ancestor(const std::string& pid) {
+Result<std::optional<AncestorProcess>> read_ancestor(const std::string& pid) {
   constexpr std::size_t kParent = 2, kStarted = 20;
   const auto text = read_file_or_none("/proc/" + pid + "/stat");
   if (!text) return text.error();
   const std::size_t name_end = text->rfind(')');
-  if (name_end == std::string::npos) return std::optional<Ancestor>();
+  if (name_end == std::string::npos) return std::optional<AncestorProcess>();
   const auto fields = split(text->substr(name_end + 1), ' ');
-  if (fields.size() <= kStarted) return std::optional<Ancestor>();
-  return std::optional(Ancestor{.parent = fields[kParent], .started = fields[kStarted]});
+  if (fields.size() <= kStarted) return std::optional<AncestorProcess>();
+  return std::optional(AncestorProcess{.parent = fields[kParent], .started = fields[kStarted]});
 }
 
 constexpr std::size_t kEnvironmentBytesMax = std::size_t{8} << 20;  // more than Linux allows
@@ -97,9 +97,9 @@ Result<std::string> identify_ancestor_without(const std::string& variable) {
   }
 }
 
-// Two launches on two machines may have the same variables if each launch uses only its own machine: the run
-// ID "none" and a loopback port. If a launch has several machines, its variables contain the address of one
-// of them, which identifies the launch.
+// Two launches that each use only one machine may have equal variables: the run ID "none" and the same port
+// on loopback. The names of such launches also contain the machine and the log folder. If a launch has
+// several machines, its variables contain the address of one of them, which identifies the launch.
 Result<std::string> name_of_torchrun(const Variables& variables, bool is_on_one_machine,
                                      const LaunchSite& site) {
   const std::string name =
@@ -114,10 +114,10 @@ std::string name_of_slurm_step(const Variables& variables) {
   return "slurm" + join_variables(variables, {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT"});
 }
 
-// With Open MPI 5, the name space variable contains the host and process ID of mpirun. With Open MPI 4, the
-// variable contains only a 16-bit hash of host and process ID, so a random key of the launch is added. The
-// machine is a part of the name, because containers on different machines may have equal host names and
-// process IDs.
+// With Open MPI 5, the name space variable contains the host and process ID of mpirun. With Open MPI 4, this
+// name space contains only a 16-bit hash of host and process ID, so the result also contains a random key of
+// the launch. The machine is a part of the name, because containers on different machines may have equal host
+// names and process IDs.
 Result<std::string> name_of_open_mpi(const Variables& variables, bool is_on_one_machine,
                                      const LaunchSite& site) {
   const std::string launch =
@@ -129,8 +129,8 @@ Result<std::string> name_of_open_mpi(const Variables& variables, bool is_on_one_
 }
 
 // If all ranks are on one machine, their common parent, the proxy of the launcher Hydra, identifies the
-// launch. On several machines, the proxies share only the environment variables with which mpiexec was
-// started.
+// launch. On several machines, Hydra's proxies have only the environment variables of mpiexec in common, so
+// these variables make the name.
 Result<std::string> name_of_hydra(const Variables& variables, bool is_on_one_machine,
                                   const LaunchSite& site) {
   if (!is_on_one_machine)
@@ -147,11 +147,11 @@ std::vector<LaunchName> read_launches(const Variables& variables) {
   std::vector<LaunchName> launches;
   if (const auto own = variables(names::env::kLaunch)) launches.push_back({.name = "ratoon-" + *own});
   if (const auto run = variables("TORCHELASTIC_RUN_ID"))
-    launches.push_back(
-        {.name = "torchrun-" + *run, .restarts = count_in(variables, "TORCHELASTIC_RESTART_COUNT")});
+    launches.push_back({.name = "torchrun-" + *run,
+                        .restarts = parse_count_or_zero(variables, "TORCHELASTIC_RESTART_COUNT")});
   if (variables("SLURM_JOB_ID")) {
     launches.push_back({.name = "slurm" + join_variables(variables, {"SLURM_JOB_ID", "SLURM_STEP_ID"}),
-                        .restarts = count_in(variables, "SLURM_RESTART_COUNT")});
+                        .restarts = parse_count_or_zero(variables, "SLURM_RESTART_COUNT")});
   }
   return launches;
 }

@@ -22,7 +22,7 @@ using Variables = std::function<std::optional<std::string>(const char* name)>;
 
 // Returns a text that identifies the process that set `variable`: the closest ancestor process without this
 // environment variable. Programs between the launcher and this process, such as a shell, have inherited the
-// variable and are skipped. The texts of two ancestors on one machine differ.
+// variable and are skipped. Different ancestors on the same machine have different texts.
 [[nodiscard]] Result<std::string> identify_ancestor_without(const std::string& variable);
 
 struct LaunchSite {
@@ -40,8 +40,8 @@ struct LaunchSite {
 [[nodiscard]] Result<std::string> name_of_hydra(const Variables& variables, bool is_on_one_machine,
                                                 const LaunchSite& site);
 
-// Returns the launches, of one or several nested launchers, that may restart this process. mpirun never
-// restarts a process.
+// Returns the launches, of one or several nested launchers, that may restart this process. Launches of mpirun
+// are left out, because mpirun never restarts a process.
 [[nodiscard]] std::vector<LaunchName> read_launches(const Variables& variables);
 
 }  // namespace ratoon::session

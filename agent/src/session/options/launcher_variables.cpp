@@ -11,69 +11,70 @@
 namespace ratoon::session {
 namespace {
 
-using contract::kWorldMax;
+using contract::kWorldSizeMax;
 
-struct Names {
+struct LauncherVariableNames {
   const char* rank;
   const char* size;
   const char* size_here;  // processes on this machine
   const char* rank_here;
 };
 
-Error contradiction(const std::string& what) {
+Error contradiction_error(const std::string& what) {
   return Error(ErrorKind::kInvalid,
                what + ": start all processes with one launcher, and unset the variables of others");
 }
 
-Error above(const char* name, std::uint32_t number, const char* of, std::uint32_t limit) {
-  return contradiction(std::string(name) + " is " + std::to_string(number) + " and " + of + " is " +
-                       std::to_string(limit));
+Error above_limit_error(const char* name, std::uint32_t number, const char* of, std::uint32_t limit) {
+  return contradiction_error(std::string(name) + " is " + std::to_string(number) + " and " + of + " is " +
+                             std::to_string(limit));
 }
 
 Result<std::uint32_t> read_number(const Variables& variables, const char* name, std::uint32_t max) {
   const auto text = variables(name);
-  if (!text) return contradiction(std::string(name) + " is missing");
+  if (!text) return contradiction_error(std::string(name) + " is missing");
   std::uint32_t number = 0;
   const char* const end = text->data() + text->size();
   const auto [stop, code] = std::from_chars(text->data(), end, number);
   if (code != std::errc() || stop != end || number > max) {
-    return contradiction(std::string(name) + " must be a whole number up to " + std::to_string(max) +
-                         ", found '" + *text + "'");
+    return contradiction_error(std::string(name) + " must be a whole number up to " + std::to_string(max) +
+                               ", found '" + *text + "'");
   }
   return number;
 }
 
-Result<GroupOptions> read_numbers(const Variables& variables, const Names& names) {
-  const auto size = read_number(variables, names.size, kWorldMax);
+Result<GroupOptions> read_numbers(const Variables& variables, const LauncherVariableNames& names) {
+  const auto size = read_number(variables, names.size, kWorldSizeMax);
   if (!size) return size.error();
-  const auto rank = read_number(variables, names.rank, kWorldMax);
+  const auto rank = read_number(variables, names.rank, kWorldSizeMax);
   if (!rank) return rank.error();
-  if (*rank >= *size) return above(names.rank, *rank, names.size, *size);
+  if (*rank >= *size) return above_limit_error(names.rank, *rank, names.size, *size);
   GroupOptions group;
   group.rank = *rank;
   group.size = *size;
   group.is_on_one_machine = *size == 1;  // otherwise unknown: loopback would reach this machine alone
   if (variables(names.rank_here)) {
-    const auto here = read_number(variables, names.rank_here, kWorldMax);
+    const auto here = read_number(variables, names.rank_here, kWorldSizeMax);
     if (!here) return here.error();
     group.local_rank = *here;
     group.local_size = *here + 1;  // or more
   }
   if (variables(names.size_here)) {
-    const auto here = read_number(variables, names.size_here, kWorldMax);
+    const auto here = read_number(variables, names.size_here, kWorldSizeMax);
     if (!here) return here.error();
     group.is_on_one_machine = *here == *size;
     group.local_size = *here;
   }
   if (group.local_rank >= group.local_size)
-    return above(names.rank_here, group.local_rank, names.size_here, group.local_size);
-  if (group.local_size > *size) return above(names.size_here, group.local_size, names.size, *size);
+    return above_limit_error(names.rank_here, group.local_rank, names.size_here, group.local_size);
+  if (group.local_size > *size)
+    return above_limit_error(names.size_here, group.local_size, names.size, *size);
   return group;
 }
 
 // Returns the number of tasks on one node from Slurm's list. "8(x2),4" means two nodes with 8 tasks each and
 // one node with 4.
-std::optional<std::uint32_t> find_tasks_of(std::string_view list, std::uint32_t node) {
+std::optional<std::uint32_t> find_tasks_of_node(std::string_view list, std::uint32_t node) {
   const auto read = [](std::string_view text, std::uint32_t& number) {
     return std::from_chars(text.data(), text.data() + text.size(), number).ec == std::errc();
   };
@@ -92,20 +93,20 @@ std::optional<std::uint32_t> find_tasks_of(std::string_view list, std::uint32_t 
   return std::nullopt;
 }
 
-std::uint32_t tasks_here(const Variables& variables) {
+std::uint32_t tasks_on_this_node(const Variables& variables) {
   const auto list = variables(variables("SLURM_STEP_TASKS_PER_NODE") ? "SLURM_STEP_TASKS_PER_NODE"
                                                                      : "SLURM_TASKS_PER_NODE");
-  const auto node = read_number(variables, "SLURM_NODEID", kWorldMax);
-  return list && node ? find_tasks_of(*list, *node).value_or(1) : 1;
+  const auto node = read_number(variables, "SLURM_NODEID", kWorldSizeMax);
+  return list && node ? find_tasks_of_node(*list, *node).value_or(1) : 1;
 }
 
-// The environment variables in which launchers give each process its rank and the number of ranks.
-constexpr Names kTorchrun = {"RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "LOCAL_RANK"};
-constexpr Names kOpenMpi = {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE",
-                            "OMPI_COMM_WORLD_LOCAL_RANK"};
-constexpr Names kHydra = {"PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", "MPI_LOCALRANKID"};
+// Launchers give each process its rank and the number of ranks in these environment variables.
+constexpr LauncherVariableNames kTorchrun = {"RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "LOCAL_RANK"};
+constexpr LauncherVariableNames kOpenMpi = {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+                                            "OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"};
+constexpr LauncherVariableNames kHydra = {"PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", "MPI_LOCALRANKID"};
 
-bool is_set(const Variables& variables, const Names& names) {
+bool has_any_variable(const Variables& variables, const LauncherVariableNames& names) {
   return variables(names.rank) || variables(names.size);
 }
 
@@ -113,25 +114,25 @@ bool is_slurm_step(const Variables& variables) {
   return variables("SLURM_PROCID") && variables("SLURM_STEP_ID");
 }
 
-// PMI_RANK alone does not prove Hydra, because srun --mpi=pmi2 also sets PMI_RANK.
+// PMI_RANK alone does not prove that the launcher is Hydra, because srun --mpi=pmi2 also sets PMI_RANK.
 bool is_from_hydra(const Variables& variables) {
   const bool is_from_srun = is_slurm_step(variables) && !variables(kHydra.rank_here);
-  return is_set(variables, kHydra) && !is_from_srun;
+  return has_any_variable(variables, kHydra) && !is_from_srun;
 }
 
 // If the variables of two launchers are set, both must give this process the same rank and number of ranks.
-Result<void> check_agreement(const Variables& variables, const GroupOptions& group, const Names& names,
-                             const Names& others) {
-  if (!is_set(variables, others)) return {};
+Result<void> check_agreement(const Variables& variables, const GroupOptions& group,
+                             const LauncherVariableNames& names, const LauncherVariableNames& others) {
+  if (!has_any_variable(variables, others)) return {};
   const auto other = read_numbers(variables, others);
   if (!other) return other.error();
   if (other->rank == group.rank && other->size == group.size) return {};
-  const auto place = [](const Names& from, const GroupOptions& numbers) {
+  const auto place = [](const LauncherVariableNames& from, const GroupOptions& numbers) {
     return std::string(from.rank) + " " + std::to_string(numbers.rank) + " of " + from.size + " " +
            std::to_string(numbers.size);
   };
-  return contradiction("two launchers number this process: " + place(names, group) + ", but " +
-                       place(others, *other));
+  return contradiction_error("two launchers disagree about the rank of this process: " + place(names, group) +
+                             ", but " + place(others, *other));
 }
 
 Result<GroupOptions> read_torchrun(const Variables& variables, const LaunchSite& site) {
@@ -144,8 +145,8 @@ Result<GroupOptions> read_torchrun(const Variables& variables, const LaunchSite&
 }
 
 Result<GroupOptions> read_mpirun(const Variables& variables, const LaunchSite& site) {
-  const bool is_open_mpi = is_set(variables, kOpenMpi);
-  const Names& names = is_open_mpi ? kOpenMpi : kHydra;
+  const bool is_open_mpi = has_any_variable(variables, kOpenMpi);
+  const LauncherVariableNames& names = is_open_mpi ? kOpenMpi : kHydra;
   auto group = read_numbers(variables, names);
   if (!group) return group;
   if (auto agree = check_agreement(variables, *group, names, kTorchrun); !agree) return agree.error();
@@ -160,11 +161,11 @@ Result<GroupOptions> read_mpirun(const Variables& variables, const LaunchSite& s
 
 Result<GroupOptions> read_slurm_step(const Variables& variables) {
   const char* const size = variables("SLURM_STEP_NUM_TASKS") ? "SLURM_STEP_NUM_TASKS" : "SLURM_NTASKS";
-  const Names names = {"SLURM_PROCID", size, "", "SLURM_LOCALID"};
+  const LauncherVariableNames names = {"SLURM_PROCID", size, "", "SLURM_LOCALID"};
   auto group = read_numbers(variables, names);
   if (!group) return group;
   if (auto agree = check_agreement(variables, *group, names, kHydra); !agree) return agree.error();
-  group->local_size = std::min(std::max(tasks_here(variables), group->local_rank + 1), group->size);
+  group->local_size = std::min(std::max(tasks_on_this_node(variables), group->local_rank + 1), group->size);
   group->name = name_of_slurm_step(variables);
   const auto nodes = variables(variables("SLURM_STEP_NUM_NODES") ? "SLURM_STEP_NUM_NODES" : "SLURM_NNODES");
   if (nodes) group->is_on_one_machine = *nodes == "1";
@@ -172,18 +173,18 @@ Result<GroupOptions> read_slurm_step(const Variables& variables) {
 }
 
 Result<GroupOptions> read_group(const Variables& variables, const LaunchSite& site) {
-  const bool is_from_mpirun = is_set(variables, kOpenMpi) || is_from_hydra(variables);
+  const bool is_from_mpirun = has_any_variable(variables, kOpenMpi) || is_from_hydra(variables);
   // torchrun is checked first, because mpirun or srun may start torchrun on each machine. RANK and WORLD_SIZE
   // alone do not prove that torchrun started this process, because a script or a shell may also have set
   // them.
   const bool is_from_torchrun = variables("TORCHELASTIC_RUN_ID").has_value() || !is_from_mpirun;
-  if (is_set(variables, kTorchrun) && is_from_torchrun) return read_torchrun(variables, site);
+  if (has_any_variable(variables, kTorchrun) && is_from_torchrun) return read_torchrun(variables, site);
   if (is_from_mpirun) return read_mpirun(variables, site);  // its daemons may be ranks of a Slurm step
   if (is_slurm_step(variables)) return read_slurm_step(variables);
-  // PMIX_RANK 0 proves nothing, because MPI_Init() sets it even in a process that no launcher started.
+  // PMIX_RANK 0 does not prove that there is a launcher, because MPI_Init() sets it in any process.
   if (const auto rank = variables("PMIX_RANK"); rank && *rank != "0") {
-    return contradiction("PMIX_RANK is " + *rank +
-                         ", and no variable gives the number of ranks (OMPI_COMM_WORLD_SIZE)");
+    return contradiction_error("PMIX_RANK is " + *rank +
+                               ", and no variable gives the number of ranks (OMPI_COMM_WORLD_SIZE)");
   }
   return GroupOptions();
 }

@@ -14,27 +14,28 @@ namespace {
 
 constexpr std::uint64_t kMib = 1ULL << 20;
 constexpr std::uint64_t kKeepMibMax = 1ULL << 40;
-constexpr std::uint64_t kKeptMin = 2;  // the newest may turn out to be bad
-constexpr std::uint32_t kManyRanks = 2;
+constexpr std::uint64_t kKeptCheckpointsMin = 2;  // the newest may turn out to be bad
+constexpr std::uint32_t kMultipleRanksMin = 2;
 
-Error refusal(const std::string& sentence) {
+Error option_error(const std::string& sentence) {
   return {ErrorKind::kInvalid, sentence};
 }
 
 Result<void> check_home(const Options& o) {
   if (o.save_folder.empty()) return {};
   const auto uri = objects::parse_store_uri(o.save_folder);
-  if (!uri) return refusal("--save-folder: " + uri.error().message());
+  if (!uri) return option_error("--save-folder: " + uri.error().message());
   if (o.save_folder.find("://") == std::string::npos) return {};
   if (uri->scheme != objects::StoreScheme::kS3) {
-    return refusal("--save-folder is a folder's path or an s3:// bucket, found '" + o.save_folder +
-                   (uri->scheme == objects::StoreScheme::kFile
-                        ? "': leave out file://"
-                        : "': web servers are only read; they are for --load-from"));
+    return option_error("--save-folder must be a folder's path or an s3:// bucket, found '" + o.save_folder +
+                        (uri->scheme == objects::StoreScheme::kFile
+                             ? "': leave out file://"
+                             : "': Ratoon only reads from web servers (--load-from)"));
   }
   if (o.group.size > 1) {
-    return refusal("ranks of a launch exchange their addresses in the run's folder, but '" + o.save_folder +
-                   "' is no folder: name a folder that all ranks share, and give the bucket as --stores");
+    return option_error(
+        "ranks of a launch exchange their addresses in the run's folder, but '" + o.save_folder +
+        "' is no folder: name a folder that all ranks share, and give the bucket as --stores");
   }
   return {};
 }
@@ -43,74 +44,76 @@ Result<void> check_stores(const Options& o) {
   std::set<std::string> seen{o.save_folder};
   for (const std::string& text : o.stores) {
     const auto uri = objects::parse_store_uri(text);
-    if (!uri) return refusal("--stores: " + uri.error().message());
+    if (!uri) return option_error("--stores: " + uri.error().message());
     const bool is_written =
         uri->scheme == objects::StoreScheme::kFile || uri->scheme == objects::StoreScheme::kS3;
     if (!is_written) {
-      return refusal("--stores must be folders or s3:// buckets, since web servers are only read, found '" +
-                     text + "'");
+      return option_error(
+          "--stores must be folders or s3:// buckets, because Ratoon only reads from web servers, found '" +
+          text + "'");
     }
     if (text == o.save_folder)
-      return refusal("--stores names '" + text + "', which is also the folder of --save-folder");
-    if (!seen.insert(text).second) return refusal("--stores names '" + text + "' twice");
+      return option_error("--stores names '" + text + "', which is also the folder of --save-folder");
+    if (!seen.insert(text).second) return option_error("--stores names '" + text + "' twice");
   }
   return {};
 }
 
-Result<void> check_kept(const Options& o) {
+Result<void> check_retention(const Options& o) {
   if (o.keep_last == 0 && o.stores.empty()) {
-    return refusal(
-        "--keep-last 0 removes a checkpoint here once every store has it, and there is no store: add "
-        "--stores, or keep " +
-        std::to_string(kKeptMin) + " at least");
+    return option_error(
+        "--keep-last 0 removes a checkpoint from the run's folder once every store has it, but there is no "
+        "store: add --stores, or keep " +
+        std::to_string(kKeptCheckpointsMin) + " or more");
   }
   if (o.keep_last == 0 && is_home_in_store(o)) {
-    return refusal(
-        "--keep-last 0 removes a checkpoint from a folder once every store has it, and --save-folder '" +
-        o.save_folder + "' is a store itself: keep " + std::to_string(kKeptMin) + " at least");
+    return option_error(
+        "--keep-last 0 removes a checkpoint from the run's folder once every store has it, but --save-folder "
+        "'" +
+        o.save_folder + "' is itself a store: keep " + std::to_string(kKeptCheckpointsMin) + " or more");
   }
-  if (o.keep_last != 0 && o.keep_last < kKeptMin)
-    return refusal("--keep-last must be at least 2 checkpoints, or 'all', or 0 with --stores, found '" +
-                   std::to_string(o.keep_last) + "'");
-  if (o.keep_last_in_stores < kKeptMin)
-    return refusal("--keep-last-in-stores must be at least 2 checkpoints, or 'all', found '" +
-                   std::to_string(o.keep_last_in_stores) + "'");
+  if (o.keep_last != 0 && o.keep_last < kKeptCheckpointsMin)
+    return option_error("--keep-last must be at least 2 checkpoints, or 'all', or 0 with --stores, found '" +
+                        std::to_string(o.keep_last) + "'");
+  if (o.keep_last_in_stores < kKeptCheckpointsMin)
+    return option_error("--keep-last-in-stores must be at least 2 checkpoints, or 'all', found '" +
+                        std::to_string(o.keep_last_in_stores) + "'");
   if (o.keep_mib > kKeepMibMax)
-    return refusal("--keep-mib must be at most " + std::to_string(kKeepMibMax) + ", found '" +
-                   std::to_string(o.keep_mib) + "'");
+    return option_error("--keep-mib must be at most " + std::to_string(kKeepMibMax) + ", found '" +
+                        std::to_string(o.keep_mib) + "'");
   return {};
 }
 
-Result<void> check_latest(const Options& o) {
+Result<void> check_latest_link(const Options& o) {
   if (o.latest_name.empty()) return {};
   const bool is_one = o.member.coordinator_url.empty() && o.group.size == 1;
-  const auto checked = checkpoint::check_pattern(o.latest_name, is_one ? 1 : kManyRanks);
-  if (!checked) return refusal("--latest-name: " + checked.error().message());
+  const auto checked = checkpoint::check_pattern(o.latest_name, is_one ? 1 : kMultipleRanksMin);
+  if (!checked) return option_error("--latest-name: " + checked.error().message());
   const auto name = checkpoint::expand_name(o.latest_name, {.run_name = o.run_name});
-  if (name && checkpoint::is_taken_in_run_folder(name->substr(0, name->find('/'))))
-    return refusal("--latest-name must not be a name that the run uses in its folder, found '" +
-                   o.latest_name + "': choose another name");
+  if (name && checkpoint::is_reserved_in_run_folder(name->substr(0, name->find('/'))))
+    return option_error("--latest-name must not be a name that the run uses in its folder, found '" +
+                        o.latest_name + "': choose another name");
   return {};
 }
 
-// Compares paths as the user wrote them. Symbolic links are resolved later, when the disk is opened
-// (run_files.h).
+// check_final_weights() compares paths as the user wrote them. Symbolic links are resolved later, when the
+// disk is opened (run_files.h).
 Result<void> check_final_weights(const Options& o) {
   const std::filesystem::path file = final_weights_file(o);
   if (file.empty()) return {};
   const std::string found = "found '" + o.final_weights + "'";
   if (!file.has_filename() || file.filename() == "." || file.filename() == "..")
-    return refusal("--final-weights is the name of a file, " + found + ", which is a folder");
+    return option_error("--final-weights must name a file, " + found + ", which is a folder");
   if (is_home_in_store(o)) return {};
   std::error_code none;
   const auto name = std::filesystem::absolute(file, none).lexically_normal().lexically_relative(home_of(o));
-  if (!name.empty() && checkpoint::is_taken_in_run_folder(name.begin()->string()))
-    return refusal("--final-weights must not be a name that the run uses in its folder, " + found +
-                   ": choose another name");
+  if (!name.empty() && checkpoint::is_reserved_in_run_folder(name.begin()->string()))
+    return option_error("--final-weights must not be a name that the run uses in its folder, " + found +
+                        ": choose another name");
   const auto link = checkpoint::expand_name(o.latest_name, {.run_name = o.run_name});
   if (link && name == *link)
-    return refusal("--final-weights must not be the name of the link of --latest-name, " + found +
-                   ": choose another name for one of the two");
+    return option_error("--final-weights must not be the name of the link of --latest-name, " + found +
+                        ": choose another name for one of the two");
   return {};
 }
 
@@ -135,12 +138,12 @@ std::string describe_copies(const Options& o) {
 Result<void> check_places(const Options& o) {
   if (auto valid = check_home(o); !valid) return valid;
   if (auto valid = check_stores(o); !valid) return valid;
-  if (auto valid = check_kept(o); !valid) return valid;
-  if (auto valid = check_latest(o); !valid) return valid;
+  if (auto valid = check_retention(o); !valid) return valid;
+  if (auto valid = check_latest_link(o); !valid) return valid;
   if (auto valid = check_final_weights(o); !valid) return valid;
   // With --overwrite, the restart of a lost rank would begin the run again at step 0.
   if (o.overwrite && o.group.size > 1) {
-    return refusal(
+    return option_error(
         "--overwrite begins at step 0 at every start, and ranks of a launch are started again after each "
         "loss: instead, give the new run another name (--run-name)");
   }

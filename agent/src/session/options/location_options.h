@@ -14,7 +14,7 @@
 
 namespace ratoon::session {
 
-// Checks the options for locations. The message of a kInvalid error names the flag and quotes its value.
+// Checks the options that name locations. The message of kInvalid names the flag and quotes its value.
 [[nodiscard]] Result<void> check_places(const Options& options);
 
 // Returns whether checkpoints are saved only in a bucket, as with --save-folder s3://bucket/runs.
@@ -31,8 +31,8 @@ namespace ratoon::session {
 // the newest 3 (--keep-last) in /data/runs/digits".
 [[nodiscard]] std::string describe_saving(const Options& options);
 
-// Returns the name with which a process owns locations. Outside of a pod, `host` is a part of the name.
-// `start` is a random id of this process.
+// Returns the owner's name with which a process claims locations. Outside of a pod, `host` is a part of the
+// name. `start` is a random id of this process.
 [[nodiscard]] checkpoint::Owner owner_of(const Options& options, const std::string& host,
                                          const std::string& identity, std::string start);
 

@@ -6,9 +6,9 @@
 namespace ratoon::session {
 namespace {
 
-constexpr std::size_t kShortBytesMax = 5;  // "seed", "skip"
+constexpr std::size_t kShortFlagBytesMax = 5;  // "seed", "skip"
 
-bool is_one_slip(std::string_view written, std::string_view known) {
+bool differs_by_one_typo(std::string_view written, std::string_view known) {
   const auto [a, b] = std::ranges::mismatch(written, known);
   const std::string_view rest(a, written.end());
   const std::string_view expected(b, known.end());
@@ -35,12 +35,12 @@ std::string plain_flag_name(std::string_view word) {
   return name;
 }
 
-bool is_nearly(std::string_view word, std::string_view flag) {
+bool is_probable_misspelling(std::string_view word, std::string_view flag) {
   if (!word.starts_with('-') || word.substr(0, word.find('=')) == flag) return false;
   const std::string written = plain_flag_name(word);
   const std::string known = plain_flag_name(flag);
   if (written == known) return true;
-  return known.size() > kShortBytesMax && word.starts_with("--") && is_one_slip(written, known);
+  return known.size() > kShortFlagBytesMax && word.starts_with("--") && differs_by_one_typo(written, known);
 }
 
 }  // namespace ratoon::session

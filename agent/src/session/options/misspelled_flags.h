@@ -13,7 +13,7 @@ namespace ratoon::session {
 // letter, or only in '_', capitals or the number of leading dashes. For a short flag, such as --seed, a
 // difference of one letter is not enough, because too many words differ from it by one letter. Returns false
 // if the words are equal.
-[[nodiscard]] bool is_nearly(std::string_view word, std::string_view flag);
+[[nodiscard]] bool is_probable_misspelling(std::string_view word, std::string_view flag);
 
 // Pure. Returns the normalized name of a flag, such as "save-every" for "--Save_Every=5": without dashes and
 // value, in small letters, with '-' for '_'.

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "agent/src/session/options/option_rows.h"
-#include "base/core/lists.h"
+#include "base/core/split_join.h"
 
 namespace ratoon::session {
 namespace {

@@ -1,4 +1,4 @@
-// The table of all options, with the flag, the environment variable and the meaning of each.
+// Defines the table of all options, with the flag, the environment variable and the meaning of each option.
 #include "agent/src/session/options/option_rows.h"
 
 #include "base/contract/names.h"
@@ -11,8 +11,8 @@ namespace env = names::env;
 using session::CountOrAll;
 using Rows = std::vector<session::OptionRow>;
 
-// Options for the locations of checkpoints, for retention, and for the beginning of a run.
-Rows rows_of_what_is_kept(Options& o) {
+// Returns the rows of options for locations of checkpoints, for retention, and for a run's beginning.
+Rows rows_of_retention(Options& o) {
   return {
       {&o.save_folder, env::kSaveFolder, "--save-folder",
        "the folder in which each run gets its own folder; required"},
@@ -69,7 +69,7 @@ Rows rows_of_what_is_kept(Options& o) {
   };
 }
 
-// Options for staging memory, and for failing or hanging saves.
+// Returns the rows of options for staging memory, and for failing or hanging saves.
 Rows rows_of_saving(Options& o) {
   return {
       {&o.staging_folder, env::kStagingFolder, "--staging-folder",
@@ -87,8 +87,8 @@ Rows rows_of_saving(Options& o) {
   };
 }
 
-// Options for time limits, signals, hang detection and the end of a process.
-Rows rows_of_leaving(Options& o) {
+// Returns the rows of options for time limits, signals, hang detection and the end of a process.
+Rows rows_of_shutdown(Options& o) {
   return {
       {&o.notice.time_limit, env::kTimeLimit, "--time-limit",
        "how long this process, or its launch, may run, such as 4h; before the limit it saves and ends with "
@@ -96,7 +96,8 @@ Rows rows_of_leaving(Options& o) {
       {&o.notice.grace_seconds, env::kGraceSeconds, "--grace-seconds",
        "seconds from SIGTERM to the moment when the process is killed"},
       {&o.notice.signal, env::kNoticeSignal, "--notice-signal",
-       "a second signal with the effect of SIGTERM: USR1, USR2 or none; empty: USR1 under Slurm, else none"},
+       "a second signal with the effect of SIGTERM, which is USR1, USR2 or none; if empty, USR1 under Slurm, "
+       "else none"},
       {&o.notice.handles_signals, env::kSignals, "--signals",
        "false: Ratoon handles no signals, and Ctrl-C loses all steps after the last save"},
       {&o.hang.after, env::kHangAfter, "--hang-after",
@@ -108,9 +109,9 @@ Rows rows_of_leaving(Options& o) {
   };
 }
 
-// Options without flags, whose environment variables are set by the program that starts this process, such as
-// `ratoon run` or a launcher.
-Rows rows_of_place(Options& o) {
+// Returns the rows of options without flags. The program that starts this process, such as `ratoon run` or a
+// launcher, sets their environment variables.
+Rows rows_of_process_place(Options& o) {
   return {
       {&o.notice.time_limit_since, env::kTimeLimitSince, nullptr},
       {&o.notice.slurm_job_end_time, env::kSlurmJobEndTime, nullptr},
@@ -139,7 +140,8 @@ Rows rows_of_place(Options& o) {
 
 Rows session::option_rows(Options& o) {
   Rows all;
-  for (const auto& rows : {rows_of_what_is_kept(o), rows_of_saving(o), rows_of_leaving(o), rows_of_place(o)})
+  for (const auto& rows :
+       {rows_of_retention(o), rows_of_saving(o), rows_of_shutdown(o), rows_of_process_place(o)})
     all.insert(all.end(), rows.begin(), rows.end());
   return all;
 }

@@ -1,7 +1,7 @@
 // session/options/: the options of a session: their table, the sources of their values, and the checks of
 // their values.
 //
-// The table of a session's options. The code that reads options and the help text use this table.
+// Declares the table of a session's options. The parser of options and the help text use this table.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@
 
 namespace ratoon::session {
 
-// The target of an option whose value is a number or "all".
+// CountOrAll points to the field of Options that an option sets to a number or to "all".
 struct CountOrAll {
   std::uint64_t* count;
 };
 
-// The row of one option in the table: its target in Options, its environment variable, its flag (nullptr if
-// it has none) and its meaning.
+// An OptionRow has an option's target in Options, its environment variable, its flag and its meaning. If the
+// option has no flag, the flag is nullptr.
 struct OptionRow {
   std::variant<std::string*, std::uint64_t*, std::uint32_t*, std::optional<std::uint32_t>*,
                std::optional<std::uint64_t>*, int*, bool*, std::vector<std::string>*, CountOrAll, Every*,
@@ -34,8 +34,8 @@ struct OptionRow {
 
 [[nodiscard]] std::vector<OptionRow> option_rows(Options& options);
 
-// Sets an option by its name, for programs in other languages: "save_every" is --save-every. Returns kInvalid
-// if no option has that name, or `text` is no valid value for it.
+// Sets an option by its name, for programs in other languages; for example, "save_every" is --save-every.
+// Returns kInvalid if no option has that name, or `text` is no valid value for it.
 [[nodiscard]] Result<void> assign_option(Options& options, const std::string& name, const std::string& text);
 
 inline constexpr const char* kHelpFlag = "--ratoon-help";

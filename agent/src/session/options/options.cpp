@@ -16,7 +16,7 @@
 #include "agent/src/session/options/command_line.h"
 #include "agent/src/session/options/launcher_variables.h"
 #include "agent/src/session/options/option_rows.h"
-#include "base/core/lists.h"
+#include "base/core/split_join.h"
 
 namespace ratoon {
 
@@ -30,7 +30,7 @@ std::optional<std::string> find_variable(const char* name) {
 }
 
 // A number without a unit means steps, because options had no units in older versions.
-std::string with_unit(const std::string& text) {
+std::string add_step_unit(const std::string& text) {
   const bool is_number = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
   return is_number ? text + "st" : text;
 }
@@ -42,7 +42,7 @@ Result<void> assign_parsed(T* target, const Result<T>& parsed, const std::string
   return {};
 }
 
-// Determines the number type of an option's value.
+// T is the type of an option, and may be a std::optional. The return type is the number type in T.
 template <class T>
 T number_in(const T&);
 template <class T>
@@ -67,7 +67,7 @@ Result<void> assign_to(std::vector<std::string>* target, const std::string& text
 }
 
 Result<void> assign_to(Every* target, const std::string& text, const std::string& source) {
-  auto every = Every::parse(with_unit(text));
+  auto every = Every::parse(add_step_unit(text));
   return assign_parsed(target, every ? every : Every::parse(text), source);
 }
 
@@ -158,7 +158,7 @@ Result<void> session::assign_option(Options& options, const std::string& name, c
   for (const OptionRow& row : option_rows(options)) {
     if (row.flag == nullptr) continue;
     if (flag == row.flag) return assign(row, text, name);
-    if (is_nearly(flag, row.flag)) near = row.flag;
+    if (is_probable_misspelling(flag, row.flag)) near = row.flag;
   }
   if (near.empty())
     return Error(ErrorKind::kInvalid, "there is no option " + name + ": docs/reference/options.md lists all");

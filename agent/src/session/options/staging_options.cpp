@@ -20,9 +20,9 @@ std::uint64_t budget_of(const Options& options) {
   return automatic_budget(options, available_memory().value_or(~0ULL));
 }
 
-// Returns a name for staging files that a process which replaces this process also gets, but no other process
-// on the machine. After a reboot the name differs, because staging files outside of memory may be incomplete
-// after a reboot.
+// Returns a name for staging files. A process that replaces this process gets the same name, and all other
+// processes on the machine get other names. After a reboot the process gets another name, because staging
+// files outside of memory may then be incomplete.
 std::string name_of_place(const Options& options) {
   const MemberOptions& member = options.member;
   const std::string place = home_of(options) + '\0' + member.job_namespace + '\0' + member.role + '\0' +
@@ -42,8 +42,8 @@ checkpoint::SaverOptions saver_options(const Options& options) {
   return {.slots_max = options.staging_slots,
           .budget_bytes = budget_of(options),
           .slots_folder = options.staging_folder,
-          .slots_name = name_of_place(options),
-          .patience = std::chrono::seconds(options.disk_timeout_seconds)};
+          .slot_file_prefix = name_of_place(options),
+          .disk_timeout = std::chrono::seconds(options.disk_timeout_seconds)};
 }
 
 std::uint64_t first_state_bytes_max(const Options& options) {

@@ -16,13 +16,14 @@
 namespace ratoon::session {
 namespace {
 
-constexpr Duration kLookPauseMin = std::chrono::seconds(1);
-constexpr Duration kLookPauseMax = std::chrono::seconds(30);
-constexpr Duration kLookPatience = std::chrono::minutes(5);  // of all pauses together
+constexpr Duration kListingPauseMin = std::chrono::seconds(1);
+constexpr Duration kListingPauseMax = std::chrono::seconds(30);
+constexpr Duration kListingTimeout = std::chrono::minutes(5);  // of all pauses together
 
 // Lists the checkpoints that this process can load, then the other ones, which are reported so that the
 // coordinator does not choose them.
-std::vector<InventoryEntry> report(checkpoint::Inventory inventory, const Unreadable& unreadable) {
+std::vector<InventoryEntry> make_reported_inventory(checkpoint::Inventory inventory,
+                                                    const UnreadableCheckpoints& unreadable) {
   // Only the 16 newest checkpoints are reported, which is enough to find a checkpoint that all ranks can
   // read.
   constexpr std::ptrdiff_t kReportedMax = 16;
@@ -37,14 +38,14 @@ std::vector<InventoryEntry> report(checkpoint::Inventory inventory, const Unread
   entries.insert(entries.end(), bad, bad + std::min(kReportedMax, inventory.complete.end() - bad));
   entries.insert(entries.end(), inventory.damaged.begin(),
                  inventory.damaged.begin() + std::min(kReportedMax, std::ssize(inventory.damaged)));
-  // List checkpoints that a rollback has given up too, because a coordinator may have recorded them as
+  // Also list the checkpoints that a rollback has given up, because a coordinator may have recorded them as
   // usable.
   entries.insert(entries.end(), inventory.given_up.begin(),
                  inventory.given_up.begin() + std::min(kReportedMax, std::ssize(inventory.given_up)));
   return entries;
 }
 
-bool is_refused_by_disk(const checkpoint::Inventory& inventory, const Unreadable& unreadable) {
+bool are_all_unreadable(const checkpoint::Inventory& inventory, const UnreadableCheckpoints& unreadable) {
   return std::any_of(unreadable.begin(), unreadable.end(),
                      [](const auto& one) { return one.second == ErrorKind::kIo; }) ||
          std::any_of(inventory.damaged.begin(), inventory.damaged.end(),
@@ -55,28 +56,28 @@ std::string folder_of(const CheckpointLocations& places) {
   return std::filesystem::path(places.home()->shown(checkpoint::kManifests)).parent_path().string();
 }
 
-[[noreturn]] void fail_to_look(const Error& why) {
+[[noreturn]] void fail_listing(const Error& why) {
   fail(why.kind() == ErrorKind::kCorrupted ? ExitCode::kCheckpointsBad : exit_code_of(why), why.message());
 }
 
 // Lists the checkpoints again during the wait for other ranks. If a folder or store does not answer at
-// present, the process does not end. Each pause before another try is longer than the last.
-checkpoint::Inventory look_again(Link& link, const InventoryPolling& looking) {
-  Duration pause = kLookPauseMin;
+// present, the function tries again after a pause. Each pause is longer than the one before.
+checkpoint::Inventory list_again(Link& link, const ListingFunctions& looking) {
+  Duration pause = kListingPauseMin;
   Duration paused{0};
   for (;;) {
     link.begin_listing();
     auto inventory = looking.look();
     if (inventory) return *std::move(inventory);
-    if (!inventory.error().is_retryable() || paused >= kLookPatience ||
+    if (!inventory.error().is_retryable() || paused >= kListingTimeout ||
         link.world_status() != WorldStatus::kGoOn)
-      fail_to_look(inventory.error());
+      fail_listing(inventory.error());
     if (paused == Duration(0))
       say("the run's folder and stores cannot be read at present, and are read again: " +
           inventory.error().message());
     looking.pause(pause);
     paused += pause;
-    pause = std::min(2 * pause, kLookPauseMax);
+    pause = std::min(2 * pause, kListingPauseMax);
   }
 }
 
@@ -87,11 +88,12 @@ void note_history(Link& link, const CheckpointLocations& places) {
   if (last && *last) link.note_history((*last)->attempt, Step((*last)->row.step));
 }
 
-Result<Assignment> ask_for_world(Link& link, CheckpointLocations& places, const Unreadable& unreadable,
-                                 const checkpoint::Inventory& inventory) {
-  const auto entries = report(inventory, unreadable);
+Result<Assignment> request_assignment(Link& link, CheckpointLocations& places,
+                                      const UnreadableCheckpoints& unreadable,
+                                      const checkpoint::Inventory& inventory) {
+  const auto entries = make_reported_inventory(inventory, unreadable);
   if (entries.empty()) {
-    if (const auto whole = places.check_manifests_are_there(); !whole)
+    if (const auto whole = places.check_manifests_exist(); !whole)
       fail(whole.error().kind() == ErrorKind::kCorrupted ? ExitCode::kCheckpointsBad : ExitCode::kStorage,
            whole.error().message());
   }
@@ -102,10 +104,10 @@ Result<Assignment> ask_for_world(Link& link, CheckpointLocations& places, const 
                ", which --resume-from names, cannot be read: see the lines above; no checkpoint was set "
                "aside, name another step or leave the flag out");
     }
-    if (is_refused_by_disk(inventory, unreadable)) {
+    if (are_all_unreadable(inventory, unreadable)) {
       fail(ExitCode::kStorage,
-           "no checkpoint of the run can be read, but some may be intact: the disk refuses; see the lines "
-           "above, repair or mount it, start again");
+           "no checkpoint of the run can be read, but some may be intact: the disk fails; see the lines "
+           "above, repair or mount the disk, and start again");
     }
     fail(ExitCode::kCheckpointsBad, "the run has " + std::to_string(entries.size()) +
                                         " checkpoints, but no checkpoint can be read; Ratoon does not start "
@@ -117,26 +119,26 @@ Result<Assignment> ask_for_world(Link& link, CheckpointLocations& places, const 
 }
 
 // Throws a Failure if the attempt's number is above the maximum, because its file names would be invalid.
-void check_that_it_counts(const Assignment& assignment, const CheckpointLocations& places) {
+void check_attempt_number(const Assignment& assignment, const CheckpointLocations& places) {
   if (assignment.attempt.value() <= checkpoint::kAttemptMax) return;
   fail(ExitCode::kConfiguration, "this would be attempt " + std::to_string(assignment.attempt.value()) +
-                                     " of the run, and attempts are counted up to " +
+                                     " of the run, but the largest attempt number is " +
                                      std::to_string(checkpoint::kAttemptMax) + ": a file in " +
                                      folder_of(places) +
-                                     " has the number of the last one; move away the files that no attempt "
+                                     " has that number; move away the files that no attempt "
                                      "of this run has made, or give the run another name (--run-name)");
 }
 
 // Reads the records of rollbacks again, because another attempt may have made the planned rollback while this
 // process waited.
-void look_for_rollback(CheckpointLocations& places) {
+void reread_rollbacks(CheckpointLocations& places) {
   if (!places.rollback().to) return;
-  const auto found = places.look();
-  if (!found) fail_to_look(found.error());
+  const auto found = places.list_resumable();
+  if (!found) fail_listing(found.error());
 }
 
 // Pauses for `time`, or until the link receives an order.
-void pause_beside(const Link& link, Duration time) {
+void pause_unless_ordered(const Link& link, Duration time) {
   constexpr Duration kSlice = std::chrono::milliseconds(100);
   for (; time > Duration(0) && link.world_status() == WorldStatus::kGoOn; time -= kSlice)
     static_cast<void>(pause_for(std::min(time, kSlice), std::stop_token()));
@@ -144,30 +146,30 @@ void pause_beside(const Link& link, Duration time) {
 
 }  // namespace
 
-Assignment join_world(Link& link, CheckpointLocations& places, const Unreadable& unreadable) {
-  return join_world(
-      link, places, unreadable,
-      {.look = [&] { return places.look(); }, .pause = [&](Duration time) { pause_beside(link, time); }});
+Assignment join_world(Link& link, CheckpointLocations& places, const UnreadableCheckpoints& unreadable) {
+  return join_world(link, places, unreadable,
+                    {.look = [&] { return places.list_resumable(); },
+                     .pause = [&](Duration time) { pause_unless_ordered(link, time); }});
 }
 
-Assignment join_world(Link& link, CheckpointLocations& places, const Unreadable& unreadable,
-                      const InventoryPolling& looking) {
+Assignment join_world(Link& link, CheckpointLocations& places, const UnreadableCheckpoints& unreadable,
+                      const ListingFunctions& looking) {
   link.begin_listing();
   const auto first = looking.look();
-  if (!first) fail_to_look(first.error());
-  auto assignment = ask_for_world(link, places, unreadable, *first);
+  if (!first) fail_listing(first.error());
+  auto assignment = request_assignment(link, places, unreadable, *first);
   // Each call of join() reports all checkpoints, because a restarted coordinator knows only checkpoints that
-  // are reported to it. The number of calls has no limit, because other ranks may start at any time. The Link
-  // pauses between two calls of join().
+  // are reported to it. The number of calls of join() has no limit, because other ranks may start at any
+  // time. The Link pauses between two calls of join().
   while (!assignment && assignment.error().is_retryable())
-    assignment = ask_for_world(link, places, unreadable, look_again(link, looking));
+    assignment = request_assignment(link, places, unreadable, list_again(link, looking));
   if (assignment) {
-    check_that_it_counts(*assignment, places);
-    look_for_rollback(places);
+    check_attempt_number(*assignment, places);
+    reread_rollbacks(places);
     return *assignment;
   }
   if (link.world_status() == WorldStatus::kFenced) fail(ExitCode::kStartAgain, assignment.error().message());
-  // This process was ordered to stop, or the job has ended.
+  // kCancelled or kStop: this process was ordered to stop, or the job has ended.
   if (assignment.error().kind() == ErrorKind::kCancelled || link.world_status() == WorldStatus::kStop)
     fail(ExitCode::kPreempted, assignment.error().message());
   fail(exit_code_of(assignment.error()),

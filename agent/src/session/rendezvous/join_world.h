@@ -10,19 +10,20 @@
 
 namespace ratoon::session {
 
-using Unreadable =
+using UnreadableCheckpoints =
     std::map<checkpoint::CheckpointId, ErrorKind>;  // those that this process could not load, and why
 
-// The functions with which join_world() lists checkpoints and pauses before it lists them again.
-struct InventoryPolling {
+// join_world() lists checkpoints with the function `look`, and calls `pause` before it repeats the listing.
+struct ListingFunctions {
   std::function<Result<checkpoint::Inventory>()> look;
   std::function<void(Duration)> pause;
 };
 
 // Waits without a time limit for an assignment to an attempt. Throws Failure if this process can join no
 // attempt.
-[[nodiscard]] Assignment join_world(Link& link, CheckpointLocations& places, const Unreadable& unreadable);
-[[nodiscard]] Assignment join_world(Link& link, CheckpointLocations& places, const Unreadable& unreadable,
-                                    const InventoryPolling& looking);
+[[nodiscard]] Assignment join_world(Link& link, CheckpointLocations& places,
+                                    const UnreadableCheckpoints& unreadable);
+[[nodiscard]] Assignment join_world(Link& link, CheckpointLocations& places,
+                                    const UnreadableCheckpoints& unreadable, const ListingFunctions& looking);
 
 }  // namespace ratoon::session

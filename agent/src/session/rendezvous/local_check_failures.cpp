@@ -4,7 +4,8 @@
 
 namespace ratoon::session {
 
-std::optional<std::string> LocalCheckFailures::note(const std::optional<Error>& unknown, const Clock& clock) {
+std::optional<std::string> LocalCheckFailures::note_check_result(const std::optional<Error>& unknown,
+                                                                 const Clock& clock) {
   if (!unknown) {
     since_.reset();
     return std::nullopt;

@@ -1,8 +1,8 @@
-// LocalCheckFailures: counts failed checks whether other ranks are alive, if the cause is this machine, such
-// as a lack of descriptors. A failed check says nothing about the other ranks, so the check is repeated for a
-// limited time.
+// LocalCheckFailures: counts checks of other ranks that failed because of this machine, for example for lack
+// of descriptors. A failed check says nothing about the other ranks, so the check is repeated for a limited
+// time.
 //
-// Thread contract: one thread at a time.
+// Thread contract: only one thread at a time may use the object.
 #pragma once
 
 #include <optional>
@@ -18,10 +18,11 @@ class LocalCheckFailures {
  public:
   explicit LocalCheckFailures(Duration patience) : patience_(patience) {}
 
-  // Call note() after each check, with the error of the check, or nullopt if it worked. Of several
-  // consecutive failures, only the first is logged. When all checks have failed for the time `patience_`,
-  // returns the reason to end this rank.
-  [[nodiscard]] std::optional<std::string> note(const std::optional<Error>& unknown, const Clock& clock);
+  // Call note_check_result() after each check, with the check's error, or nullopt if the check worked. Of
+  // several consecutive failures, only the first is logged. When all checks have failed for the time
+  // `patience_`, returns the reason to end this rank.
+  [[nodiscard]] std::optional<std::string> note_check_result(const std::optional<Error>& unknown,
+                                                             const Clock& clock);
 
  private:
   Duration patience_;

@@ -11,7 +11,7 @@
 namespace ratoon::session {
 namespace {
 
-bool is_of_its_link(const in_addr& v4) {
+bool is_link_local(const in_addr& v4) {
   constexpr std::uint32_t kNetwork = 0xA9FE0000;  // 169.254/16
   return (ntohl(v4.s_addr) & 0xFFFF0000) == kNetwork;
 }
@@ -20,7 +20,7 @@ std::string text_of(const sockaddr* address) {
   std::array<char, INET6_ADDRSTRLEN> text{};
   if (address->sa_family == AF_INET) {
     const auto* v4 = reinterpret_cast<const sockaddr_in*>(address);
-    if (is_of_its_link(v4->sin_addr)) return "";
+    if (is_link_local(v4->sin_addr)) return "";
     ::inet_ntop(AF_INET, &v4->sin_addr, text.data(), text.size());
   } else if (address->sa_family == AF_INET6) {
     const auto* v6 = reinterpret_cast<const sockaddr_in6*>(address);

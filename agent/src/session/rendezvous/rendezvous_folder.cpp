@@ -29,11 +29,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The file mode of answers, which contain the attempt's secret, and of locks, with which another user could
-// keep a rank from starting.
+// Answers and lock files are private, because answers contain the attempt's secret, and a user with access to
+// a lock could keep a rank from starting.
 constexpr unsigned kPrivateMode = 0600;
 
-std::string rank_name(std::uint32_t rank) {
+std::string rank_file_stem(std::uint32_t rank) {
   std::array<char, 16> name{};
   std::snprintf(name.data(), name.size(), "r%04u", rank);
   return name.data();
@@ -51,8 +51,8 @@ std::optional<std::uint32_t> rank_of_call(std::string_view name) {
 }
 
 // Returns the name of the folder for a launch's name. Launches with different names must have different
-// folders, so that their ranks do not join each other. If characters had to be left out, a digest of the
-// whole name is appended.
+// folders, so that their ranks do not join each other. If characters of the launch's name had to be left out,
+// a digest of the whole name is appended.
 std::string folder_name(const GroupOptions& group) {
   constexpr std::size_t kBytesMax = 128;
   std::string name;
@@ -64,13 +64,13 @@ std::string folder_name(const GroupOptions& group) {
   return name + "-of-" + std::to_string(group.size);
 }
 
-// The lock file of a rank has one byte lock for each of the states below. The locks end with the process, but
-// its call file remains. The next process of this rank may therefore hold the lock kIsHeld while the old call
-// file still exists.
-constexpr off_t kIsHeld = 0;
-constexpr off_t kHasCalled = 1;
+// The lock file of a rank has two byte locks. A process holds kIsHeldLockByte while it runs, and also
+// kHasCalledLockByte when it has written its call file. The call file of an ended process remains, so only
+// the second lock shows that a call file is of the running process.
+constexpr off_t kIsHeldLockByte = 0;
+constexpr off_t kHasCalledLockByte = 1;
 
-struct flock lock_of(off_t fact) {
+struct flock make_byte_lock(off_t fact) {
   struct flock range{};
   range.l_type = F_WRLCK;
   range.l_whence = SEEK_SET;
@@ -79,14 +79,14 @@ struct flock lock_of(off_t fact) {
   return range;
 }
 
-Result<UnforkedFd> take_lock(const fs::path& path, std::uint32_t rank) {
+Result<FdClosedOnFork> take_lock(const fs::path& path, std::uint32_t rank) {
   UniqueFd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kPrivateMode));
   if (!lock.is_open()) return system_error(errno, "opening " + path.string());
   static_cast<void>(::fchmod(lock.get(), kPrivateMode));  // an older version made it readable for others
-  auto range = lock_of(kIsHeld);
+  auto range = make_byte_lock(kIsHeldLockByte);
   if (::fcntl(lock.get(), F_OFD_SETLK, &range) == 0) {
-    note_holder(lock.get());
-    return UnforkedFd(std::move(lock));
+    write_holder(lock.get());
+    return FdClosedOnFork(std::move(lock));
   }
   if (errno != EAGAIN && errno != EACCES) return system_error(errno, "locking " + path.string());
   return held_lock_error(lock.get(), "another process is rank " + std::to_string(rank) + " in " +
@@ -94,7 +94,7 @@ Result<UnforkedFd> take_lock(const fs::path& path, std::uint32_t rank) {
 }
 
 // Reads a file; nullopt if the file does not exist.
-Result<std::optional<std::string>> read_if_there(const fs::path& path) {
+Result<std::optional<std::string>> read_existing_file(const fs::path& path) {
   auto text = read_file(path);
   if (text) return std::optional(*std::move(text));
   if (text.error().kind() == ErrorKind::kNotFound) return std::optional<std::string>();
@@ -104,7 +104,7 @@ Result<std::optional<std::string>> read_if_there(const fs::path& path) {
 // Reads a message from a file; returns nullopt if the file does not exist or is not a valid message.
 template <class T>
 Result<std::optional<T>> read_message(const fs::path& path) {
-  const auto text = read_if_there(path);
+  const auto text = read_existing_file(path);
   if (!text) return text.error();
   if (!*text) return std::optional<T>();
   auto message = decode<T>(**text);
@@ -119,16 +119,16 @@ Result<std::optional<std::string>> read_reason(const fs::path& path) {
 
 // Shortens the reason to the maximum length that readers accept. The reason is not cut within a UTF-8
 // character.
-Orders because(std::string why) {
-  if (why.size() > contract::kSentenceBytesMax) {
-    std::size_t end = contract::kSentenceBytesMax;
+Orders make_reason_message(std::string why) {
+  if (why.size() > contract::kMessageTextBytesMax) {
+    std::size_t end = contract::kMessageTextBytesMax;
     while (end > 0 && (static_cast<unsigned char>(why[end]) & 0xC0U) == 0x80U) --end;
     why.resize(end);
   }
   return {.reason = std::move(why)};
 }
 
-Result<bool> is_there(const fs::path& path) {
+Result<bool> does_file_exist(const fs::path& path) {
   std::error_code code;
   const bool exists = fs::exists(path, code);
   if (code) return system_error(code.value(), "looking for " + path.string());
@@ -138,24 +138,25 @@ Result<bool> is_there(const fs::path& path) {
 }  // namespace
 
 Result<RendezvousFolder> RendezvousFolder::open(const fs::path& run_folder, const GroupOptions& group) {
-  const fs::path root = run_folder / checkpoint::kMeeting;
+  const fs::path root = run_folder / checkpoint::kRendezvousFolder;
   const fs::path folder = root / folder_name(group);
   if (auto created = create_folders(folder); !created) return created.error();
-  auto lock = take_lock(root / (rank_name(group.rank) + ".lock"), group.rank);
+  auto lock = take_lock(root / (rank_file_stem(group.rank) + ".lock"), group.rank);
   if (!lock) return lock.error();
   std::error_code code;
-  fs::remove(folder / (rank_name(group.rank) + ".json"), code);  // the call of an earlier start is invalid
+  fs::remove(folder / (rank_file_stem(group.rank) + ".json"),
+             code);  // the call of an earlier start is invalid
   return RendezvousFolder(root, folder, group, *std::move(lock));
 }
 
-RendezvousFolder RendezvousFolder::beside_holder(const fs::path& run_folder, const GroupOptions& group) {
-  const fs::path root = run_folder / checkpoint::kMeeting;
-  return {root, root / folder_name(group), group, UnforkedFd()};
+RendezvousFolder RendezvousFolder::open_without_lock(const fs::path& run_folder, const GroupOptions& group) {
+  const fs::path root = run_folder / checkpoint::kRendezvousFolder;
+  return {root, root / folder_name(group), group, FdClosedOnFork()};
 }
 
-// Calls and their answers are not removed, because the processes that called may still run in an attempt with
-// an earlier rank 0.
-void RendezvousFolder::sweep() const {
+// In the folder of this launch, the call files of running processes and their answers are not removed,
+// because these processes may still be in an attempt with an earlier rank 0.
+void RendezvousFolder::remove_former_launches() const {
   std::error_code code;
   for (fs::directory_iterator at(root_, code), end; !code && at != end; at.increment(code)) {
     std::error_code ignored;
@@ -164,7 +165,7 @@ void RendezvousFolder::sweep() const {
   }
   std::set<std::string> kept;
   for (std::uint32_t rank = 0; rank < size_; ++rank) {
-    kept.insert(rank_name(rank) + ".json");
+    kept.insert(rank_file_stem(rank) + ".json");
     const auto call = find_call(rank);
     if (!call) return;  // nothing is removed that a living rank may need
     if (*call) kept.insert("a" + (*call)->process.start + ".yes");
@@ -176,45 +177,45 @@ void RendezvousFolder::sweep() const {
   }
 }
 
-// Returns whether the folder of another launch may have the call of a running process whose lock is in this
-// folder. The call must not be removed, because rank 0 of the other launch needs it to inform the process
-// that the launch is refused.
+// Returns whether the folder of another launch may have the call file of a running process. Such a call
+// file must stay, because rank 0 of the other launch uses it to inform the process that their launch is
+// refused.
 bool RendezvousFolder::may_hold_living_call(const fs::path& group) const {
   std::error_code code;
   for (fs::directory_iterator at(group, code), end; !code && at != end; at.increment(code)) {
     const std::string name = at->path().filename().string();
     const auto rank = rank_of_call(name);
     if (!rank) continue;
-    const auto lives = holds(*rank, kIsHeld);
-    const auto is_here = is_there(folder_ / name);
+    const auto lives = is_lock_held(*rank, kIsHeldLockByte);
+    const auto is_here = does_file_exist(folder_ / name);
     if (!lives || !is_here || (*lives && !*is_here)) return true;
   }
   return false;
 }
 
 Result<void> RendezvousFolder::call(const JoinRequest& request) const {
-  auto saved = save_file_atomically(folder_ / (rank_name(rank_) + ".json"), encode(request));
+  auto saved = save_file_atomically(folder_ / (rank_file_stem(rank_) + ".json"), encode(request));
   if (!saved) return saved;
-  auto range = lock_of(kHasCalled);
+  auto range = make_byte_lock(kHasCalledLockByte);
   if (::fcntl(lock_.get(), F_OFD_SETLK, &range) != 0)
-    return system_error(errno, "locking " + (root_ / (rank_name(rank_) + ".lock")).string());
+    return system_error(errno, "locking " + (root_ / (rank_file_stem(rank_) + ".lock")).string());
   return saved;
 }
 
 Result<std::optional<JoinRequest>> RendezvousFolder::find_call(std::uint32_t rank) const {
-  const auto has_called = holds(rank, kHasCalled);
+  const auto has_called = is_lock_held(rank, kHasCalledLockByte);
   if (!has_called) return has_called.error();
   if (!*has_called) return std::optional<JoinRequest>();
-  return read_message<JoinRequest>(folder_ / (rank_name(rank) + ".json"));
+  return read_message<JoinRequest>(folder_ / (rank_file_stem(rank) + ".json"));
 }
 
-Result<bool> RendezvousFolder::holds(std::uint32_t rank, off_t fact) const {
-  const fs::path path = root_ / (rank_name(rank) + ".lock");
+Result<bool> RendezvousFolder::is_lock_held(std::uint32_t rank, off_t fact) const {
+  const fs::path path = root_ / (rank_file_stem(rank) + ".lock");
   const UniqueFd file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
   const int number = errno;
   if (!file.is_open() && number == ENOENT) return false;
   if (!file.is_open()) return system_error(number, "opening " + path.string());
-  auto range = lock_of(fact);
+  auto range = make_byte_lock(fact);
   if (::fcntl(file.get(), F_OFD_GETLK, &range) != 0)
     return system_error(errno, "checking the lock on " + path.string());
   return range.l_type != F_UNLCK;
@@ -227,7 +228,7 @@ Result<void> RendezvousFolder::answer(const std::string& call, const Answer& ans
 
 Result<std::optional<RendezvousFolder::Answer>> RendezvousFolder::find_answer(const std::string& call) const {
   const fs::path path = folder_ / ("a" + call + ".yes");
-  const auto text = read_if_there(path);
+  const auto text = read_existing_file(path);
   if (!text && text.error().kind() == ErrorKind::kPermissionDenied) {
     return Error(ErrorKind::kInvalid, text.error().message() +
                                           ": this file contains the secret of the attempt, and only the user "
@@ -243,11 +244,11 @@ Result<std::optional<RendezvousFolder::Answer>> RendezvousFolder::find_answer(co
 }
 
 Result<bool> RendezvousFolder::is_answered(const std::string& call) const {
-  return is_there(folder_ / ("a" + call + ".yes"));
+  return does_file_exist(folder_ / ("a" + call + ".yes"));
 }
 
 Result<void> RendezvousFolder::refuse(const std::string& call, const std::string& why) const {
-  return save_file_atomically(folder_ / ("a" + call + ".no"), encode(because(why)));
+  return save_file_atomically(folder_ / ("a" + call + ".no"), encode(make_reason_message(why)));
 }
 
 Result<std::optional<std::string>> RendezvousFolder::find_refusal(const std::string& call) const {
@@ -255,17 +256,17 @@ Result<std::optional<std::string>> RendezvousFolder::find_refusal(const std::str
 }
 
 Result<void> RendezvousFolder::end_before_call(const std::string& first_call, const std::string& why) const {
-  return save_file_atomically(folder_ / ("a" + first_call + "." + rank_name(rank_) + ".no"),
-                              encode(because(why)));
+  return save_file_atomically(folder_ / ("a" + first_call + "." + rank_file_stem(rank_) + ".no"),
+                              encode(make_reason_message(why)));
 }
 
 Result<std::optional<std::string>> RendezvousFolder::find_end_before_call(const std::string& first_call,
                                                                           std::uint32_t rank) const {
-  return read_reason(folder_ / ("a" + first_call + "." + rank_name(rank) + ".no"));
+  return read_reason(folder_ / ("a" + first_call + "." + rank_file_stem(rank) + ".no"));
 }
 
 Result<void> RendezvousFolder::end_attempt(Attempt attempt, const std::string& why) const {
-  Orders orders = because(why);
+  Orders orders = make_reason_message(why);
   orders.attempt = attempt.next();
   return save_file_atomically(folder_ / "over.json", encode(orders));
 }
@@ -284,10 +285,10 @@ void RendezvousFolder::forget(const std::string& call) const {
 }
 
 Result<std::optional<bool>> RendezvousFolder::is_rank_of_another_launch() const {
-  const auto has_called = holds(rank_, kHasCalled);
+  const auto has_called = is_lock_held(rank_, kHasCalledLockByte);
   if (!has_called) return has_called.error();
   if (!*has_called) return std::optional<bool>();
-  const auto is_here = is_there(folder_ / (rank_name(rank_) + ".json"));
+  const auto is_here = does_file_exist(folder_ / (rank_file_stem(rank_) + ".json"));
   if (!is_here) return is_here.error();
   return std::optional(!*is_here);
 }
@@ -297,7 +298,7 @@ Result<void> RendezvousFolder::note_done(const std::string& call) const {
 }
 
 Result<bool> RendezvousFolder::is_done(const std::string& call) const {
-  return is_there(folder_ / ("a" + call + ".done"));
+  return does_file_exist(folder_ / ("a" + call + ".done"));
 }
 
 }  // namespace ratoon::session

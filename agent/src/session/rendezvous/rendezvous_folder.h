@@ -3,8 +3,8 @@
 //
 // RendezvousFolder: a folder beside the run's checkpoints, through which the processes that a launcher such
 // as torchrun started find each other. Each rank holds a lock in the folder until its process ends. A message
-// is a file, which atomically replaces the rank's previous message. A reader therefore never sees half a
-// message. Each launch has its own folder.
+// is a file that atomically replaces the rank's previous message, so a reader never sees half a message. Each
+// launch has its own folder.
 //
 //   meeting/r0003.lock             held by the living rank 3
 //   meeting/<group>/r0003.json     its call: where it listens, which checkpoints it can read
@@ -30,31 +30,31 @@
 #include <ratoon/result.h>
 
 #include "base/contract/messages.h"
-#include "base/core/unforked_fd.h"
+#include "base/core/fd_closed_on_fork.h"
 
 namespace ratoon::session {
 
 class RendezvousFolder {
  public:
-  // Takes this rank's lock; `run_folder` must exist. kAlreadyExists: another process of this machine has the
-  // lock. kConflict: a process of another machine, which may have failed, has it.
+  // Takes this rank's lock; `run_folder` must exist. Returns kAlreadyExists if another process of this
+  // machine has the lock, and kConflict if a process of another machine, which may have failed, has the lock.
   [[nodiscard]] static Result<RendezvousFolder> open(const std::filesystem::path& run_folder,
                                                      const GroupOptions& group);
-  // Opens the folder for a rank that only writes why it ends. The function takes no lock, because another
-  // process may hold the lock of this rank.
-  [[nodiscard]] static RendezvousFolder beside_holder(const std::filesystem::path& run_folder,
-                                                      const GroupOptions& group);
+  // Opens the folder for a rank that only writes why it ends. open_without_lock() takes no lock, because
+  // another process may hold the lock of this rank.
+  [[nodiscard]] static RendezvousFolder open_without_lock(const std::filesystem::path& run_folder,
+                                                          const GroupOptions& group);
 
   // Removes the folders of earlier launches. Only a rank 0 with an exclusive lock on the run's folder calls
-  // sweep(). The folder of a launch is kept if one of its ranks may still run.
-  void sweep() const;
+  // remove_former_launches(). The folder of a launch is kept if one of its ranks may still run.
+  void remove_former_launches() const;
 
-  // Writes this rank's call file, which is a request to join. The call's name is `request.process.start`.
+  // Writes this rank's call file, a request to join. The name of the call is `request.process.start`.
   [[nodiscard]] Result<void> call(const JoinRequest& request) const;
-  // Returns the call of a rank if the process that wrote the call is still running, otherwise nothing.
+  // Returns a rank's join request, or nothing if the process that wrote the request no longer runs.
   [[nodiscard]] Result<std::optional<JoinRequest>> find_call(std::uint32_t rank) const;
 
-  // The answer to a call, and the own call of the rank 0 that wrote the answer.
+  // Rank 0's answer to a call file (a request to join), and the name of rank 0's own call file.
   struct Answer {
     Assignment assignment;
     std::string first_call;
@@ -67,8 +67,8 @@ class RendezvousFolder {
   [[nodiscard]] Result<void> refuse(const std::string& call, const std::string& why) const;
   [[nodiscard]] Result<std::optional<std::string>> find_refusal(const std::string& call) const;
 
-  // Reports to the rank 0 whose call is `first_call` that this rank ends before it has called, and would fail
-  // again after a restart.
+  // Reports to the rank 0 whose call file is `first_call` that this rank ends before it has written its own
+  // call file, and would fail again after a restart.
   [[nodiscard]] Result<void> end_before_call(const std::string& first_call, const std::string& why) const;
   [[nodiscard]] Result<std::optional<std::string>> find_end_before_call(const std::string& first_call,
                                                                         std::uint32_t rank) const;
@@ -77,11 +77,11 @@ class RendezvousFolder {
   // Returns why the attempt has ended; nullopt if the attempt has not ended.
   [[nodiscard]] Result<std::optional<std::string>> find_end(Attempt attempt) const;
 
-  // Removes the files of a call that no rank will read again.
+  // Removes the answer and other files about the call `call`, because no rank will read them again.
   void forget(const std::string& call) const;
 
-  // Returns whether the running process that holds this rank's lock has called in the folder of another
-  // launch; nullopt if it has not called yet.
+  // Returns whether the running process that holds this rank's lock has a call file in the folder of another
+  // launch; nullopt if the process has no call file yet.
   [[nodiscard]] Result<std::optional<bool>> is_rank_of_another_launch() const;
 
   [[nodiscard]] Result<void> note_done(const std::string& call) const;
@@ -89,7 +89,7 @@ class RendezvousFolder {
 
  private:
   RendezvousFolder(std::filesystem::path root, std::filesystem::path folder, const GroupOptions& group,
-                   UnforkedFd lock)
+                   FdClosedOnFork lock)
       : root_(std::move(root)),
         folder_(std::move(folder)),
         rank_(group.rank),
@@ -97,14 +97,14 @@ class RendezvousFolder {
         lock_(std::move(lock)) {}
 
   // Returns whether a running process holds the byte lock `fact` (the lock for one state) of `rank`.
-  [[nodiscard]] Result<bool> holds(std::uint32_t rank, off_t fact) const;
+  [[nodiscard]] Result<bool> is_lock_held(std::uint32_t rank, off_t fact) const;
   [[nodiscard]] bool may_hold_living_call(const std::filesystem::path& group) const;
 
   std::filesystem::path root_;    // of all groups
   std::filesystem::path folder_;  // of this group
   std::uint32_t rank_;
   std::uint32_t size_;
-  UnforkedFd lock_;
+  FdClosedOnFork lock_;
 };
 
 }  // namespace ratoon::session

@@ -46,7 +46,7 @@ Result<RendezvousSocket> open_meeting_socket(const std::string& pod_ip) {
       ::getsockname(fd.get(), address->get(), &address->size) != 0) {
     return system_error(errno, "binding the socket for connections of other ranks to " + host);
   }
-  return RendezvousSocket{.fd = UnforkedFd(std::move(fd)), .at = {.host = host, .port = address->port()}};
+  return RendezvousSocket{.fd = FdClosedOnFork(std::move(fd)), .at = {.host = host, .port = address->port()}};
 }
 
 }  // namespace ratoon::session

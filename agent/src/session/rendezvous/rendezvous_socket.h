@@ -9,7 +9,7 @@
 
 #include <ratoon/result.h>
 
-#include "base/core/unforked_fd.h"
+#include "base/core/fd_closed_on_fork.h"
 
 namespace ratoon::session {
 
@@ -24,10 +24,10 @@ struct HostPort {
 [[nodiscard]] HostPort split_address(std::string_view address);
 [[nodiscard]] std::string join_address(const HostPort& address);
 
-// While other processes wait, they test connections to the socket (peer_probe.h). The kernel puts a
-// connection into the accept queue only when it has sent data, so a probe is never accepted.
+// While other processes wait, they test connections to the socket (peer_probe.h). The kernel queues a
+// connection for accept() only when the peer has sent data, so a probe is never accepted.
 struct RendezvousSocket {
-  UnforkedFd fd;
+  FdClosedOnFork fd;
   HostPort at;
 };
 

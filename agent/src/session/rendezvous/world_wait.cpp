@@ -9,19 +9,19 @@ namespace {
 constexpr Duration kPauseMin = std::chrono::milliseconds(200);
 constexpr Duration kPauseMax = std::chrono::seconds(10);
 constexpr std::uint32_t kDoublingsMax = 10;
-constexpr Duration kWordAgain = std::chrono::minutes(1);
+constexpr Duration kReportInterval = std::chrono::minutes(1);
 
 }  // namespace
 
 void WorldWait::begin(Timestamp now) {
   if (began_) return;
   began_ = now;
-  next_word_ = now + first_word_;
+  next_report_at_ = now + first_report_after_;
 }
 
 bool WorldWait::is_report_due(Timestamp now) {
-  if (!began_ || now < next_word_) return false;
-  next_word_ = now + kWordAgain;
+  if (!began_ || now < next_report_at_) return false;
+  next_report_at_ = now + kReportInterval;
   return true;
 }
 

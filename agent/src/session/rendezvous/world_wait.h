@@ -1,6 +1,6 @@
 // WorldWait decides how a process waits for the other ranks of an attempt: how long it pauses between its
 // requests, and when it logs the wait. The wait has no time limit, because the other ranks may start at any
-// time. The class has no clock: the time is an argument.
+// time. WorldWait has no clock: the time is an argument of its functions.
 //
 //   WorldWait wait(10s);
 //   wait.begin(now);                               // with each call to join
@@ -19,23 +19,23 @@ namespace ratoon::session {
 
 class WorldWait {
  public:
-  explicit WorldWait(Duration first_word) : first_word_(first_word) {}
+  explicit WorldWait(Duration first_word) : first_report_after_(first_word) {}
 
   void begin(Timestamp now);
   // Returns whether to log the wait: after the time `first_word`, and then every minute.
   [[nodiscard]] bool is_report_due(Timestamp now);
   [[nodiscard]] Duration waited(Timestamp now) const;
-  // Returns the pause before the next request. Each pause is longer than the last. The pauses grow because
-  // each try lists the run's folder and stores, which a thousand processes would otherwise do five times a
+  // Returns the pause before the next request. Each pause is longer than the one before. Without
+  // growing pauses, a thousand processes would list the run's folder and stores five times a
   // second.
   [[nodiscard]] Duration pause_after_failure();
   void note_answer() { failures_ = 0; }
   void end() { began_.reset(); }
 
  private:
-  Duration first_word_;
+  Duration first_report_after_;
   std::optional<Timestamp> began_;  // nullopt: it does not wait
-  Timestamp next_word_;
+  Timestamp next_report_at_;
   std::uint32_t failures_ = 0;  // in a row
 };
 

@@ -11,16 +11,16 @@ namespace {
 using preemption::DrainStep;
 using preemption::Notice;
 
-constexpr std::string_view kOrder = "order";
-constexpr std::string_view kCall = "call";
+constexpr std::string_view kOrderNoticeSource = "order";
+constexpr std::string_view kCallNoticeSource = "call";
 // The deadline of a notice differs slightly each time that a heartbeat repeats the notice. A notice whose
-// deadline differs by less than kNearer does not count as new.
-constexpr Duration kNearer = std::chrono::seconds(1);
-constexpr Duration kCommitPatience = std::chrono::seconds(60);
+// deadline differs from the known one by less than kDeadlineTolerance does not count as new.
+constexpr Duration kDeadlineTolerance = std::chrono::seconds(1);
+constexpr Duration kCommitTimeoutMin = std::chrono::seconds(60);
 constexpr Duration kCommitMargin = std::chrono::seconds(10);
-constexpr Duration kLeftMax = std::chrono::hours(24 * 365);  // for a deadline that never comes
+constexpr Duration kTimeLeftMax = std::chrono::hours(24 * 365);  // for a deadline that never comes
 
-Failure leaving(ExitCode code, const std::string& sentence) {
+Failure drain_failure(ExitCode code, const std::string& sentence) {
   return {static_cast<int>(code), sentence};
 }
 
@@ -32,57 +32,59 @@ Drain::Drain(Setup setup) : setup_(std::move(setup)), notices_(setup_.known_ends
 
 void Drain::notify(Timestamp now, Duration left, const std::string& why) {
   const std::lock_guard lock(mutex_);
-  give(kCall, {.deadline = now + std::clamp(left, Duration(0), kLeftMax), .why = why}, now);
+  add_notice(kCallNoticeSource, {.deadline = now + std::clamp(left, Duration(0), kTimeLeftMax), .why = why},
+             now);
 }
 
 void Drain::take_back_notice() {
   const std::lock_guard lock(mutex_);
-  static_cast<void>(notices_.retract(kCall));
+  static_cast<void>(notices_.withdraw(kCallNoticeSource));
 }
 
-void Drain::hear(const OutsideRequests& wanted, Timestamp now) {
+void Drain::receive_order(const CoordinatorRequests& wanted, Timestamp now) {
   const std::lock_guard lock(mutex_);
-  hear_order(wanted, now);
+  take_order(wanted, now);
 }
 
-void Drain::give(std::string_view source, const Notice& notice, Timestamp heard) {
+void Drain::add_notice(std::string_view source, const Notice& notice, Timestamp heard) {
   const Notice* const first = notices_.first();
-  const bool is_news = first == nullptr || notice.deadline < first->deadline - kNearer;
-  static_cast<void>(notices_.give(source, notice));
-  if (notice.is_sudden && (is_news || sudden_since_ == kNever)) sudden_since_ = heard;
+  const bool is_news = first == nullptr || notice.deadline < first->deadline - kDeadlineTolerance;
+  static_cast<void>(notices_.set_notice(source, notice));
+  if (notice.is_sudden && (is_news || newest_sudden_notice_at_ == kUnsetTime))
+    newest_sudden_notice_at_ = heard;
 }
 
-void Drain::hear_signals() {
+void Drain::take_signals() {
   if (!setup_.signal_counts) return;
   const SignalCounts now = setup_.signal_counts();
-  const SignalCounts before = std::exchange(told_, now);
+  const SignalCounts before = std::exchange(counted_signals_, now);
   if (now.terminate.count > 0 && before.terminate.count == 0) {
     const Timestamp came = now.terminate.first;
-    give("SIGTERM", {.deadline = came + setup_.grace, .why = "SIGTERM"}, came);
+    add_notice("SIGTERM", {.deadline = came + setup_.grace, .why = "SIGTERM"}, came);
   }
   if (now.notice.count > 0 && before.notice.count == 0) {
     const Timestamp came = now.notice.first;
-    give("notice signal",
-         {.deadline = setup_.job_end.value_or(came + setup_.grace),
-          .why = "the notice of the batch system",
-          .ends_run = setup_.job_end && setup_.job_end_ends_run},
-         came);
+    add_notice("notice signal",
+               {.deadline = setup_.job_end.value_or(came + setup_.grace),
+                .why = "the notice of the batch system",
+                .ends_run = setup_.job_end && setup_.job_end_ends_run},
+               came);
   }
 }
 
-void Drain::hear_order(const OutsideRequests& wanted, Timestamp now) {
+void Drain::take_order(const CoordinatorRequests& wanted, Timestamp now) {
   if (!wanted.drain_deadline) {
-    static_cast<void>(notices_.retract(kOrder));
+    static_cast<void>(notices_.withdraw(kOrderNoticeSource));
     return;
   }
   const Timestamp deadline = *wanted.drain_deadline;
-  const Notice* const known = notices_.find(kOrder);
-  const bool is_known = known != nullptr && deadline >= known->deadline - kNearer;
-  give(kOrder,
-       {.deadline = deadline,
-        .why = "the operator's notice",
-        .margin = is_known ? known->margin : preemption::margin_of(deadline - now)},
-       now);
+  const Notice* const known = notices_.find(kOrderNoticeSource);
+  const bool is_known = known != nullptr && deadline >= known->deadline - kDeadlineTolerance;
+  add_notice(kOrderNoticeSource,
+             {.deadline = deadline,
+              .why = "the operator's notice",
+              .margin = is_known ? known->margin : preemption::margin_of(deadline - now)},
+             now);
 }
 
 bool Drain::can_be_replaced() const {
@@ -90,40 +92,40 @@ bool Drain::can_be_replaced() const {
   return setup_.can_be_replaced && (first == nullptr || !first->ends_run);
 }
 
-DrainStep Drain::next(Timestamp now) const {
+DrainStep Drain::next_drain_step(Timestamp now) const {
   const Notice* const first = notices_.first();
   if (first == nullptr) return DrainStep::kTrainOn;
-  auto facts = speeds_.facts(first->deadline - now, saved_ >= sudden_since_);
+  auto facts = speeds_.facts(first->deadline - now, last_save_began_ >= newest_sudden_notice_at_);
   facts.margin = first->margin;
-  return preemption::next_in_drain(facts, can_be_replaced());
+  return preemption::decide_drain_step(facts, can_be_replaced());
 }
 
-std::string Drain::why() const {
+std::string Drain::notice_reason() const {
   const Notice* const first = notices_.first();
   return first != nullptr ? first->why : "a notice that another rank received";
 }
 
-std::uint32_t Drain::requests(const OutsideRequests& wanted, Timestamp now) {
+std::uint32_t Drain::requests(const CoordinatorRequests& wanted, Timestamp now) {
   const std::lock_guard lock(mutex_);
-  hear_signals();
-  hear_order(wanted, now);
+  take_signals();
+  take_order(wanted, now);
   std::uint32_t bits = 0;
   if (is_interrupted()) bits |= control::kStop | control::kInterrupt;
-  if (told_.saves > served_saves_) bits |= control::kSave;
-  const DrainStep step = next(now);
+  if (counted_signals_.saves > served_saves_) bits |= control::kSave;
+  const DrainStep step = next_drain_step(now);
   if (step == DrainStep::kSave) bits |= control::kSave;
   if (step == DrainStep::kSaveAndLeave) bits |= control::kStop;
-  if (step == DrainStep::kLeave && !can_be_replaced()) bits |= control::kGo;
+  if (step == DrainStep::kLeave && !can_be_replaced()) bits |= control::kStopWithoutSave;
   return bits;
 }
 
 std::optional<Failure> Drain::must_exit(Timestamp now, bool agrees) {
   const std::lock_guard lock(mutex_);
-  hear_signals();
-  if (is_interrupted() && !agrees && now - told_.interrupt.first >= setup_.grace) {
-    return leaving(
+  take_signals();
+  if (is_interrupted() && !agrees && now - counted_signals_.interrupt.first >= setup_.grace) {
+    return drain_failure(
         ExitCode::kInterruptedByUser,
-        "stopped by Ctrl-C without a save: the ranks of this run do not agree once a step, and no save was "
+        "stopped by Ctrl-C without a save: the ranks do not agree on requests in each step, and no save was "
         "due within --grace-seconds; call average_gradients() or agree() in every step, or save "
         "more often");
   }
@@ -131,65 +133,66 @@ std::optional<Failure> Drain::must_exit(Timestamp now, bool agrees) {
   // deadline.
   const Notice* const first = notices_.first();
   const bool is_alone_in_margin = !agrees && first != nullptr && first->deadline - now <= first->margin;
-  if (next(now) != DrainStep::kLeave && !is_alone_in_margin) return std::nullopt;
-  // Other ranks would wait for this rank without end if it ended alone. This rank therefore waits for half of
-  // the margin before the deadline, to end together with the other ranks.
+  if (next_drain_step(now) != DrainStep::kLeave && !is_alone_in_margin) return std::nullopt;
+  // Other ranks would wait for this rank without end if it ended alone. For the first half of the margin
+  // before the deadline, this rank waits for the step at which all ranks end together.
   const bool may_leave_together = agrees && !can_be_replaced();
-  if (may_leave_together && *notices_.left(now) > preemption::kMargin / 2) return std::nullopt;
-  return leaving(ExitCode::kPreempted,
-                 "this process left because of " + why() + ": no other save can end in time");
+  if (may_leave_together && *notices_.left(now) > preemption::kDeadlineMargin / 2) return std::nullopt;
+  return drain_failure(ExitCode::kPreempted,
+                       "this process left because of " + notice_reason() + ": no other save can end in time");
 }
 
-std::string Drain::take_news(Timestamp now) {
+std::string Drain::take_notice_message(Timestamp now) {
   const std::lock_guard lock(mutex_);
-  hear_signals();
+  take_signals();
   const Notice* const first = notices_.first();
   const std::string why = first != nullptr && first->is_sudden ? first->why : "";
-  if (why == std::exchange(told_why_, why) || why.empty()) return "";
+  if (why == std::exchange(announced_reason_, why) || why.empty()) return "";
   const auto left = std::max(Duration(0), first->deadline - now - first->margin) / std::chrono::seconds(1);
   return why + ": Ratoon makes the saves that can end in time, and training continues for " +
          std::to_string(left) + " s at most";
 }
 
-Duration Drain::time_to_commit(Timestamp now) {
+Duration Drain::remaining_commit_time(Timestamp now) {
   const std::lock_guard lock(mutex_);
   const Notice* const first = notices_.first();
-  const Duration patience = commit_patience();
+  const Duration patience = compute_commit_timeout();
   if (first == nullptr) return patience;
   return std::clamp(first->deadline - now - first->margin / 8, Duration(0), patience);
 }
 
-Duration Drain::patience_with_commit() {
+Duration Drain::commit_timeout() {
   const std::lock_guard lock(mutex_);
-  return commit_patience();
+  return compute_commit_timeout();
 }
 
-Duration Drain::commit_patience() const {
-  return std::max(kCommitPatience, 2 * speeds_.until_durable() + kCommitMargin);
+Duration Drain::compute_commit_timeout() const {
+  return std::max(kCommitTimeoutMin, 2 * speeds_.until_durable() + kCommitMargin);
 }
 
 bool Drain::leaves_with_next_save() {
   const std::lock_guard lock(mutex_);
-  hear_signals();
+  take_signals();
   return is_interrupted();
 }
 
 std::optional<Failure> Drain::forbids_joining(Timestamp now) {
   const std::lock_guard lock(mutex_);
-  hear_signals();
+  take_signals();
   if (is_interrupted())
-    return leaving(ExitCode::kInterruptedByUser, "stopped by Ctrl-C, outside of an attempt");
+    return drain_failure(ExitCode::kInterruptedByUser, "stopped by Ctrl-C, outside of an attempt");
   const Notice* const first = notices_.first();
   const bool is_over = first != nullptr && first->deadline - now <= first->margin;
-  if (told_.terminate.count == 0 && !is_over) return std::nullopt;
-  return leaving(ExitCode::kPreempted, "this process left because of " + why() + ", outside of an attempt");
+  if (counted_signals_.terminate.count == 0 && !is_over) return std::nullopt;
+  return drain_failure(ExitCode::kPreempted,
+                       "this process left because of " + notice_reason() + ", outside of an attempt");
 }
 
-std::optional<ExitCode> Drain::explains_return(Timestamp now) {
+std::optional<ExitCode> Drain::find_exit_code_of_return(Timestamp now) {
   const std::lock_guard lock(mutex_);
-  hear_signals();
+  take_signals();
   if (is_interrupted()) return ExitCode::kInterruptedByUser;
-  if (told_.terminate.count > 0) return ExitCode::kPreempted;
+  if (counted_signals_.terminate.count > 0) return ExitCode::kPreempted;
   const Notice* const first = notices_.first();
   if (first == nullptr) return std::nullopt;
   const bool is_told = first->is_sudden || first->deadline - now <= first->margin;
@@ -199,23 +202,23 @@ std::optional<ExitCode> Drain::explains_return(Timestamp now) {
 Failure Drain::exit_for_drain(std::uint32_t agreed, Step step, bool is_committed) {
   const std::lock_guard lock(mutex_);
   if ((agreed & control::kStop) == 0) {
-    return leaving(ExitCode::kPreempted, "this process left because of " + why() + " at step " +
-                                             std::to_string(step.value()) +
-                                             ", without a save: no save could end in time");
+    return drain_failure(ExitCode::kPreempted, "this process left because of " + notice_reason() +
+                                                   " at step " + std::to_string(step.value()) +
+                                                   ", without a save: no save could end in time");
   }
   const std::string place =
       " at step " + std::to_string(step.value()) +
       (is_committed ? ", which is saved"
                     : ", whose checkpoint was not committed in time: the run resumes from an older one");
   if ((agreed & control::kInterrupt) != 0)
-    return leaving(ExitCode::kInterruptedByUser, "stopped by Ctrl-C" + place);
-  return leaving(ExitCode::kPreempted, "this process left because of " + why() + place);
+    return drain_failure(ExitCode::kInterruptedByUser, "stopped by Ctrl-C" + place);
+  return drain_failure(ExitCode::kPreempted, "this process left because of " + notice_reason() + place);
 }
 
 void Drain::note_save(Timestamp began, Duration stall) {
   const std::lock_guard lock(mutex_);
-  saved_ = began;
-  served_saves_ = told_.saves;
+  last_save_began_ = began;
+  served_saves_ = counted_signals_.saves;
   speeds_.note_save(stall);
 }
 

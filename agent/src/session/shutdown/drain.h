@@ -7,8 +7,8 @@
 // ranks save and stop after the same step.
 //
 //   drain.begin_attempt();
-//   drain.hear(link.wanted(), now);                      // after every step, and while a world is waited for
-//   agree(drain.requests(link.wanted(), now));             // once a step
+//   drain.receive_order(link.outside_requests(), now);   // after every step, and while a world is waited for
+//   agree(drain.requests(link.outside_requests(), now));        // once a step
 //   drain.note_step(took);  drain.note_save(now, stall);  drain.note_commit(took);
 //   if (auto why = drain.must_exit(now, agrees)) leave(*why);   // no save fits, or no rank agrees
 //
@@ -35,9 +35,9 @@ namespace ratoon::session {
 
 // SignalCounts: how many signals of each kind the process has received.
 struct SignalCounts {
-  HeardSignal terminate{};  // SIGTERM
-  HeardSignal interrupt{};  // Ctrl-C
-  HeardSignal notice{};     // the one that announces the end of a batch job
+  SignalCount terminate{};  // SIGTERM
+  SignalCount interrupt{};  // Ctrl-C
+  SignalCount notice{};     // the one that announces the end of a batch job
   std::uint32_t saves = 0;  // SIGUSR1, if it is not the notice signal
 };
 
@@ -50,44 +50,44 @@ class Drain {
     bool job_end_ends_run = false;       // with all of its processes
     bool can_be_replaced = false;        // by a coordinator
     std::function<SignalCounts()> signal_counts{};  // empty: nothing listens to signals
-    std::function<void()> retake_signals{};         // takes back those that the program has taken meanwhile
+    std::function<void()> reinstall_signals{};      // takes back those that the program has taken meanwhile
   };
   Drain();  // no end is known, and nothing listens
   explicit Drain(Setup setup);
 
   void notify(Timestamp now, Duration left, const std::string& why);
   void take_back_notice();
-  // Handles the operator's order to end this process, or the withdrawal of the order. Call hear() before each
-  // function below except requests(), which receives the order as an argument. Without calls of hear(), a new
-  // or withdrawn order would not be noticed.
-  void hear(const OutsideRequests& wanted, Timestamp now);
+  // Handles the operator's order to end this process, or the withdrawal of the order. Call receive_order()
+  // before each function that uses the order, except requests(), which receives the order as an argument.
+  // Without calls of receive_order(), the Drain would not notice a new or withdrawn order.
+  void receive_order(const CoordinatorRequests& wanted, Timestamp now);
 
-  // Returns the reason if this process must begin no further attempt; nullopt if it may.
+  // Returns why this process must not begin another attempt; nullopt if the process may begin one.
   [[nodiscard]] std::optional<Failure> forbids_joining(Timestamp now);
   // Returns the exit code if the program left its loop early because this process was asked to end. Returns
   // nullopt if the process was not asked to end.
-  [[nodiscard]] std::optional<ExitCode> explains_return(Timestamp now);
+  [[nodiscard]] std::optional<ExitCode> find_exit_code_of_return(Timestamp now);
   void begin_attempt(std::uint64_t state_bytes) { speeds_.set_state_bytes(state_bytes); }
-  // Installs the signal handlers again if the program has replaced them. The engine calls keep_hearing() at
-  // the beginning of each step.
-  void keep_hearing() const {
-    if (setup_.retake_signals) setup_.retake_signals();
+  // Installs the signal handlers again if the program has replaced them. The engine calls
+  // reinstall_signal_handlers() at the beginning of each step.
+  void reinstall_signal_handlers() const {
+    if (setup_.reinstall_signals) setup_.reinstall_signals();
   }
-  [[nodiscard]] std::uint32_t requests(const OutsideRequests& wanted, Timestamp now);
+  [[nodiscard]] std::uint32_t requests(const CoordinatorRequests& wanted, Timestamp now);
   // Returns, after each step, the Failure with which the process must end now, or nullopt. `agrees` says
   // whether the ranks of this attempt exchange requests in every step and so can end together.
   [[nodiscard]] std::optional<Failure> must_exit(Timestamp now, bool agrees);
-  // Returns whether to end after Ctrl-C at the next save. If ranks do not exchange requests in every step,
-  // they can end together only at a save that is due by a count of steps.
+  // After Ctrl-C: returns whether this process must end at the next save. If ranks do not exchange requests
+  // in every step, they can end together only at a save that is due by a count of steps.
   [[nodiscard]] bool leaves_with_next_save();
   // Returns a message about a new notice and its consequences, otherwise an empty text. Notices that were
   // known from the start are not reported.
-  [[nodiscard]] std::string take_news(Timestamp now);
+  [[nodiscard]] std::string take_notice_message(Timestamp now);
   // Returns how long the last save, on which the ranks have agreed, may take before this process must end.
-  [[nodiscard]] Duration time_to_commit(Timestamp now);
-  // Returns how long to wait for the commit of a save: time_to_commit() if the process will be ended, else at
-  // least a minute.
-  [[nodiscard]] Duration patience_with_commit();
+  [[nodiscard]] Duration remaining_commit_time(Timestamp now);
+  // Returns how long to wait for the commit of a save: remaining_commit_time() if the process will be ended,
+  // else at least a minute.
+  [[nodiscard]] Duration commit_timeout();
   // Returns the Failure with which the process ends, after its last save or without one.
   [[nodiscard]] Failure exit_for_drain(std::uint32_t agreed, Step step, bool is_committed);
 
@@ -98,28 +98,28 @@ class Drain {
   void note_staged(bool is_staged) { speeds_.set_staged(is_staged); }
 
  private:
-  // The caller of each function below must hold mutex_.
-  void hear_signals();
-  void hear_order(const OutsideRequests& wanted, Timestamp now);
-  void give(std::string_view source, const preemption::Notice& notice, Timestamp heard);
-  [[nodiscard]] preemption::DrainStep next(Timestamp now) const;
+  // The caller of a private function must hold mutex_.
+  void take_signals();
+  void take_order(const CoordinatorRequests& wanted, Timestamp now);
+  void add_notice(std::string_view source, const preemption::Notice& notice, Timestamp heard);
+  [[nodiscard]] preemption::DrainStep next_drain_step(Timestamp now) const;
   // Returns whether a replacement process may join before the earliest deadline.
   [[nodiscard]] bool can_be_replaced() const;
-  [[nodiscard]] bool is_interrupted() const { return told_.interrupt.count > 0; }
-  [[nodiscard]] std::string why() const;
-  [[nodiscard]] Duration commit_patience() const;
+  [[nodiscard]] bool is_interrupted() const { return counted_signals_.interrupt.count > 0; }
+  [[nodiscard]] std::string notice_reason() const;
+  [[nodiscard]] Duration compute_commit_timeout() const;
 
-  static constexpr Timestamp kNever{Duration::min()};
+  static constexpr Timestamp kUnsetTime{Duration::min()};
 
   const Setup setup_;
   std::mutex mutex_;
-  preemption::Notices notices_;     // guarded by mutex_, as is what follows
-  std::string told_why_;            // of the notice that was last announced
-  Timestamp sudden_since_{kNever};  // the newest notice that asks for a save at once
-  SignalCounts told_;
-  preemption::SaveSpeeds speeds_;   // of the training thread, as is what follows
-  Timestamp saved_{kNever};         // when the last save began
-  std::uint32_t served_saves_ = 0;  // of those that a signal asked for
+  preemption::Notices notices_;                    // guarded by mutex_, as is what follows
+  std::string announced_reason_;                   // of the notice that was last announced
+  Timestamp newest_sudden_notice_at_{kUnsetTime};  // the newest notice that asks for a save at once
+  SignalCounts counted_signals_;
+  preemption::SaveSpeeds speeds_;          // of the training thread, as is what follows
+  Timestamp last_save_began_{kUnsetTime};  // when the last save began
+  std::uint32_t served_saves_ = 0;         // of those that a signal asked for
 };
 
 }  // namespace ratoon::session

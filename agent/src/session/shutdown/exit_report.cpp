@@ -28,34 +28,34 @@ std::string name_of_type(const std::exception& error) {
   return name ? name.get() : typeid(error).name();
 }
 
-// Returns whether the system would report exit code 0, because it keeps only the lowest byte of an exit code.
+// Returns whether the system would report `exit_code` as 0. Only the lowest byte of an exit code is reported.
 bool is_success_code(int exit_code) {
   return (static_cast<unsigned>(exit_code) & 0xffU) == 0;
 }
 
-using Explain = std::function<std::optional<ErrorMeaning>(const std::exception&)>;
+using ErrorExplainer = std::function<std::optional<ErrorMeaning>(const std::exception&)>;
 
-// The explainer is a function-local variable, because linked libraries set it before main() begins.
-Explain& explain_errors() {
-  static const NeverDestroyed<Explain> explain;
+// The ErrorExplainer is a function-local variable, because linked libraries set it before main() begins.
+ErrorExplainer& error_explainer() {
+  static const NeverDestroyed<ErrorExplainer> explain;
   return *explain;
 }
 
 // Returns whether the error means that no thread could be started, in which case a later start of the process
 // may succeed.
-bool is_refused_thread(const std::exception& error) {
+bool is_thread_start_error(const std::exception& error) {
   const auto* const refused = dynamic_cast<const std::system_error*>(&error);
   return refused != nullptr && refused->code() == std::errc::resource_unavailable_try_again;
 }
 
-int blame(std::string_view whose, const std::exception& error) {
-  if (is_refused_thread(error)) {
+int report_program_error(std::string_view whose, const std::exception& error) {
+  if (is_thread_start_error(error)) {
     say(std::string("the operating system could not start another thread: ") + error.what() +
         "; start again later, or raise the limit of processes (ulimit -u, or the pod's limit of pids)");
     return static_cast<int>(ExitCode::kStartAgain);
   }
   const std::string thrown = std::string(whose) + " threw " + name_of_type(error) + ": " + error.what();
-  const auto meaning = explain_errors() ? explain_errors()(error) : std::nullopt;
+  const auto meaning = error_explainer() ? error_explainer()(error) : std::nullopt;
   say(thrown);
   if (!meaning) return 1;
   say(meaning->sentence);
@@ -66,7 +66,7 @@ int blame(std::string_view whose, const std::exception& error) {
 }  // namespace
 
 void set_error_explainer(std::function<std::optional<ErrorMeaning>(const std::exception&)> explain) {
-  explain_errors() = std::move(explain);
+  error_explainer() = std::move(explain);
 }
 
 bool is_help_request(const Result<Options>& options) {
@@ -93,7 +93,7 @@ int report_exception(std::string_view whose) {
     say(why.what());
     return static_cast<int>(ExitCode::kStartAgain);
   } catch (const std::exception& error) {
-    return blame(whose, error);
+    return report_program_error(whose, error);
   } catch (...) {
     say(std::string(whose) + " threw an object that is not a std::exception");
     return 1;

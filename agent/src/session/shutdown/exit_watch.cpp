@@ -24,30 +24,30 @@ constexpr std::string_view kForked =
     "not have: end such a process with _exit(), or let it start another program with exec(), before its next "
     "step and before the training function returns\n";
 
-struct Watched {
+struct ExitHandlerState {
   std::mutex mutex;
   std::function<int()> find_code;  // guarded by mutex, as is `thread`
   std::thread::id thread;
   std::atomic<::pid_t> process{0};
 };
 
-Watched& watched() {
-  static const NeverDestroyed<Watched> it;
+ExitHandlerState& exit_handler_state() {
+  static const NeverDestroyed<ExitHandlerState> it;
   return *it;
 }
 
-void look_at_exit(int status, void*) {
+void on_process_exit(int status, void*) {
   constexpr unsigned kByteOfProcess = 0xff;
   if ((static_cast<unsigned>(status) & kByteOfProcess) != 0) return;
   // In a forked child, do not lock the mutex, because a thread that does not exist in the child may hold it.
-  if (watched().process != ::getpid()) return;
+  if (exit_handler_state().process != ::getpid()) return;
   std::function<int()> find_code;
   bool is_own_thread = false;
   {
-    const std::lock_guard lock(watched().mutex);
-    if (!watched().find_code) return;
-    find_code = std::exchange(watched().find_code, nullptr);
-    is_own_thread = watched().thread == std::this_thread::get_id();
+    const std::lock_guard lock(exit_handler_state().mutex);
+    if (!exit_handler_state().find_code) return;
+    find_code = std::exchange(exit_handler_state().find_code, nullptr);
+    is_own_thread = exit_handler_state().thread == std::this_thread::get_id();
   }
   if (is_own_thread) exit_now(find_code());
   say("exit() was called with 0 by a thread other than the training thread, but the training is not "
@@ -55,14 +55,14 @@ void look_at_exit(int status, void*) {
   exit_now(static_cast<int>(ExitCode::kConfiguration));
 }
 
-thread_local const TerminateWatch* watching = nullptr;  // on the training thread
-std::terminate_handler handler_before = nullptr;
+thread_local const TerminateWatch* active_terminate_watch = nullptr;  // on the training thread
+std::terminate_handler previous_terminate_handler = nullptr;
 
 void end_if_unwinding() {
-  // Test both: std::terminate() in a destructor still counts the exception as uncaught, but in a noexcept
-  // function as caught.
+  // If a destructor calls std::terminate(), the exception being thrown counts as uncaught. An exception that
+  // leaves a noexcept function counts as caught.
   const bool is_unwinding = std::uncaught_exceptions() > 0 || std::current_exception() != nullptr;
-  const TerminateWatch* const watch = is_unwinding ? std::exchange(watching, nullptr) : nullptr;
+  const TerminateWatch* const watch = is_unwinding ? std::exchange(active_terminate_watch, nullptr) : nullptr;
   if (watch != nullptr) leave_if_forked();
   const auto code = watch != nullptr ? watch->find_code() : std::nullopt;
   if (code) {
@@ -74,7 +74,7 @@ void end_if_unwinding() {
         "destructor is by default");
     exit_now(*code);
   }
-  handler_before();
+  previous_terminate_handler();
 }
 
 }  // namespace
@@ -83,38 +83,38 @@ TerminateWatch::TerminateWatch(std::function<std::optional<int>()> find_code)
     : find_code_(std::move(find_code)) {
   static std::once_flag installed;
   std::call_once(installed, [] {
-    handler_before = std::get_terminate();  // before another thread can call the new handler
+    previous_terminate_handler = std::get_terminate();  // before another thread can call the new handler
     std::set_terminate(end_if_unwinding);
   });
-  watching = this;
+  active_terminate_watch = this;
 }
 
 TerminateWatch::~TerminateWatch() {
-  watching = nullptr;
+  active_terminate_watch = nullptr;
 }
 
 // Writes with write(), because the lock of a C++ stream may be held by a thread that does not exist in the
 // forked child.
 void leave_if_forked() {
-  const ::pid_t watched_one = watched().process;
+  const ::pid_t watched_one = exit_handler_state().process;
   if (watched_one == 0 || watched_one == ::getpid()) return;
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kForked.data(), kForked.size());
   ::_exit(static_cast<int>(ExitCode::kConfiguration));
 }
 
-void refuse_exit_as_done(std::function<int()> find_code) {
+void replace_exit_code_zero(std::function<int()> find_code) {
   static std::once_flag asked;
-  std::call_once(asked, [] { ::on_exit(look_at_exit, nullptr); });
-  const std::lock_guard lock(watched().mutex);
-  watched().find_code = std::move(find_code);
-  watched().process = ::getpid();
-  watched().thread = std::this_thread::get_id();
+  std::call_once(asked, [] { ::on_exit(on_process_exit, nullptr); });
+  const std::lock_guard lock(exit_handler_state().mutex);
+  exit_handler_state().find_code = std::move(find_code);
+  exit_handler_state().process = ::getpid();
+  exit_handler_state().thread = std::this_thread::get_id();
 }
 
-void allow_exit_as_done() {
-  const std::lock_guard lock(watched().mutex);
-  watched().find_code = nullptr;
-  watched().process = 0;
+void keep_exit_code_zero() {
+  const std::lock_guard lock(exit_handler_state().mutex);
+  exit_handler_state().find_code = nullptr;
+  exit_handler_state().process = 0;
 }
 
 }  // namespace ratoon::session

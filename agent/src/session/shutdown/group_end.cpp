@@ -24,23 +24,23 @@ bool wait_for_folder(const Options& options, checkpoint::CallsWithTimeout& calls
   }
 }
 
-// Opens the rendezvous folder to write a reason. If another process holds this rank's lock, its call file
-// shows whether it is of another launch.
-Result<GroupRendezvous> open_to_tell(const Options& options,
-                                     const std::shared_ptr<checkpoint::CallsWithTimeout>& calls,
-                                     Timestamp give_up, Duration look, const Clock& clock) {
+// Opens the rendezvous folder to write the reason of this rank's end. If another process holds this rank's
+// lock, the call file of that process shows whether it is of another launch.
+Result<GroupRendezvous> open_for_end_report(const Options& options,
+                                            const std::shared_ptr<checkpoint::CallsWithTimeout>& calls,
+                                            Timestamp give_up, Duration look, const Clock& clock) {
   for (;;) {
     auto folder = GroupRendezvous::open(options, calls, GroupRendezvous::Sweep::kNothing);
     if (folder) return folder;
     const ErrorKind kind = folder.error().kind();
     const bool is_held = kind == ErrorKind::kAlreadyExists || kind == ErrorKind::kConflict;
     if (!is_held) return folder;
-    auto beside = GroupRendezvous::beside_holder(options, calls);
+    auto beside = GroupRendezvous::open_without_lock(options, calls);
     const auto is_of_another_launch = beside.is_rank_of_another_launch();
     // If the process that holds the lock is of this launch, it continues the training or informs the other
     // ranks itself.
     if (is_of_another_launch) return *is_of_another_launch ? std::move(beside) : std::move(folder);
-    // The holder of the lock has not called within the time limit, so it hangs or belongs to another launch.
+    // The lock's holder has written no call file within the time limit, so it hangs or is of another launch.
     // Ranks above 0 write their reason even without the lock, because rank 0 may wait for them.
     if (clock.now() >= give_up) return options.group.rank == 0 ? std::move(folder) : std::move(beside);
     std::this_thread::sleep_for(look);
@@ -49,8 +49,8 @@ Result<GroupRendezvous> open_to_tell(const Options& options,
 
 }  // namespace
 
-void call_until_all_informed(const std::function<Result<bool>()>& tell, Timestamp give_up, Duration look,
-                             const Clock& clock) {
+void repeat_until_all_informed(const std::function<Result<bool>()>& tell, Timestamp give_up, Duration look,
+                               const Clock& clock) {
   for (;;) {
     const auto are_all_told = tell();
     if (are_all_told && *are_all_told) return;
@@ -60,18 +60,18 @@ void call_until_all_informed(const std::function<Result<bool>()>& tell, Timestam
   }
 }
 
-void tell_group_of_end(const Options& options, const std::shared_ptr<checkpoint::CallsWithTimeout>& calls,
-                       const std::string& why, const GroupTimeouts& patience) {
+void report_end_to_group(const Options& options, const std::shared_ptr<checkpoint::CallsWithTimeout>& calls,
+                         const std::string& why, const GroupTimeouts& patience) {
   const bool meets_in_folder =
       options.group.size > 1 && options.member.coordinator_url.empty() && !is_home_in_store(options);
   if (!meets_in_folder) return;
   const SystemClock clock;
-  const Timestamp give_up = clock.now() + patience.telling;
-  if (!wait_for_folder(options, *calls, give_up, patience.look, clock)) return;
-  const auto folder = open_to_tell(options, calls, give_up, patience.look, clock);
+  const Timestamp give_up = clock.now() + patience.end_report_timeout;
+  if (!wait_for_folder(options, *calls, give_up, patience.check_interval, clock)) return;
+  const auto folder = open_for_end_report(options, calls, give_up, patience.check_interval, clock);
   if (!folder) return;
   const auto tell = [&] { return folder->end_before_call(why); };
-  call_until_all_informed(tell, give_up, patience.look, clock);
+  repeat_until_all_informed(tell, give_up, patience.check_interval, clock);
 }
 
 }  // namespace ratoon::session

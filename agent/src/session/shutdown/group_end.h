@@ -15,15 +15,15 @@
 
 namespace ratoon::session {
 
-// Calls `tell` again and again, until it returns true (all ranks are informed) or the time `give_up` has
-// come, because some ranks may start later.
-void call_until_all_informed(const std::function<Result<bool>()>& tell, Timestamp give_up, Duration look,
-                             const Clock& clock);
+// Calls the function `tell` until it returns true, which means that all ranks are informed, or until the time
+// `give_up`. Repeated calls are needed because some ranks may start later.
+void repeat_until_all_informed(const std::function<Result<bool>()>& tell, Timestamp give_up, Duration look,
+                               const Clock& clock);
 
-// A rank that ends before it has a Link to the other ranks calls tell_group_of_end(). Informs the ranks that
-// wait for this rank, for at most the time `patience.telling`. Does nothing if the processes of the launch do
-// not use a folder to find each other.
-void tell_group_of_end(const Options& options, const std::shared_ptr<checkpoint::CallsWithTimeout>& calls,
-                       const std::string& why, const GroupTimeouts& patience = {});
+// A rank that ends before it has a Link to the other ranks calls report_end_to_group(). Informs the ranks
+// that wait for this rank, and retries for at most the time `patience.end_report_timeout`. Does nothing if
+// the processes of the launch do not use a folder to find each other.
+void report_end_to_group(const Options& options, const std::shared_ptr<checkpoint::CallsWithTimeout>& calls,
+                         const std::string& why, const GroupTimeouts& patience = {});
 
 }  // namespace ratoon::session

@@ -14,10 +14,10 @@ namespace ratoon::session {
 namespace {
 
 constexpr std::uint64_t kGraceSecondsMax = 86'400;
-constexpr auto kLastWord = std::chrono::seconds(1);    // for an answer that is about to arrive
-constexpr auto kTimePasses = std::chrono::seconds(1);  // how often to look for a known end
+constexpr auto kFinalAnswerTimeout = std::chrono::seconds(1);     // for an answer that is about to arrive
+constexpr auto kKnownEndCheckInterval = std::chrono::seconds(1);  // how often to look for a known end
 
-std::optional<std::string_view> given(const std::string& text) {
+std::optional<std::string_view> nullopt_if_empty(const std::string& text) {
   return text.empty() ? std::nullopt : std::optional<std::string_view>(text);
 }
 
@@ -36,9 +36,9 @@ Result<int> notice_signal(const NoticeOptions& options) {
 // processes.
 Result<preemption::Notices> known_ends(const NoticeOptions& options, const Clock& clock, Timestamp began,
                                        bool ends_run) {
-  return preemption::read_known_ends({.slurm_job_end_time = given(options.slurm_job_end_time),
-                                      .time_limit = given(options.time_limit),
-                                      .time_limit_since = given(options.time_limit_since),
+  return preemption::read_known_ends({.slurm_job_end_time = nullopt_if_empty(options.slurm_job_end_time),
+                                      .time_limit = nullopt_if_empty(options.time_limit),
+                                      .time_limit_since = nullopt_if_empty(options.time_limit_since),
                                       .ends_run = ends_run,
                                       .began = began,
                                       .now = clock.now(),
@@ -53,12 +53,12 @@ std::optional<Timestamp> job_end(NoticeOptions options, const Clock& clock) {
 }
 
 template <class T>
-T take(Result<T> result) {
+T value_or_throw(Result<T> result) {
   if (!result) throw Failure(static_cast<int>(ExitCode::kConfiguration), result.error().message());
   return *std::move(result);
 }
 
-SignalCounts ask(const Signals& signals, int notice) {
+SignalCounts read_signal_counts(const Signals& signals, int notice) {
   SignalCounts told{.terminate = signals.heard(SIGTERM), .interrupt = signals.heard(SIGINT)};
   if (notice != 0) told.notice = signals.heard(notice);
   if (notice != SIGUSR1) told.saves = signals.heard(SIGUSR1).count;
@@ -80,48 +80,48 @@ Result<void> check_notices(const NoticeOptions& options) {
 NoticeWatch::NoticeWatch(const Options& options, const Clock& clock, Timestamp process_began)
     : clock_(clock) {
   const NoticeOptions& notice = options.notice;
-  const int number = take(notice_signal(notice));
+  const int number = value_or_throw(notice_signal(notice));
   const bool has_local_runner = options.member.lifeline_fd >= 0;
-  Drain::Setup setup{.known_ends = take(known_ends(notice, clock, process_began, has_local_runner)),
+  Drain::Setup setup{.known_ends = value_or_throw(known_ends(notice, clock, process_began, has_local_runner)),
                      .grace = std::chrono::seconds(notice.grace_seconds),
                      .job_end = job_end(notice, clock),
                      .job_end_ends_run = has_local_runner,
                      .can_be_replaced = !options.member.coordinator_url.empty()};
   if (notice.handles_signals) {
     signals_ = std::make_shared<Signals>(number);
-    setup.signal_counts = [signals = signals_, number] { return ask(*signals, number); };
-    setup.retake_signals = [signals = signals_] { signals->retake(); };
+    setup.signal_counts = [signals = signals_, number] { return read_signal_counts(*signals, number); };
+    setup.reinstall_signals = [signals = signals_] { signals->reinstall_handlers(); };
   }
   drain_ = std::make_shared<Drain>(std::move(setup));
 }
 
 std::optional<Failure> NoticeWatch::forbids_joining(const Link* link) const {
   const Timestamp now = clock_.now();
-  if (link != nullptr) drain_->hear(link->wanted(), now);
+  if (link != nullptr) drain_->receive_order(link->outside_requests(), now);
   return drain_->forbids_joining(now);
 }
 
-bool NoticeWatch::is_starting_of_use(const Link& link) const {
+bool NoticeWatch::can_still_begin_attempt(const Link& link) const {
   return !forbids_joining(&link);
 }
 
-void NoticeWatch::leave_if_starting_is_of_no_use(const Link& link) const {
+void NoticeWatch::leave_if_no_attempt_can_begin(const Link& link) const {
   if (const auto why = forbids_joining(&link)) throw *why;
 }
 
-bool NoticeWatch::is_starting_of_use() const {
+bool NoticeWatch::can_still_begin_attempt() const {
   return !forbids_joining(nullptr);
 }
 
-void NoticeWatch::leave_if_starting_is_of_no_use() const {
+void NoticeWatch::leave_if_no_attempt_can_begin() const {
   if (const auto why = forbids_joining(nullptr)) throw *why;
 }
 
-void NoticeWatch::while_waiting(Link& link, const std::function<void()>& wait) {
-  leave_if_starting_is_of_no_use(link);
+void NoticeWatch::run_interruptible_wait(Link& link, const std::function<void()>& wait) {
+  leave_if_no_attempt_can_begin(link);
   const std::jthread watching([this, &link](const std::stop_token& stop) {
     while (!stop.stop_requested()) {
-      wait_for_news(stop);
+      wait_for_signal(stop);
       const auto why = forbids_joining(&link);
       if (why) return link.give_up(why->what());
     }
@@ -130,24 +130,24 @@ void NoticeWatch::while_waiting(Link& link, const std::function<void()>& wait) {
     wait();
   } catch (const Failure&) {
     // If link.give_up() ended the wait, throws the Failure with the reason.
-    leave_if_starting_is_of_no_use(link);
+    leave_if_no_attempt_can_begin(link);
     throw;
   }
 }
 
-Result<void> NoticeWatch::while_telling(
+Result<void> NoticeWatch::run_final_report(
     const Link& link, const std::function<Result<void>(const std::stop_token&)>& tell) const {
   std::stop_source leaves;
   const std::jthread watching([&](const std::stop_token& stop) {
-    while (!stop.stop_requested() && is_starting_of_use(link)) wait_for_news(stop);
-    if (pause_for(kLastWord, stop)) leaves.request_stop();
+    while (!stop.stop_requested() && can_still_begin_attempt(link)) wait_for_signal(stop);
+    if (pause_for(kFinalAnswerTimeout, stop)) leaves.request_stop();
   });
   return tell(leaves.get_token());
 }
 
-void NoticeWatch::wait_for_news(const std::stop_token& stop) const {
-  if (signals_) return signals_->wait(stop, kTimePasses);
-  static_cast<void>(pause_for(kTimePasses, stop));
+void NoticeWatch::wait_for_signal(const std::stop_token& stop) const {
+  if (signals_) return signals_->wait(stop, kKnownEndCheckInterval);
+  static_cast<void>(pause_for(kKnownEndCheckInterval, stop));
 }
 
 }  // namespace ratoon::session

@@ -26,22 +26,22 @@ class NoticeWatch {
   NoticeWatch(const Options& options, const Clock& clock, Timestamp process_began);
 
   [[nodiscard]] const std::shared_ptr<Drain>& drain() const { return drain_; }
-  // Calls `wait`, which waits for other ranks. If a notice makes the wait useless, calls link.give_up(),
-  // which ends the wait. Throws Failure if a notice already makes the wait useless.
-  void while_waiting(Link& link, const std::function<void()>& wait);
-  // Calls `tell`, and requests its stop about a second after this process was asked to end.
-  [[nodiscard]] Result<void> while_telling(
+  // Calls the function `wait`, which waits for other ranks. If a notice makes the wait useless, calls
+  // link.give_up(), which ends the wait. Throws Failure if a notice already makes the wait useless.
+  void run_interruptible_wait(Link& link, const std::function<void()>& wait);
+  // Calls the function `tell`, and requests its stop about a second after this process was asked to end.
+  [[nodiscard]] Result<void> run_final_report(
       const Link& link, const std::function<Result<void>(const std::stop_token&)>& tell) const;
   // Returns whether this process may still begin an attempt, because no notice forbids it. Call
-  // is_starting_of_use() before long work that precedes join().
-  [[nodiscard]] bool is_starting_of_use(const Link& link) const;
-  void leave_if_starting_is_of_no_use(const Link& link) const;
+  // can_still_begin_attempt() before long work that precedes join().
+  [[nodiscard]] bool can_still_begin_attempt(const Link& link) const;
+  void leave_if_no_attempt_can_begin(const Link& link) const;
   // Returns whether a process that has no Link yet may still begin an attempt.
-  [[nodiscard]] bool is_starting_of_use() const;
-  void leave_if_starting_is_of_no_use() const;
+  [[nodiscard]] bool can_still_begin_attempt() const;
+  void leave_if_no_attempt_can_begin() const;
 
  private:
-  void wait_for_news(const std::stop_token& stop) const;
+  void wait_for_signal(const std::stop_token& stop) const;
   // `link` is null if the process has no Link yet.
   [[nodiscard]] std::optional<Failure> forbids_joining(const Link* link) const;
 

@@ -19,25 +19,25 @@
 namespace ratoon::session {
 namespace {
 
-constexpr auto kLastLineTime = std::chrono::seconds(1);
+constexpr auto kLastLogLineTimeout = std::chrono::seconds(1);
 
-struct Conditions {
+struct SkipConditions {
   std::mutex mutex;
   std::vector<std::function<bool()>> list;  // guarded by mutex
 };
 
-Conditions& conditions() {
-  static const NeverDestroyed<Conditions> all;
+SkipConditions& skip_conditions() {
+  static const NeverDestroyed<SkipConditions> all;
   return *all;
 }
 
 bool must_skip_teardown() {
-  const std::lock_guard lock(conditions().mutex);
-  const auto& list = conditions().list;
+  const std::lock_guard lock(skip_conditions().mutex);
+  const auto& list = skip_conditions().list;
   return std::any_of(list.begin(), list.end(), [](const auto& holds) { return holds(); });
 }
 
-// The function of set_end_in_place(), with which a program in another language ends the process.
+// Returns the function of set_end_in_place(), with which a program in another language ends the process.
 std::function<void(int, bool)>& end_of_embedder() {
   static const NeverDestroyed<std::function<void(int, bool)>> end;
   return *end;
@@ -46,8 +46,8 @@ std::function<void(int, bool)>& end_of_embedder() {
 }  // namespace
 
 void skip_teardown_if(std::function<bool()> holds) {
-  const std::lock_guard lock(conditions().mutex);
-  conditions().list.push_back(std::move(holds));
+  const std::lock_guard lock(skip_conditions().mutex);
+  skip_conditions().list.push_back(std::move(holds));
 }
 
 int leave(int code) {
@@ -70,16 +70,16 @@ void exit_now(int code) {
   ::_exit(code);
 }
 
-void leave_with_last_line(ExitCode code, std::function<void()> say) {
+void exit_after_log_line(ExitCode code, std::function<void()> say) {
   const auto said = std::make_shared<std::promise<void>>();
   auto is_said = said->get_future();
   try {
-    // The thread is never joined, because the process ends without its destructor.
+    // The thread `saying` needs no join(), because the process ends without running its destructor.
     static std::thread saying([say = std::move(say), said] {
       say();
       said->set_value();
     });
-    is_said.wait_for(kLastLineTime);
+    is_said.wait_for(kLastLogLineTimeout);
   } catch (const std::system_error&) {
     // If no thread can be started, nothing is printed.
   }

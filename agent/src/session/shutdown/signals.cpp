@@ -23,29 +23,30 @@
 namespace ratoon::session {
 namespace {
 
-// The size of the tables below, which are indexed by signal number. Real-time signals have larger numbers and
-// are not handled.
-constexpr std::size_t kNumbersMax = 32;
+// Arrays that are indexed by signal number have the size kSignalNumbersMax. Ratoon does not handle real-time
+// signals, whose numbers are at least kSignalNumbersMax.
+constexpr std::size_t kSignalNumbersMax = 32;
 
-struct Heard {
+struct SignalCounter {
   std::atomic<std::uint32_t> count{0};
   std::atomic<std::int64_t> first_nanoseconds{0};
 };
-std::array<Heard, kNumbersMax> all_heard;
-std::array<std::atomic<const struct sigaction*>, kNumbersMax> before;  // the action that our handler replaces
-std::array<std::atomic<bool>, kNumbersMax> is_taken;
-std::atomic<pid_t> listener{0};  // the process that handles signals
-std::atomic<int> objects{0};     // of that process
-std::atomic<int> news_fd{-1};    // stays open once it is open: a handler may still write
+std::array<SignalCounter, kSignalNumbersMax> signal_counters;
+// The actions that our handlers replace.
+std::array<std::atomic<const struct sigaction*>, kSignalNumbersMax> replaced_actions;
+std::array<std::atomic<bool>, kSignalNumbersMax> is_handled;
+std::atomic<pid_t> handling_process{0};  // the process that handles signals
+std::atomic<int> object_count{0};        // of that process
+std::atomic<int> wakeup_fd{-1};          // stays open once it is open: a handler may still write
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free &&
               std::atomic<std::int64_t>::is_always_lock_free &&
               std::atomic<const struct sigaction*>::is_always_lock_free);
-// The signals that this thread is handling. The array prevents endless recursion if the program's handler
-// calls on_signal(), which it replaced.
-thread_local std::array<bool, kNumbersMax> is_being_handled{};
+// is_being_handled marks the signals that this thread is handling. The marks prevent endless recursion if the
+// program's handler calls the replaced handler, on_signal().
+thread_local std::array<bool, kSignalNumbersMax> is_being_handled{};
 
-// Returns a copy that is never freed, because a signal handler may still use an action that was replaced.
-const struct sigaction* never_freed(const struct sigaction& action) {
+// Returns a copy of `action` that is never freed, because a signal handler may still use a replaced action.
+const struct sigaction* intern_action(const struct sigaction& action) {
   static const NeverDestroyed<std::list<struct sigaction>> kept;
   const auto is_it = [&](const struct sigaction& one) {
     return one.sa_sigaction == action.sa_sigaction && one.sa_flags == action.sa_flags;
@@ -56,11 +57,11 @@ const struct sigaction* never_freed(const struct sigaction& action) {
 
 void notify() {
   const std::uint64_t one = 1;
-  if (::write(news_fd, &one, sizeof one) < 0) return;  // a full counter: a notification is pending already
+  if (::write(wakeup_fd, &one, sizeof one) < 0) return;  // a full counter: a notification is pending already
 }
 
 void call_previous_handler(int number, siginfo_t* info, void* context) {
-  const struct sigaction& action = *before[static_cast<std::size_t>(number)].load();
+  const struct sigaction& action = *replaced_actions[static_cast<std::size_t>(number)].load();
   if ((action.sa_flags & SA_SIGINFO) != 0) {
     if (action.sa_sigaction != nullptr) action.sa_sigaction(number, info, context);
   } else if (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN) {
@@ -68,13 +69,13 @@ void call_previous_handler(int number, siginfo_t* info, void* context) {
   }
 }
 
-void give_back(int number);
+void restore_handler(int number);
 
 // The signal handler. Calls only async-signal-safe functions.
 void on_signal(int number, siginfo_t* info, void* context) {
-  if (::getpid() != listener) {  // a forked child that has not given it back yet, or is about to
+  if (::getpid() != handling_process) {  // a forked child that has not given it back yet, or is about to
     const int error = errno;
-    give_back(number);
+    restore_handler(number);
     static_cast<void>(::raise(number));  // delivered once this handler has returned
     errno = error;
     return;
@@ -83,7 +84,7 @@ void on_signal(int number, siginfo_t* info, void* context) {
   if (is_inside) return;
   is_inside = true;
   const int error = errno;
-  Heard& heard = all_heard[static_cast<std::size_t>(number)];
+  SignalCounter& heard = signal_counters[static_cast<std::size_t>(number)];
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
   std::int64_t none = 0;
@@ -97,13 +98,13 @@ void on_signal(int number, siginfo_t* info, void* context) {
   is_inside = false;
 }
 
-struct sigaction action_of(int number) {
+struct sigaction current_action(int number) {
   struct sigaction action{};
   ::sigaction(number, nullptr, &action);
   return action;
 }
 
-bool is_ours(const struct sigaction& action) {
+bool is_our_handler(const struct sigaction& action) {
   return action.sa_sigaction == on_signal;
 }
 
@@ -113,7 +114,7 @@ bool is_handler(const struct sigaction& action) {
 }
 
 void install_handler_over(int number, const struct sigaction& from) {
-  before[static_cast<std::size_t>(number)] = never_freed(from);
+  replaced_actions[static_cast<std::size_t>(number)] = intern_action(from);
   struct sigaction ours{};
   ours.sa_sigaction = on_signal;
   ours.sa_flags = SA_SIGINFO | SA_RESTART;
@@ -121,25 +122,27 @@ void install_handler_over(int number, const struct sigaction& from) {
   ::sigaction(number, &ours, nullptr);
 }
 
-void give_back(int number) {
-  if (is_ours(action_of(number))) ::sigaction(number, before[static_cast<std::size_t>(number)], nullptr);
+void restore_handler(int number) {
+  if (is_our_handler(current_action(number)))
+    ::sigaction(number, replaced_actions[static_cast<std::size_t>(number)], nullptr);
 }
 
-// Restores all earlier handlers in a forked child. A signal may interrupt this function at any point.
-void give_back_all() {
-  for (std::size_t at = 0; at < kNumbersMax; ++at) {
-    if (!is_taken[at]) continue;
-    give_back(static_cast<int>(at));
-    is_taken[at] = false;
+// Restores all earlier handlers in a forked child. A signal may interrupt restore_all_handlers() at any
+// point.
+void restore_all_handlers() {
+  for (std::size_t at = 0; at < kSignalNumbersMax; ++at) {
+    if (!is_handled[at]) continue;
+    restore_handler(static_cast<int>(at));
+    is_handled[at] = false;
   }
 }
 
-// Restores the earlier signal handlers in forked children, so that a signal ends such a child like any other
-// process.
-void give_back_in_children() {
+// Restores the earlier signal handlers in forked children, so that a signal ends a forked child like any
+// other process.
+void restore_handlers_in_children() {
   static const int registered = ::pthread_atfork(nullptr, nullptr, [] {
-    give_back_all();
-    objects = 0;
+    restore_all_handlers();
+    object_count = 0;
   });
   static_cast<void>(registered);
 }
@@ -147,53 +150,53 @@ void give_back_in_children() {
 }  // namespace
 
 Signals::Signals(int also) : process_(::getpid()) {
-  if (news_fd < 0) news_fd = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-  if (news_fd < 0)
+  if (wakeup_fd < 0) wakeup_fd = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  if (wakeup_fd < 0)
     fail(ExitCode::kStartAgain, system_error(errno, "listening to signals").message() + "; start again");
-  give_back_in_children();
-  listener = process_;
-  ++objects;
+  restore_handlers_in_children();
+  handling_process = process_;
+  ++object_count;
   std::vector<int> wanted = {SIGTERM, SIGINT, SIGUSR1};
   if (also > 0 && also != SIGTERM && also != SIGINT && also != SIGUSR1) wanted.push_back(also);
   for (const int number : wanted) {
     const auto at = static_cast<std::size_t>(number);
-    if (!is_taken[at]) {
-      all_heard[at].count = 0;
-      all_heard[at].first_nanoseconds = 0;
+    if (!is_handled[at]) {
+      signal_counters[at].count = 0;
+      signal_counters[at].first_nanoseconds = 0;
     }
-    const struct sigaction found = action_of(number);
+    const struct sigaction found = current_action(number);
     const bool is_ignored = (found.sa_flags & SA_SIGINFO) == 0 && found.sa_handler == SIG_IGN;
     if (is_ignored) continue;
-    if (!is_ours(found)) install_handler_over(number, found);
-    is_taken[at] = true;
+    if (!is_our_handler(found)) install_handler_over(number, found);
+    is_handled[at] = true;
   }
 }
 
 Signals::~Signals() {
-  if (process_ == ::getpid() && objects.fetch_sub(1) == 1) give_back_all();
+  if (process_ == ::getpid() && object_count.fetch_sub(1) == 1) restore_all_handlers();
 }
 
-void Signals::retake() {
-  for (std::size_t at = 0; at < kNumbersMax; ++at) {
-    if (!is_taken[at]) continue;
-    const struct sigaction now = action_of(static_cast<int>(at));
-    if (!is_ours(now) && is_handler(now)) install_handler_over(static_cast<int>(at), now);
+void Signals::reinstall_handlers() {
+  for (std::size_t at = 0; at < kSignalNumbersMax; ++at) {
+    if (!is_handled[at]) continue;
+    const struct sigaction now = current_action(static_cast<int>(at));
+    if (!is_our_handler(now) && is_handler(now)) install_handler_over(static_cast<int>(at), now);
   }
 }
 
-HeardSignal Signals::heard(int number) const {
-  const Heard& heard = all_heard[static_cast<std::size_t>(number)];
+SignalCount Signals::heard(int number) const {
+  const SignalCounter& heard = signal_counters[static_cast<std::size_t>(number)];
   return {.count = heard.count.load(), .first = {Duration(heard.first_nanoseconds.load())}};
 }
 
 void Signals::wait(const std::stop_token& stop, std::chrono::milliseconds at_most) const {
   const std::stop_callback on_stop(stop, notify);
-  pollfd ready{news_fd, POLLIN, 0};
+  pollfd ready{wakeup_fd, POLLIN, 0};
   while (!stop.stop_requested() && ::poll(&ready, 1, static_cast<int>(at_most.count())) < 0 &&
          errno == EINTR) {
   }
   std::uint64_t count = 0;
-  if (::read(news_fd, &count, sizeof count) < 0) return;
+  if (::read(wakeup_fd, &count, sizeof count) < 0) return;
 }
 
 }  // namespace ratoon::session

@@ -3,7 +3,7 @@
 // restores the earlier handlers. A second Ctrl-C ends the process at once.
 //
 //   const Signals signals(SIGUSR1);             // nothing is touched before this
-//   signals.retake();                           // now and then, on that thread
+//   signals.reinstall_handlers();               // now and then, on that thread
 //   if (signals.heard(SIGTERM).count > 0) ...   // any thread
 //   signals.wait(stop, 1s);                     // until the next one
 //
@@ -22,26 +22,26 @@
 
 namespace ratoon::session {
 
-struct HeardSignal {
+struct SignalCount {
   std::uint32_t count = 0;
   Timestamp first{};  // when the first one arrived, on SystemClock
 };
 
 class Signals {
  public:
-  // Installs handlers for SIGTERM, SIGINT, SIGUSR1 and, unless it is 0, the signal `also`. Throws Failure if
-  // the process has no free file descriptor.
+  // Installs handlers for SIGTERM, SIGINT, SIGUSR1 and the signal `also` (0: no further signal). Throws
+  // Failure if the process has no free file descriptor.
   explicit Signals(int also = 0);
   ~Signals();
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
 
-  // If the program has installed its own handler for a signal since then, installs this object's handler
-  // again, so that the signal is counted. The handler of this object then also calls the program's handler.
+  // If the program has replaced this object's handler for a signal by its own, installs this object's
+  // handler again, so that the signal is counted. The reinstalled handler also calls the program's handler.
   // If the program ignores a signal, or has reset it to the default, this object no longer handles the
   // signal.
-  void retake();
-  [[nodiscard]] HeardSignal heard(int number) const;
+  void reinstall_handlers();
+  [[nodiscard]] SignalCount heard(int number) const;
   // Waits until a signal or a stop request arrives, or until the time `at_most` has passed. Only one thread
   // may call wait().
   void wait(const std::stop_token& stop, std::chrono::milliseconds at_most) const;

@@ -5,14 +5,14 @@
 #include <cstdio>
 #include <utility>
 
-#include "base/core/lists.h"
+#include "base/core/split_join.h"
 #include "base/core/utf8.h"
 
 namespace ratoon::session {
 namespace {
 
 using checkpoint::BestCheckpoint;
-using checkpoint::BestOf;
+using checkpoint::BestCheckpointList;
 
 bool is_better(double value, double than, const KeepBest& how) {
   return how.is_lower_better ? value < than : value > than;
@@ -26,12 +26,12 @@ std::string text_of(double value) {
 
 }  // namespace
 
-const BestOf* BestCheckpoints::find(std::string_view name) const {
-  const auto found = std::ranges::find(lists_, name, &BestOf::name);
+const BestCheckpointList* BestCheckpoints::find(std::string_view name) const {
+  const auto found = std::ranges::find(lists_, name, &BestCheckpointList::name);
   return found == lists_.end() ? nullptr : &*found;
 }
 
-std::string BestCheckpoints::note_call(std::string_view name, const KeepBest& how) {
+std::string BestCheckpoints::note_save_best_call(std::string_view name, const KeepBest& how) {
   constexpr std::size_t kNameMax = checkpoint::kBestNameBytesMax;
   const std::string called = "save_best(\"" + printable(cut_text(std::string(name), kNameMax)) + "\")";
   const bool is_name = !name.empty() && name.size() <= kNameMax && printable(name) == name;
@@ -42,10 +42,10 @@ std::string BestCheckpoints::note_call(std::string_view name, const KeepBest& ho
     return called + ": keep is " + std::to_string(how.keep) + ", and may be 1 to " +
            std::to_string(checkpoint::kBestKeptMax);
   }
-  if (!called_.emplace(name).second)
+  if (!names_called_in_step_.emplace(name).second)
     return called + " is called twice in one step: call it once for each name";
   const auto new_names =
-      std::ranges::count_if(noted_, [&](const auto& one) { return find(one.first) == nullptr; });
+      std::ranges::count_if(values_of_step_, [&](const auto& one) { return find(one.first) == nullptr; });
   if (find(name) == nullptr &&
       lists_.size() + static_cast<std::size_t>(new_names) >= checkpoint::kBestNamesMax) {
     return called + ": a run has at most " + std::to_string(checkpoint::kBestNamesMax) +
@@ -54,42 +54,42 @@ std::string BestCheckpoints::note_call(std::string_view name, const KeepBest& ho
   return "";
 }
 
-void BestCheckpoints::forget_missing(const IsMissing& is_missing) {
-  for (BestOf& list : lists_)
+void BestCheckpoints::remove_missing(const IsMissing& is_missing) {
+  for (BestCheckpointList& list : lists_)
     std::erase_if(list.kept, [&](const BestCheckpoint& one) { return is_missing(one.id); });
-  std::erase_if(lists_, [](const BestOf& list) { return list.kept.empty(); });
+  std::erase_if(lists_, [](const BestCheckpointList& list) { return list.kept.empty(); });
 }
 
-bool BestCheckpoints::note(std::string_view name, double value, const KeepBest& how,
-                           const IsMissing& is_missing) {
+bool BestCheckpoints::note_value(std::string_view name, double value, const KeepBest& how,
+                                 const IsMissing& is_missing) {
   if (!std::isfinite(value)) return false;
-  forget_missing(is_missing);
-  const BestOf* const list = find(name);
+  remove_missing(is_missing);
+  const BestCheckpointList* const list = find(name);
   const bool is_best = list == nullptr || list->kept.size() < how.keep ||
                        is_better(value, list->kept.at(how.keep - 1).value, how);
-  if (is_best) noted_.emplace(name, Noted{.value = value, .how = how});
+  if (is_best) values_of_step_.emplace(name, StepValue{.value = value, .how = how});
   return is_best;
 }
 
-std::string BestCheckpoints::take(const checkpoint::CheckpointId& id) {
+std::string BestCheckpoints::record_saved(const checkpoint::CheckpointId& id) {
   std::vector<std::string> reasons;
-  for (const auto& [name, noted] : std::exchange(noted_, {})) {
+  for (const auto& [name, noted] : std::exchange(values_of_step_, {})) {
     if (find(name) == nullptr) lists_.push_back({.name = name});
-    BestOf& list = *std::ranges::find(lists_, name, &BestOf::name);
+    BestCheckpointList& list = *std::ranges::find(lists_, name, &BestCheckpointList::name);
     std::vector<BestCheckpoint>& kept = list.kept;
     list.keep = noted.how.keep;
     // If two values are equal, the earlier value counts as better.
     const auto at = std::ranges::find_if(
         kept, [&](const BestCheckpoint& one) { return is_better(noted.value, one.value, noted.how); });
     kept.insert(at, {.id = id, .value = noted.value});
-    kept.resize(std::min<std::size_t>(kept.size(), list.keep + checkpoint::kBestSpare));
+    kept.resize(std::min<std::size_t>(kept.size(), list.keep + checkpoint::kBestSpareEntries));
     reasons.push_back("best " + name + ": " + text_of(noted.value));
   }
   return reasons.empty() ? "" : checkpoint::mark_as_best(join(reasons, ", "));
 }
 
-std::string describe_best(const std::vector<BestOf>& lists) {
-  return join(lists, ", ", [](const BestOf& list) {
+std::string describe_best(const std::vector<BestCheckpointList>& lists) {
+  return join(lists, ", ", [](const BestCheckpointList& list) {
     const BestCheckpoint& best = list.kept.front();
     return list.name + " " + text_of(best.value) + " at step " + std::to_string(best.id.step.value());
   });

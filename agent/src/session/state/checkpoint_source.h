@@ -28,14 +28,14 @@ class CheckpointSource final : public StateSource {
     for (const auto& tensor : reader_.own()) names.push_back(tensor.name);
     return names;
   }
-  bool is_own() const override { return reader_.has_saved(); }
+  bool is_own() const override { return reader_.has_own_pack(); }
   Result<std::optional<Form>> find(std::string_view name) override { return reader_.find(name); }
   Result<void> load(std::span<const checkpoint::TensorSpec> wanted,
                     std::span<const std::span<std::byte>> into) override {
     auto loaded = reader_.load(wanted, into);
     return loaded ? Result<void>() : Result<void>(loaded.error());
   }
-  Result<std::vector<std::string>> texts_of_gone(std::string_view name) override {
+  Result<std::vector<std::string>> texts_of_former_ranks(std::string_view name) override {
     std::vector<std::string> texts;
     for (const Rank rank : reader_.ranks_taken_over(world_size_)) {
       auto gone = reader_.as_read_by(rank);

@@ -16,16 +16,16 @@ namespace {
 using checkpoint::CheckpointReader;
 using checkpoint::TensorSource;
 
-constexpr std::uint64_t kPieceBytesMax = 16ULL << 20;
+constexpr std::uint64_t kReadPieceBytesMax = 16ULL << 20;
 
 // Writes a tensor in pieces. A piece has as many rows of the first dimension as fit into a small buffer, so
 // that the write needs little memory.
 Result<void> write_tensor(CheckpointReader& reader, const std::string& name,
-                          const CheckpointReader::Form& form, checkpoint::ByteSink& sink) {
+                          const CheckpointReader::TensorForm& form, checkpoint::ByteSink& sink) {
   const std::uint64_t bytes = checkpoint::count_bytes(form.type, form.shape).value_or(0);
   const std::uint64_t rows = form.shape.empty() ? 1 : std::max<std::uint64_t>(form.shape.front(), 1);
   const std::uint64_t at_once =
-      std::clamp<std::uint64_t>(kPieceBytesMax / std::max<std::uint64_t>(bytes / rows, 1), 1, rows);
+      std::clamp<std::uint64_t>(kReadPieceBytesMax / std::max<std::uint64_t>(bytes / rows, 1), 1, rows);
   std::vector<std::byte> piece;
   for (std::uint64_t row = 0; row < rows && bytes != 0; row += at_once) {
     checkpoint::TensorSpec wanted{.name = name, .type = form.type, .shape = form.shape, .box = {}};
@@ -65,7 +65,7 @@ Result<void> check_final_weights_file(const Options& options, checkpoint::CallsW
 Result<std::size_t> write_final_weights(CheckpointReader& reader,
                                         const std::function<bool(std::string_view)>& is_weight,
                                         const std::string& run_name, const ResumePoint& point,
-                                        const CreateFile& create) {
+                                        const std::string& best, const CreateFile& create) {
   const auto names = reader.names();
   if (!names) return names.error();
   std::vector<TensorSource> sources;
@@ -81,10 +81,11 @@ Result<std::size_t> write_final_weights(CheckpointReader& reader,
                        }});
   }
   if (sources.empty()) return std::size_t{0};
-  const checkpoint::SafetensorsMetadata metadata{{"format", "pt"},
-                                                 {"ratoon.run", run_name},
-                                                 {"ratoon.attempt", std::to_string(point.attempt.value())},
-                                                 {"ratoon.step", std::to_string(point.step.value())}};
+  checkpoint::SafetensorsMetadata metadata{{"format", "pt"},
+                                           {"ratoon.run", run_name},
+                                           {"ratoon.attempt", std::to_string(point.attempt.value())},
+                                           {"ratoon.step", std::to_string(point.step.value())}};
+  if (!best.empty()) metadata["ratoon.best"] = best;
   const auto file = create();
   if (!file) return file.error();
   std::uint64_t at = 0;

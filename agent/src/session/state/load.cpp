@@ -24,11 +24,11 @@ namespace {
 using checkpoint::CheckpointId;
 using checkpoint::ObjectStoreDisk;
 
-// How often checkpoints are listed again if the run, which may still be training, removes the checkpoint
-// during the read.
-constexpr int kLooksMax = 100;
+// The checkpoints are listed at most kListingsMax times. They are listed again if the run, which may still be
+// training, removes the chosen checkpoint during the read.
+constexpr int kListingsMax = 100;
 
-ExitCode code_of(const Error& error) {
+ExitCode exit_code_of_load(const Error& error) {
   const ErrorKind kind = error.kind();
   const bool is_asked_wrongly = kind == ErrorKind::kInvalid || kind == ErrorKind::kNotFound;
   if (kind == ErrorKind::kCorrupted) return ExitCode::kCheckpointsBad;
@@ -36,11 +36,11 @@ ExitCode code_of(const Error& error) {
 }
 
 [[noreturn]] void fail_of(const Error& error, const LoadFrom& from) {
-  fail(code_of(error), "weights cannot be loaded from " + from.place + ": " + error.message());
+  fail(exit_code_of_load(error), "weights cannot be loaded from " + from.place + ": " + error.message());
 }
 
-// Reads one checkpoint. An error of the program is thrown as a Failure. An error of the disk or damaged data
-// is returned.
+// Reads one checkpoint. Throws a Failure for an error of the program. Returns an error if the disk fails or
+// data is damaged.
 class Attempted {
  public:
   Attempted(const LoadFrom& from, const std::vector<LoadTarget>& targets,
@@ -80,14 +80,14 @@ class Attempted {
   session::TrackedObjects objects_;
 };
 
-bool is_bad(const Error& error) {
+bool is_damage_error(const Error& error) {
   return error.kind() == ErrorKind::kCorrupted || error.kind() == ErrorKind::kNotFound ||
          error.kind() == ErrorKind::kIo;
 }
 
 // Chooses the newest checkpoint or, if the caller requests a step, the newest checkpoint of that step.
-Result<CheckpointId> choose(const ObjectStoreDisk& disk, const LoadFrom& from,
-                            const std::set<CheckpointId>& passed_over) {
+Result<CheckpointId> choose_checkpoint(const ObjectStoreDisk& disk, const LoadFrom& from,
+                                       const std::set<CheckpointId>& passed_over) {
   const auto found = checkpoint::take_inventory(disk);
   if (!found) return found.error();
   for (const InventoryEntry& entry : found->complete) {
@@ -112,8 +112,8 @@ Result<CheckpointId> choose(const ObjectStoreDisk& disk, const LoadFrom& from,
 LoadedFrom load_newest(const LoadFrom& from, const Attempted& attempted, const ObjectStoreDisk& disk) {
   LoadedFrom loaded;
   std::set<CheckpointId> passed_over;
-  for (int look = 0; look < kLooksMax; ++look) {
-    const auto id = choose(disk, from, passed_over);
+  for (int look = 0; look < kListingsMax; ++look) {
+    const auto id = choose_checkpoint(disk, from, passed_over);
     if (!id && !loaded.passed_over.empty())
       fail(ExitCode::kCheckpointsBad, id.error().message() + ": " + loaded.passed_over.front());
     if (!id) fail_of(id.error(), from);
@@ -123,7 +123,7 @@ LoadedFrom load_newest(const LoadFrom& from, const Attempted& attempted, const O
       loaded.step = id->step.value();
       return loaded;
     }
-    if (!is_bad(done.error())) fail_of(done.error(), from);
+    if (!is_damage_error(done.error())) fail_of(done.error(), from);
     if (attempted.is_retired(*id)) continue;
     passed_over.insert(*id);
     loaded.passed_over.push_back(done.error().message());

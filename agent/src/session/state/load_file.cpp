@@ -5,7 +5,7 @@
 
 #include "agent/src/checkpoint/interop/safetensors_file.h"
 #include "agent/src/checkpoint/pack/boxes.h"
-#include "agent/src/checkpoint/pack/header/types.h"
+#include "agent/src/checkpoint/pack/header/safetensors_types.h"
 #include "agent/src/data/sets/mapped_file.h"
 #include "agent/src/session/shutdown/fail.h"
 #include "base/contract/exit_code.h"
@@ -15,7 +15,7 @@ namespace {
 
 using checkpoint::in_quotes;
 
-std::string described_tensor(ElementType type, const TensorShape& shape) {
+std::string describe_tensor(ElementType type, const TensorShape& shape) {
   return std::string(checkpoint::safetensors_name(type)) + " of shape [" + checkpoint::to_text(shape) + "]";
 }
 
@@ -65,14 +65,14 @@ class FileReader final : public StateReader {
     const TensorView* found = look_up(wanted.name);
     if (found == nullptr) refuse(shown_ + " has no tensor " + in_quotes(full_name(wanted.name)));
     const TensorShape& whole = wanted.box ? wanted.box->whole_shape : wanted.shape;
-    if (checkpoint::layout_rank(found->type) != checkpoint::layout_rank(wanted.type) ||
+    if (checkpoint::storage_order(found->type) != checkpoint::storage_order(wanted.type) ||
         found->shape != whole) {
-      refuse("tensor " + in_quotes(found->name) + " is " + described_tensor(found->type, found->shape) +
-             " in " + shown_ + " and " + described_tensor(wanted.type, whole) +
-             " in the program: it is of another model");
+      refuse("tensor " + in_quotes(found->name) + " is " + describe_tensor(found->type, found->shape) +
+             " in " + shown_ + " and " + describe_tensor(wanted.type, whole) +
+             " in the program: the file is of another model");
     }
     const bool has_room = checkpoint::count_bytes(wanted.type, wanted.shape) == into.size() &&
-                          (!wanted.box || checkpoint::holds(*wanted.box, wanted.shape));
+                          (!wanted.box || checkpoint::box_holds(*wanted.box, wanted.shape));
     if (!has_room)
       throw std::invalid_argument("tensor " + in_quotes(found->name) +
                                   " is to be loaded into memory of another size");

@@ -8,8 +8,8 @@
 
 namespace ratoon::session {
 
-// Loads objects like load_targets(), from one safetensors file. If another program replaces the file during
-// the read, load_file() reads either the old or the new file completely.
+// Loads the objects of `targets` from one safetensors file. If another program replaces the file during the
+// read, load_file() reads either the old or the new file completely.
 [[nodiscard]] LoadedFrom load_file(const std::string& path, const std::vector<LoadTarget>& targets);
 
 }  // namespace ratoon::session

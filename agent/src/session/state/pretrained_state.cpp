@@ -44,8 +44,8 @@ PretrainedState load_initial_state(const Options& options, const Assignment& ass
   // could choose different newest checkpoints.
   if (assignment.world_size > 1 && !checkpoint::parse_load_path(where).id) {
     fail(ExitCode::kConfiguration, "--load-from '" + where +
-                                       "' names a run, of which each rank could choose another checkpoint: "
-                                       "name one of its manifests, for example " +
+                                       "' names a run, and the ranks could choose different checkpoints of "
+                                       "it: name one of its manifests, for example " +
                                        shown);
   }
   std::vector<checkpoint::NamedPack> packs;

@@ -22,15 +22,15 @@ namespace ratoon::session {
 struct PretrainedState {
   LoadParts parts = LoadParts::kWeights;
   std::string from;
-  // The step at which this run begins: the step of the other run with --load-parts=all, else 0. The history
-  // and the planned end of the other run are not used.
+  // This run begins at `step`: with --load-parts=all at the step of the other run, else at step 0. The
+  // history and the planned end of the other run are not used.
   Step step{0};
   std::optional<checkpoint::RunRecord> run{};
 };
 
 // Loads only those parts of the state that --load-parts selects into the tracked objects. Throws a Failure if
-// the state cannot be loaded, because the run must not begin without it. Reads from a folder have the timeout
-// of `calls`.
+// the state cannot be loaded, because the run must not begin without it. If the state is in a folder, each
+// read has the timeout of `calls`.
 PretrainedState load_initial_state(const Options& options, const Assignment& assignment,
                                    const TrackedObjects& tracked,
                                    const std::shared_ptr<checkpoint::CallsWithTimeout>& calls);

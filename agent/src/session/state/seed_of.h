@@ -1,5 +1,5 @@
 // Computes the seed of a random number generator that has no saved state, because the run or the rank is new.
-// The algorithm must never change: tests/unit/agent/session/state/seed_of_test.cpp has expected values.
+// The algorithm must never change, and tests/unit/agent/session/state/seed_of_test.cpp has expected values.
 #pragma once
 
 #include <cstdint>

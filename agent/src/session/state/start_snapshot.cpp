@@ -18,22 +18,22 @@ bool is_generator(const CollectedState& state, const std::string& name) {
 
 class StartSnapshot::Source final : public StateSource {
  public:
-  explicit Source(const Kept& kept) : kept_(kept) {}
+  explicit Source(const SnapshotContents& kept) : snapshot_(kept) {}
 
   std::vector<std::string> names() const override {
     std::vector<std::string> names;
-    for (const auto& [name, tensor] : kept_.tensors) names.push_back(name);
+    for (const auto& [name, tensor] : snapshot_.tensors) names.push_back(name);
     return names;
   }
   bool is_own() const override { return true; }
   Result<std::optional<Form>> find(std::string_view name) override {
-    const auto at = kept_.tensors.find(name);
-    return at == kept_.tensors.end() ? std::optional<Form>() : std::optional(at->second.form);
+    const auto at = snapshot_.tensors.find(name);
+    return at == snapshot_.tensors.end() ? std::optional<Form>() : std::optional(at->second.form);
   }
   Result<void> load(std::span<const checkpoint::TensorSpec> wanted,
                     std::span<const std::span<std::byte>> into) override {
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-      const auto& bytes = kept_.tensors.at(wanted[i].name).bytes;
+      const auto& bytes = snapshot_.tensors.at(wanted[i].name).bytes;
       if (bytes.size() != into[i].size())
         return Error(ErrorKind::kInvalid,
                      "'" + wanted[i].name + "' is now another part of the whole tensor than before");
@@ -43,44 +43,46 @@ class StartSnapshot::Source final : public StateSource {
   }
 
  private:
-  const Kept& kept_;
+  const SnapshotContents& snapshot_;
 };
 
 void StartSnapshot::begin(const TrackedObjects& tracked, const Assignment& assignment) {
   const CollectedState now = tracked.collect();
-  if (!kept_) {
-    kept_ = keep(now, assignment);
+  if (!snapshot_) {
+    snapshot_ = make_snapshot(now, assignment);
     return;
   }
   const std::string changed = find_changed(now);
   if (changed.empty()) return;
-  const bool is_same_rank = kept_->rank == assignment.rank && kept_->world_size == assignment.world_size;
+  const bool is_same_rank =
+      snapshot_->rank == assignment.rank && snapshot_->world_size == assignment.world_size;
   const std::string sentence =
       "no checkpoint is saved yet, and tensor '" + changed + "' has changed since the run began, because " +
       (is_same_rank
-           ? "the tensor outlives the training function: this process must be started anew; that is not "
-             "needed if the function itself creates the objects that it tracks"
-           : "the tensor outlives the training function or depends on the rank, which has changed: this "
-             "process must be started anew; that is not needed for objects that the function "
-             "creates alike on all ranks, nor for a generator that track() seeds");
-  if (!kept_->has_bytes) {
-    fail(ExitCode::kStartAgain, sentence + "; more than " + std::to_string(bytes_max_) +
-                                    " bytes are not kept for a reset: save earlier (--save-every)");
+           ? "the tensor outlives the training function: a new process must start; to avoid this, let the "
+             "function itself create the objects that it tracks"
+           : "the tensor outlives the training function or depends on the rank, which has changed: a new "
+             "process must start; to avoid this, let the function create objects alike on all "
+             "ranks, and let track() seed generators");
+  if (!snapshot_->has_bytes) {
+    fail(ExitCode::kStartAgain, sentence + "; the first state is not kept for a reset if it has more than " +
+                                    std::to_string(bytes_max_) + " bytes: save earlier (--save-every)");
   }
   if (!is_same_rank) fail(ExitCode::kStartAgain, sentence);
-  Source source(*kept_);
+  Source source(*snapshot_);
   try {
     const auto restored = tracked.restore(source, "the state at the run's beginning", [](auto) { return 0; });
     if (restored) return;
   } catch (const Failure&) {
-    // The program now tracks other objects than at the first attempt, which the code below reports as an
-    // error.
+    // restore() throws if the program now tracks other objects than at the first attempt. fail() below ends
+    // the process in this case too.
   }
   fail(ExitCode::kStartAgain, sentence);
 }
 
-StartSnapshot::Kept StartSnapshot::keep(const CollectedState& state, const Assignment& assignment) const {
-  Kept kept{.rank = assignment.rank, .world_size = assignment.world_size};
+StartSnapshot::SnapshotContents StartSnapshot::make_snapshot(const CollectedState& state,
+                                                             const Assignment& assignment) const {
+  SnapshotContents kept{.rank = assignment.rank, .world_size = assignment.world_size};
   std::uint64_t bytes = 0;
   for (const TensorView& tensor : state.tensors) bytes += tensor.bytes.size();
   kept.has_bytes = bytes <= bytes_max_;
@@ -96,12 +98,12 @@ StartSnapshot::Kept StartSnapshot::keep(const CollectedState& state, const Assig
 std::string StartSnapshot::find_changed(const CollectedState& now) const {
   std::size_t known = 0;
   for (const TensorView& tensor : now.tensors) {
-    const auto at = kept_->tensors.find(tensor.name);
-    if (at == kept_->tensors.end()) return tensor.name;
+    const auto at = snapshot_->tensors.find(tensor.name);
+    if (at == snapshot_->tensors.end()) return tensor.name;
     ++known;
     if (!is_generator(now, tensor.name) && at->second.digest != xxh3_128(tensor.bytes)) return tensor.name;
   }
-  return known == kept_->tensors.size() ? "" : kept_->tensors.begin()->first;
+  return known == snapshot_->tensors.size() ? "" : snapshot_->tensors.begin()->first;
 }
 
 }  // namespace ratoon::session

@@ -1,8 +1,8 @@
 // StartSnapshot: a copy of the tracked objects at the beginning of the first attempt, used until the run has
-// its first checkpoint. If the training function is called again without a checkpoint, objects that outlive
-// the function are already trained and must be reset. The snapshot keeps a digest of each tensor, which shows
-// whether the tensor has changed. The snapshot also keeps the bytes of the tensors, if they fit into the
-// memory limit.
+// its first checkpoint. If the training function is called again before the first checkpoint, objects that
+// the program made outside of it are already trained and must be reset. The snapshot keeps a digest of each
+// tensor, which shows whether the tensor has changed. The snapshot also keeps the bytes of the tensors, if
+// they fit into the memory limit.
 //
 //   StartSnapshot first;
 //   first.begin(tracked, assignment);  // in each attempt that begins without a checkpoint
@@ -31,15 +31,15 @@ class StartSnapshot {
   // changed since the snapshot. If a reset is impossible, because the bytes were not kept or this process now
   // has another rank, begin() throws a Failure, after which a new process must be started.
   void begin(const TrackedObjects& tracked, const Assignment& assignment);
-  void forget() { kept_.reset(); }
+  void forget() { snapshot_.reset(); }
 
  private:
   struct Tensor {
-    checkpoint::CheckpointReader::Form form;
+    checkpoint::CheckpointReader::TensorForm form;
     Hash128 digest;
     std::vector<std::byte> bytes{};  // empty if they are not kept
   };
-  struct Kept {
+  struct SnapshotContents {
     Rank rank{0};
     std::uint32_t world_size = 1;
     bool has_bytes = false;
@@ -47,12 +47,13 @@ class StartSnapshot {
   };
   class Source;
 
-  [[nodiscard]] Kept keep(const CollectedState& state, const Assignment& assignment) const;
+  [[nodiscard]] SnapshotContents make_snapshot(const CollectedState& state,
+                                               const Assignment& assignment) const;
   // Returns the name of a tensor that has changed since the snapshot; empty if no tensor has changed.
   [[nodiscard]] std::string find_changed(const CollectedState& now) const;
 
   const std::uint64_t bytes_max_;
-  std::optional<Kept> kept_;
+  std::optional<SnapshotContents> snapshot_;
 };
 
 }  // namespace ratoon::session

@@ -12,7 +12,7 @@
 #include <ratoon/failure.h>
 
 #include "agent/src/checkpoint/pack/boxes.h"
-#include "agent/src/checkpoint/pack/header/types.h"
+#include "agent/src/checkpoint/pack/header/safetensors_types.h"
 #include "agent/src/session/state/checkpoint_source.h"
 #include "base/contract/exit_code.h"
 
@@ -28,7 +28,7 @@ constexpr std::size_t kNameBytesMax = 255;
   throw Failure(static_cast<int>(ExitCode::kConfiguration), sentence);
 }
 
-bool is_among(LoadParts parts, ObjectKind kind) {
+bool is_part_loaded(LoadParts parts, ObjectKind kind) {
   if (parts == LoadParts::kAll) return true;
   return parts == LoadParts::kWeights ? kind == ObjectKind::kWeights : kind != ObjectKind::kPosition;
 }
@@ -79,7 +79,7 @@ class Writer final : public StateWriter {
   std::unordered_set<std::string> names_;
 };
 
-// WantedTensors: the tensors that all tracked objects request, and the memory to fill.
+// WantedTensors: the tensors that tracked objects request from a checkpoint, and the memory that they fill.
 struct WantedTensors {
   std::vector<checkpoint::TensorSpec> wanted;
   std::vector<std::span<std::byte>> into;
@@ -89,8 +89,8 @@ struct WantedTensors {
 
 // Two requested tensors may share memory, like tied weights. Divides the tensors into rounds, so that tensors
 // that share memory are not filled at the same time.
-std::vector<WantedTensors> in_rounds(std::vector<checkpoint::TensorSpec> wanted,
-                                     std::vector<std::span<std::byte>> into) {
+std::vector<WantedTensors> split_into_rounds(std::vector<checkpoint::TensorSpec> wanted,
+                                             std::vector<std::span<std::byte>> into) {
   std::vector<std::size_t> order(into.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, std::less<>(), [&](std::size_t i) { return into[i].data(); });
@@ -110,12 +110,12 @@ std::vector<WantedTensors> in_rounds(std::vector<checkpoint::TensorSpec> wanted,
   return rounds;
 }
 
-// The exception with which a Reader passes an error of its StateSource through the load() of an object.
+// A Reader throws UnreadableState to pass an error of its StateSource on, through an object's load().
 struct UnreadableState {
   Error error;
 };
 
-std::string described(ElementType type, const TensorShape& shape) {
+std::string describe_tensor_type(ElementType type, const TensorShape& shape) {
   return std::string(checkpoint::safetensors_name(type)) + " of shape [" + checkpoint::to_text(shape) + "]";
 }
 
@@ -159,9 +159,10 @@ class Reader final : public StateReader {
     const auto form = find_full(name);
     if (!form) refuse_missing(wanted.name, name);
     const TensorShape& whole = wanted.box ? wanted.box->whole_shape : wanted.shape;
-    if (checkpoint::layout_rank(form->type) != checkpoint::layout_rank(wanted.type) || form->shape != whole) {
-      refuse("tensor " + in_quotes(name) + " is " + described(form->type, form->shape) + " in " +
-             checkpoint_ + " and " + described(wanted.type, whole) +
+    if (checkpoint::storage_order(form->type) != checkpoint::storage_order(wanted.type) ||
+        form->shape != whole) {
+      refuse("tensor " + in_quotes(name) + " is " + describe_tensor_type(form->type, form->shape) + " in " +
+             checkpoint_ + " and " + describe_tensor_type(wanted.type, whole) +
              " in the program: the checkpoint belongs to another program; create the tracked objects as at "
              "the run's beginning, or start a run with another name");
     }
@@ -184,7 +185,7 @@ class Reader final : public StateReader {
       at_end([take = std::move(take)] { take({}); });
       return;
     }
-    auto gone = source_.texts_of_gone(full_name(base_, name));
+    auto gone = source_.texts_of_former_ranks(full_name(base_, name));
     if (!gone) throw UnreadableState{gone.error()};
     bytes(name, [states = *std::move(gone), take = std::move(take)](std::string own) mutable {
       states.insert(states.begin(), std::move(own));
@@ -216,8 +217,8 @@ class Reader final : public StateReader {
   }
 
   void check_place(const std::string& name, const WantedTensor& wanted, std::size_t bytes) const {
-    if (wanted.box && !checkpoint::holds(*wanted.box, wanted.shape))
-      throw std::invalid_argument("tensor " + in_quotes(name) + " does not lie in the whole of its box");
+    if (wanted.box && !checkpoint::box_holds(*wanted.box, wanted.shape))
+      throw std::invalid_argument("a part of tensor " + in_quotes(name) + " is not within the whole tensor");
     if (checkpoint::count_bytes(wanted.type, wanted.shape) != bytes)
       throw std::invalid_argument("tensor " + in_quotes(name) +
                                   " is to be loaded into memory of another size");
@@ -230,8 +231,8 @@ class Reader final : public StateReader {
     }
     const bool was_one_text = find_full(base_).has_value();
     refuse(checkpoint_ + " has no tensor " + in_quotes(full) +
-           (was_one_text ? ", but all of this object as one text, as Ratoon saved it before tensors had "
-                           "their own names; start a run with another name"
+           (was_one_text ? ", because an older Ratoon saved this object as one text, without its tensors' "
+                           "names; start a run with another name"
                          : ": the checkpoint is of another program"));
   }
 
@@ -269,7 +270,7 @@ void TrackedObjects::add(std::string name, Save save, Load load, ObjectKind kind
     refuse("'" + name + "' is tracked twice: give each object its own name");
 }
 
-std::string TrackedObjects::base_of(const std::string& name) const {
+std::string TrackedObjects::tensor_prefix_of(const std::string& name) const {
   for (std::size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1)) {
     if (objects_.contains(name.substr(0, dot))) return kNestedPrefix + name;
   }
@@ -280,7 +281,7 @@ std::string TrackedObjects::base_of(const std::string& name) const {
 // program's state would not be restored.
 void TrackedObjects::refuse_untracked(const StateSource& source, const std::string& checkpoint) const {
   std::set<std::string, std::less<>> bases;
-  for (const auto& [name, object] : objects_) bases.insert(base_of(name));
+  for (const auto& [name, object] : objects_) bases.insert(tensor_prefix_of(name));
   for (const std::string& whole : source.names()) {
     const std::string_view name = whole;
     bool is_tracked = bases.contains(name);
@@ -300,7 +301,7 @@ bool TrackedObjects::has_weights() const {
 bool TrackedObjects::is_weight(std::string_view tensor) const {
   return std::ranges::any_of(objects_, [&](const auto& named) {
     if (named.second.kind != ObjectKind::kWeights) return false;
-    const std::string base = base_of(named.first);
+    const std::string base = tensor_prefix_of(named.first);
     if (tensor == base) return true;
     return tensor.starts_with(base + ".") && !tensor.substr(base.size() + 1).starts_with(kGeneratorPrefix);
   });
@@ -310,7 +311,7 @@ CollectedState TrackedObjects::collect() const {
   CollectedState state;
   Writer writer(state);
   for (const auto& [name, object] : objects_) {
-    writer.begin(name, base_of(name));
+    writer.begin(name, tensor_prefix_of(name));
     const std::size_t before = state.tensors.size();
     object.save(writer);
     if (object.kind == ObjectKind::kWeights && state.tensors.size() == before)
@@ -322,8 +323,8 @@ CollectedState TrackedObjects::collect() const {
 }
 
 void TrackedObjects::check_all_tracked(const CollectedState& state) {
-  // The ranges of memory that are saved, as pairs of begin and end. The ranges are in ascending order and do
-  // not overlap.
+  // `written` has the saved ranges of memory, as pairs of begin and end, in ascending order and without
+  // overlap.
   std::map<const std::byte*, const std::byte*, std::less<>> written;
   for (const StateWriter::Memory& memory : state.written) {
     const auto* begin = static_cast<const std::byte*>(memory.begin);
@@ -375,15 +376,15 @@ Result<void> TrackedObjects::restore(StateSource& source, const std::string& che
   Reader asked(source, checkpoint, seed_of, all);
   try {
     for (const auto& [name, object] : objects_) {
-      if (!is_among(parts, object.kind)) continue;
-      asked.begin(name, base_of(name));
+      if (!is_part_loaded(parts, object.kind)) continue;
+      asked.begin(name, tensor_prefix_of(name));
       object.load(asked);
     }
   } catch (const UnreadableState& why) {
     return why.error;
   }
   if (parts == LoadParts::kAll) refuse_untracked(source, checkpoint);
-  for (const WantedTensors& round : in_rounds(std::move(all.wanted), std::move(all.into))) {
+  for (const WantedTensors& round : split_into_rounds(std::move(all.wanted), std::move(all.into))) {
     if (auto loaded = source.load(round.wanted, round.into); !loaded) return loaded.error();
   }
   for (const auto& act : all.at_end) act();

@@ -1,11 +1,11 @@
-// session/state/: the state of a run: the tracked objects, their load from a checkpoint or a file, and the
-// file of final weights.
+// session/state/: the state of a run: saves the tracked objects, loads them from a checkpoint or a file, and
+// writes the final weights.
 //
 // TrackedObjects: saves the objects that a training function tracks to checkpoints, and restores them.
 //
-// The name of a tensor consists of the object's name and the tensor's own name, as in "net.fc1.weight". If an
-// object's name begins with the name of another object, as 'net.fc1' does beside 'net', its tensor names get
-// the prefix "tracked:", so that no two tensors have the same name.
+// The name of a tensor consists of the object's name and the tensor's own name, as in "net.fc1.weight". An
+// object's name may begin with another object's name, as 'net.fc1' begins with 'net'. The tensor names of
+// such an object get the prefix "tracked:", so that no two tensors have the same name.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@
 namespace ratoon::session {
 
 // CollectedState: views of the tracked objects' memory, and of bytes that the objects made for the save. The
-// views are valid as long as this object and the tracked objects exist.
+// views of a CollectedState are valid as long as it and the tracked objects exist.
 struct CollectedState {
   std::vector<TensorView> tensors{};
   std::vector<std::shared_ptr<const void>> owners{};
@@ -46,18 +46,18 @@ struct CollectedState {
 // StateSource: a checkpoint or a snapshot in memory, from which tracked objects are restored.
 class StateSource {
  public:
-  using Form = checkpoint::CheckpointReader::Form;
+  using Form = checkpoint::CheckpointReader::TensorForm;
   virtual ~StateSource() = default;
   // Returns the names of the tensors that the source has for this rank.
   [[nodiscard]] virtual std::vector<std::string> names() const = 0;
-  // Returns whether the source has tensors that this rank itself saved, and not only those of another rank.
+  // Returns whether the source has tensors that this rank itself saved, and not only tensors of another rank.
   [[nodiscard]] virtual bool is_own() const = 0;
   [[nodiscard]] virtual Result<std::optional<Form>> find(std::string_view name) = 0;
   [[nodiscard]] virtual Result<void> load(std::span<const checkpoint::TensorSpec> wanted,
                                           std::span<const std::span<std::byte>> into) = 0;
-  // Returns the texts that former ranks saved under this name, if this rank adds their states to its own. The
-  // texts are in rank order.
-  [[nodiscard]] virtual Result<std::vector<std::string>> texts_of_gone(std::string_view /*name*/) {
+  // If this rank adds the states of ranks that no longer exist to its own, returns the texts that those ranks
+  // saved under this name, in the order of the ranks.
+  [[nodiscard]] virtual Result<std::vector<std::string>> texts_of_former_ranks(std::string_view /*name*/) {
     return std::vector<std::string>();
   }
 };
@@ -69,7 +69,7 @@ void load_stateful(Stateful& object, StateReader& in);
 // track() seeds in each attempt.
 enum class ObjectKind { kState, kWeights, kPosition, kSeeded };
 
-// The prefix for an object whose name begins with the name of another object.
+// The prefix of the tensor names of an object whose name begins with the name of another object.
 inline constexpr const char* kNestedPrefix = "tracked:";
 
 // LoadParts: which parts of a checkpoint to load. kState: all parts except the positions in the data.
@@ -91,11 +91,11 @@ class TrackedObjects {
 
   // Restores all objects: collects the tensors that the objects request, checks that they exist, reads them,
   // and calls the at_end() functions of the objects. Throws a Failure, before any object is changed, if the
-  // checkpoint does not match the tracked objects. Returns errors of a disk and of damaged data. `checkpoint`
-  // is the checkpoint's name in messages, such as "the checkpoint of step 20". On a rank without a saved
-  // state in the checkpoint, random number generators are seeded with `seed_of(name)`. Parts of the
-  // checkpoint that are not to be loaded are ignored. If the number of ranks is given, objects whose states
-  // add up over ranks also get the states of ranks that no longer exist.
+  // checkpoint does not match the tracked objects. Returns an error if a disk fails or data is damaged.
+  // `checkpoint` is the checkpoint's name in messages, such as "the checkpoint of step 20". On a rank without
+  // a saved state in the checkpoint, random number generators are seeded with `seed_of(name)`. Parts of the
+  // checkpoint that are not to be loaded are ignored. If `world_size` is given, objects that combine the
+  // states of all ranks also get the states of ranks that no longer exist.
   using SeedOf = std::function<std::uint64_t(std::string_view name)>;
   [[nodiscard]] Result<void> restore(checkpoint::CheckpointReader& reader, const std::string& checkpoint,
                                      const SeedOf& seed_of, LoadParts parts = LoadParts::kAll,
@@ -109,8 +109,8 @@ class TrackedObjects {
   [[nodiscard]] bool is_weight(std::string_view tensor) const;
   [[nodiscard]] bool has_weights() const;
 
-  // Restores only the objects of weights from a checkpoint. Throws a Failure if no tracked object has
-  // weights.
+  // Restores from a checkpoint only the tracked objects that have weights. Throws a Failure if no tracked
+  // object has weights.
   [[nodiscard]] Result<void> restore_weights(checkpoint::CheckpointReader& reader,
                                              const std::string& checkpoint) const;
 
@@ -124,7 +124,7 @@ class TrackedObjects {
   [[nodiscard]] Result<void> restore(StateSource& source, const std::string& checkpoint,
                                      const SeedOf* seed_of, LoadParts parts) const;
   // Returns the prefix of an object's tensor names, such as "net" or "tracked:net.fc1".
-  [[nodiscard]] std::string base_of(const std::string& name) const;
+  [[nodiscard]] std::string tensor_prefix_of(const std::string& name) const;
   void refuse_untracked(const StateSource& source, const std::string& checkpoint) const;
 
   std::map<std::string, Object> objects_;

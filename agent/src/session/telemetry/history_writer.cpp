@@ -17,14 +17,14 @@ void HistoryWriter::append(const history::Row& row) {
     const std::lock_guard lock(rows_mutex_);
     rows_.push_back(row);
   }
-  if (!flushing_.joinable()) start_flushing();
+  if (!flush_thread_.joinable()) start_flushing();
 }
 
-// If no thread can be started, the next save writes the rows, and the next row tries again to start the
-// thread.
+// If the writer's thread cannot be started, the next save writes the rows, and the next append() tries again
+// to start the thread.
 void HistoryWriter::start_flushing() {
   try {
-    flushing_ = std::jthread([this](const std::stop_token& stop) { flush_until_stopped(stop); });
+    flush_thread_ = std::jthread([this](const std::stop_token& stop) { flush_until_stopped(stop); });
   } catch (const std::system_error&) {
     return;
   }
@@ -42,18 +42,18 @@ void HistoryWriter::move_rows() {
     if (file)
       file_.emplace(*std::move(file));
     else
-      note(file.error());
+      note_error(file.error());
   }
   if (!file_) return;
   for (const auto& row : rows) file_->append(row);
 }
 
-std::optional<history::HistoryPosition> HistoryWriter::place() {
+std::optional<history::HistoryPosition> HistoryWriter::end_position() {
   const std::lock_guard lock(mutex_);
   move_rows();
   if (!file_) return after_;
   if (auto flushed = file_->flush(); !flushed) {
-    note(flushed.error());
+    note_error(flushed.error());
     return file_->durable() ? file_->durable() : after_;
   }
   return file_->written();
@@ -62,26 +62,26 @@ std::optional<history::HistoryPosition> HistoryWriter::place() {
 void HistoryWriter::sync() {
   const std::lock_guard lock(mutex_);
   if (!file_) return;
-  if (auto synced = file_->sync(); !synced) note(synced.error());
+  if (auto synced = file_->sync(); !synced) note_error(synced.error());
 }
 
 void HistoryWriter::end() {
   const std::lock_guard lock(mutex_);
-  sampled_ = nullptr;
+  sample_row_ = nullptr;
   move_rows();
   if (!file_) return;
-  if (auto flushed = file_->flush(); !flushed) note(flushed.error());
+  if (auto flushed = file_->flush(); !flushed) note_error(flushed.error());
 }
 
 std::string HistoryWriter::take_event() {
   const std::lock_guard lock(rows_mutex_);
-  return std::exchange(event_, "");
+  return std::exchange(new_error_text_, "");
 }
 
-void HistoryWriter::note(const Error& why) {
+void HistoryWriter::note_error(const Error& why) {
   if (std::exchange(has_failed_, true)) return;
   const std::lock_guard lock(rows_mutex_);
-  event_ = "the history on the disk lacks rows from this step on: " + why.message();
+  new_error_text_ = "the history on the disk lacks rows from this step on: " + why.message();
 }
 
 void HistoryWriter::flush_until_stopped(const std::stop_token& stop) {
@@ -92,19 +92,19 @@ void HistoryWriter::flush_until_stopped(const std::stop_token& stop) {
       flush_once();
     } catch (const std::exception& error) {
       // Catch all exceptions, because an exception that leaves this thread would end the process.
-      note({ErrorKind::kUnavailable, error.what()});
+      note_error({ErrorKind::kUnavailable, error.what()});
     }
   } while (!stop.stop_requested());
 }
 
 void HistoryWriter::flush_once() {
-  if (auto row = sampled_ ? sampled_() : std::nullopt) {
+  if (auto row = sample_row_ ? sample_row_() : std::nullopt) {
     const std::lock_guard rows_lock(rows_mutex_);
     rows_.push_back(*std::move(row));
   }
   move_rows();
   if (!file_) return;
-  if (auto flushed = file_->flush(); !flushed) note(flushed.error());
+  if (auto flushed = file_->flush(); !flushed) note_error(flushed.error());
 }
 
 }  // namespace ratoon::session

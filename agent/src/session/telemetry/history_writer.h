@@ -3,7 +3,7 @@
 // syncs them before the commit of a checkpoint. The writer keeps an error until take_event() returns it.
 //
 // Thread contract: one thread calls append() and take_event(), which never wait for a disk. Any thread may
-// call the other functions. The thread of the writer calls `sampled`.
+// call the other functions. The writer's own thread calls the function `sampled`.
 #pragma once
 
 #include <condition_variable>
@@ -22,16 +22,16 @@ namespace ratoon::session {
 
 class HistoryWriter {
  public:
-  // A function that the writer's thread calls each second. `sampled` returns a row if a row is due.
-  using Sampled = std::function<std::optional<history::Row>()>;
+  // The writer's thread calls a SampleRow each second. A SampleRow returns a history row if a row is due.
+  using SampleRow = std::function<std::optional<history::Row>()>;
   HistoryWriter(std::shared_ptr<checkpoint::Disk> disk, Attempt attempt,
-                const std::optional<history::HistoryPosition>& after, Sampled sampled = {})
-      : disk_(std::move(disk)), attempt_(attempt), after_(after), sampled_(std::move(sampled)) {}
+                const std::optional<history::HistoryPosition>& after, SampleRow sampled = {})
+      : disk_(std::move(disk)), attempt_(attempt), after_(after), sample_row_(std::move(sampled)) {}
 
   void append(const history::Row& row);
   // Writes the collected rows, and returns the position of the history's end, for the checkpoint's manifest.
-  // If this attempt has written no row yet, place() returns the end of the previous attempts' history.
-  [[nodiscard]] std::optional<history::HistoryPosition> place();
+  // If this attempt has written no row yet, end_position() returns the end of the previous attempts' history.
+  [[nodiscard]] std::optional<history::HistoryPosition> end_position();
   // Makes the written rows durable. If the sync fails, take_event() returns the reason.
   void sync();
   // Ends the writer's thread, which calls `sampled`, and writes all collected rows, because the next attempt
@@ -42,7 +42,7 @@ class HistoryWriter {
 
  private:
   void move_rows();  // to the file, which is created if there is none
-  void note(const Error& why);
+  void note_error(const Error& why);
   void start_flushing();
   void flush_until_stopped(const std::stop_token& stop);
   void flush_once();
@@ -53,15 +53,15 @@ class HistoryWriter {
 
   std::mutex rows_mutex_;
   std::vector<history::Row> rows_;  // not in the file yet; guarded by rows_mutex_, as is the next
-  std::string event_;
+  std::string new_error_text_;
 
   std::mutex mutex_;  // locked before rows_mutex_
   std::condition_variable_any stopped_;
   std::optional<history::HistoryFile> file_;  // guarded by mutex_, as is what follows
-  Sampled sampled_;
-  bool has_failed_ = false;   // and it was reported
-  bool is_given_up_ = false;  // there is no file
-  std::jthread flushing_;     // last: it uses everything above
+  SampleRow sample_row_;
+  bool has_failed_ = false;    // and it was reported
+  bool is_given_up_ = false;   // there is no file
+  std::jthread flush_thread_;  // last: it uses everything above
 };
 
 }  // namespace ratoon::session

@@ -28,22 +28,22 @@ Account Account::plus(const Account& other) const {
   return sum;
 }
 
-Ledger::Ledger(Timestamp began, const Account& before) : booked_(before), entered_(began) {}
+Ledger::Ledger(Timestamp began, const Account& before) : closed_account_(before), part_began_at_(began) {}
 
 void Ledger::enter(Part part, Timestamp at) {
-  booked_ = account(at);
-  entered_ = std::max(entered_, at);
+  closed_account_ = account(at);
+  part_began_at_ = std::max(part_began_at_, at);
   part_ = part;
 }
 
 void Ledger::reclassify(Part part, Timestamp since, Timestamp at) {
-  const Timestamp end = std::max(entered_, at);
+  const Timestamp end = std::max(part_began_at_, at);
   enter(part, std::min(since, end));
   enter(part, end);
 }
 
 Account Ledger::account(Timestamp at) const {
-  return booked_.plus(part_, at - entered_);
+  return closed_account_.plus(part_, at - part_began_at_);
 }
 
 Part part_of_step(std::uint64_t step, std::uint64_t newest_step_before) {

@@ -16,8 +16,8 @@
 
 namespace ratoon::session {
 
-// The parts of a run's time. New parts must be added at the end, because the numbers are the order in which
-// parts are shown.
+// A run's time is divided into these parts. Add new parts at the end, so that the order in which the parts
+// are shown does not change.
 enum class Part {
   kUseful,              // steps and the work around them, the first time
   kRecomputed,          // steps and validations that had been done before a loss
@@ -51,38 +51,38 @@ class Account {
 
 class Ledger {
  public:
-  // Begins in kRestarting. `before` is the Account of earlier attempts, including the time since the last
-  // attempt.
+  // At first, time counts for kRestarting. `before` is the Account of earlier attempts, including the time
+  // since the last attempt.
   explicit Ledger(Timestamp began, const Account& before = {});
 
   // From the time `at` on, time counts for `part`. If an earlier call had a later time, that time is used
   // instead of `at`, so that counted time does not change.
   void enter(Part part, Timestamp at);
   // Corrects the past: the time from `since`, or from the last enter() if that is later, counts for `part`
-  // and not for the current part. The function is used for hangs, which are detected late.
+  // and not for the current part. reclassify() is needed for hangs, which are detected late.
   void reclassify(Part part, Timestamp since, Timestamp at);
 
   [[nodiscard]] Part part() const { return part_; }
-  // Returns the Account up to the time `at`, including the time of the current part. The total() of this
-  // Account is the time from `began` to `at`, plus the total() of the earlier attempts.
+  // Returns the Account up to the time `at`, including the time of the current part. The total() of the
+  // result is the time from `began` to `at`, plus the total() of the earlier attempts.
   [[nodiscard]] Account account(Timestamp at) const;
 
  private:
-  Account booked_;
+  Account closed_account_;
   Part part_ = Part::kRestarting;
-  Timestamp entered_;
+  Timestamp part_began_at_;
 };
 
-// Returns kRecomputed for a step up to the newest step that was reached before a loss, because it is
-// repeated, and kUseful for any other step. `step` is the number of completed steps before this step.
+// Returns kRecomputed for a step that was made before a loss and is now repeated, and kUseful for any other
+// step. `step` is the number of steps that were completed before this step.
 [[nodiscard]] Part part_of_step(std::uint64_t step, std::uint64_t newest_step_before);
-// Returns the part for a validation after `step` steps: kRecomputed if it was made before a loss. nullopt:
-// there was no earlier validation.
+// Returns the part for a validation after `step` steps: kRecomputed if it repeats a validation that was made
+// before a loss. nullopt: there was no validation before.
 [[nodiscard]] Part part_of_validation(std::uint64_t step,
                                       std::optional<std::uint64_t> newest_validated_before);
 
-// Returns the time between the last record of earlier attempts and now; 0 if the wall clock was set back
-// since then.
+// Returns the time between the last record of earlier attempts and now; 0 if the wall clock was set back in
+// between.
 [[nodiscard]] Duration downtime(WallTime last_word, WallTime now);
 
 }  // namespace ratoon::session

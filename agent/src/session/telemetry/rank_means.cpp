@@ -3,19 +3,19 @@
 namespace ratoon::session {
 namespace {
 
-// Marks have 4 bits, so that the sum of their squares over 65,536 ranks, the maximum, is exact in single
-// precision.
-constexpr std::uint64_t kMarkBits = 4;
+// The mark of a rank has 4 bits, so that the sum of the squared marks of all ranks is exact in single
+// precision. A run has at most 65,536 ranks.
+constexpr std::uint64_t kNameMarkBits = 4;
 
 // The hash is FNV-1a, which gives the same result on every machine.
-std::uint64_t digest_of(std::string_view text, std::uint64_t digest) {
+std::uint64_t fnv1a_hash_of(std::string_view text, std::uint64_t digest) {
   for (const char c : text) digest = (digest ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   return (digest ^ 0xff) * 0x100000001b3;  // marks the end of a name
 }
 
-// Returns whether all ranks have the same mark (a small number from a hash of the names): then the mean of
-// squares equals the square of the mean.
-bool is_same_everywhere(float sum, float sum_of_squares, float own, float ranks) {
+// Returns whether all ranks have the same mark (a small number from a hash of the names). The mean of the
+// squares equals the square of the mean only if all marks are equal.
+bool is_mark_equal_on_all_ranks(float sum, float sum_of_squares, float own, float ranks) {
   return sum == ranks * own && sum_of_squares == ranks * own * own;
 }
 
@@ -32,15 +32,16 @@ void RankMeans::report(std::string_view name, double value, std::uint64_t sample
 RankMeans::Numbers RankMeans::numbers() const {
   Numbers numbers{};
   std::uint64_t digest = 0xcbf29ce484222325;
-  std::size_t at = kMarks;
+  std::size_t at = kNameMarks;
   for (const auto& [name, sum] : sums_) {
     if (at == kNumbers) break;
-    digest = digest_of(name, digest);
+    digest = fnv1a_hash_of(name, digest);
     numbers[at++] = static_cast<float>(sum.weighted);
     numbers[at++] = static_cast<float>(sum.samples);
   }
-  for (std::size_t i = 0; i < kMarks; i += 2) {
-    const float mark = static_cast<float>((digest >> (kMarkBits * i)) % (std::uint64_t{1} << kMarkBits));
+  for (std::size_t i = 0; i < kNameMarks; i += 2) {
+    const float mark =
+        static_cast<float>((digest >> (kNameMarkBits * i)) % (std::uint64_t{1} << kNameMarkBits));
     numbers[i] = mark;
     numbers[i + 1] = mark * mark;
   }
@@ -51,13 +52,14 @@ std::vector<RankMeans::Mean> RankMeans::take(std::span<const float, kNumbers> su
                                              std::uint32_t world_size) {
   const Numbers own = numbers();
   bool is_known = true;
-  for (std::size_t i = 0; i < kMarks; i += 2) {
-    const bool is_same = is_same_everywhere(sums[i], sums[i + 1], own[i], static_cast<float>(world_size));
+  for (std::size_t i = 0; i < kNameMarks; i += 2) {
+    const bool is_same =
+        is_mark_equal_on_all_ranks(sums[i], sums[i + 1], own[i], static_cast<float>(world_size));
     is_known = is_known && is_same;
   }
   std::vector<Mean> means = take_own();
   if (!is_known) return means;
-  std::size_t at = kMarks;
+  std::size_t at = kNameMarks;
   for (Mean& mean : means) {
     if (at == kNumbers) break;
     mean.weighted_sum = static_cast<double>(sums[at++]);

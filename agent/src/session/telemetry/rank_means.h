@@ -1,7 +1,7 @@
 // RankMeans: computes the means over all ranks of the values that each rank reports, weighted by samples. The
-// collective that averages the gradients also sums these values, so they need no additional collective. The
-// numbers include a hash of the names of values, which shows whether all ranks report the same names. If the
-// names differ, each rank keeps and shows its own values.
+// collective that averages the gradients also sums the values for the means. The numbers include a hash of
+// the names of values, which shows whether all ranks report the same names. If ranks report different names,
+// each rank keeps and shows its own values.
 //
 //   means.report("loss", 0.25, 32);                     // on every rank
 //   add_up_over_all_ranks(means.numbers());
@@ -23,8 +23,8 @@ namespace ratoon::session {
 class RankMeans {
  public:
   static constexpr std::size_t kNames = 12;  // the first in order; the values of others stay those of a rank
-  static constexpr std::size_t kMarks = 8;   // of the names: four numbers and their squares
-  static constexpr std::size_t kNumbers = kMarks + 2 * kNames;  // Session::kNumbers
+  static constexpr std::size_t kNameMarks = 8;  // of the names: four numbers and their squares
+  static constexpr std::size_t kNumbers = kNameMarks + 2 * kNames;  // Session::kNumbers
   using Numbers = std::array<float, kNumbers>;
 
   struct Mean {

@@ -8,14 +8,14 @@ namespace ratoon::session {
 namespace {
 
 constexpr std::uint64_t kNanosecondsOfSecond = 1'000'000'000;
-constexpr std::uint64_t kToldMax = (std::uint64_t{1} << 53U) - 1;  // the maximum of the contract
+constexpr std::uint64_t kReportedCountMax = (std::uint64_t{1} << 53U) - 1;  // the maximum of the contract
 
-// Converts a count to the unit of the progress bar, which shows time in whole seconds and epochs as samples.
-std::uint64_t counted(std::uint64_t count, CountedIn unit) {
+// Converts a count to the progress bar's unit: a time becomes whole seconds, and other counts stay unchanged.
+std::uint64_t count_with_noun(std::uint64_t count, CountedIn unit) {
   return unit == CountedIn::kTime ? count / kNanosecondsOfSecond : count;
 }
 
-const char* word_of(CountedIn unit) {
+const char* unit_name_of(CountedIn unit) {
   switch (unit) {
     case CountedIn::kSteps:
       return "step";
@@ -31,21 +31,21 @@ const char* word_of(CountedIn unit) {
 }
 
 // Returns 0 for a run without a known end, because the number for "no end" is too large for JSON.
-std::uint64_t told_total(std::uint64_t total) {
-  return total > kToldMax ? 0 : total;
+std::uint64_t reported_total(std::uint64_t total) {
+  return total > kReportedCountMax ? 0 : total;
 }
 
 }  // namespace
 
-Reporting::Reporting(const Begin& begin, std::shared_ptr<checkpoint::Disk> disk, const Clock& clock)
+Reporting::Reporting(const ReportingStart& begin, std::shared_ptr<checkpoint::Disk> disk, const Clock& clock)
     : until_(begin.until),
       ledger_(begin.ledger),
       clock_(clock),
-      total_(told_total(counted(begin.until.total(begin.position), begin.until.unit()))),
+      total_(reported_total(count_with_noun(begin.until.total(begin.position), begin.until.unit()))),
       bar_({.title = begin.title,
-            .unit = word_of(begin.until.unit()),
+            .unit = unit_name_of(begin.until.unit()),
             .total = total_,
-            .begin_at = shown(begin.position)}) {
+            .begin_at = position_in_bar(begin.position)}) {
   if (!disk) return;
   history_ =
       std::make_shared<HistoryWriter>(std::move(disk), begin.attempt, begin.history_after, sampled_ledger());
@@ -62,7 +62,7 @@ void Reporting::append_ledger() {
   if (const auto ledger = ledger_ ? ledger_() : std::nullopt) history_->append(row_of(*ledger));
 }
 
-HistoryWriter::Sampled Reporting::sampled_ledger() const {
+HistoryWriter::SampleRow Reporting::sampled_ledger() const {
   if (!ledger_) return {};
   return [ledger = ledger_, &clock = clock_, began = clock_.now(),
           last = clock_.now()]() mutable -> std::optional<history::Row> {
@@ -74,8 +74,8 @@ HistoryWriter::Sampled Reporting::sampled_ledger() const {
   };
 }
 
-std::uint64_t Reporting::shown(const RunPosition& position) const {
-  return counted(count_of(position, until_.unit()), until_.unit());
+std::uint64_t Reporting::position_in_bar(const RunPosition& position) const {
+  return count_with_noun(count_of(position, until_.unit()), until_.unit());
 }
 
 void Reporting::report(std::string_view name, double value, std::uint64_t samples) {
@@ -103,20 +103,20 @@ void Reporting::end_step(const RunPosition& position) {
     }
     if (history_ && !row.values.empty()) history_->append(row);
   }
-  bar_.update(shown(position));
+  bar_.update(position_in_bar(position));
 }
 
 Outlook Reporting::outlook(const RunPosition& position) const {
-  return {.position = std::min(shown(position), kToldMax),
+  return {.position = std::min(position_in_bar(position), kReportedCountMax),
           .total = total_,
-          .unit = word_of(until_.unit()),
+          .unit = unit_name_of(until_.unit()),
           .loss = loss_};
 }
 
-std::optional<history::HistoryPosition> Reporting::history_place() {
+std::optional<history::HistoryPosition> Reporting::history_end_position() {
   if (!history_) return std::nullopt;
   append_ledger();  // the history of a checkpoint ends with its ledger
-  return history_->place();
+  return history_->end_position();
 }
 
 }  // namespace ratoon::session

@@ -2,7 +2,7 @@
 // accounting of its time.
 //
 // Reporting: the progress bar and the history on the disk, which rank 0 writes during a run. An error never
-// ends the run: a write error is logged once, and the history then lacks rows.
+// ends the run: after a write error, which is logged once, the history lacks rows.
 //
 // Thread contract: only the training thread uses a Reporting. The saver's thread also uses the result of
 // history().
@@ -30,19 +30,19 @@ namespace ratoon::session {
 
 class Reporting {
  public:
-  struct Begin {
+  struct ReportingStart {
     std::string title;
     Attempt attempt{0};
     Until until = Until::steps(0);
     RunPosition position{};
     std::optional<history::HistoryPosition> history_after{};
-    // A function that returns the ledger: on what the run's time was spent so far. Rows of the ledger are
-    // written at the beginning and end of an attempt, with each save, and regularly in between, in case the
-    // process is killed. Several threads call `ledger`.
+    // The function `ledger` returns the ledger, which says how the run's time was spent. Rows of the ledger
+    // are written at the beginning and end of an attempt, with each save, and regularly in between, in case
+    // the process is killed. Several threads call the function `ledger`.
     std::function<std::optional<RunLedger>()> ledger{};
   };
   // `disk` is the run's folder. If `disk` is null, no history is written.
-  Reporting(const Begin& begin, std::shared_ptr<checkpoint::Disk> disk, const Clock& clock);
+  Reporting(const ReportingStart& begin, std::shared_ptr<checkpoint::Disk> disk, const Clock& clock);
   ~Reporting();
   Reporting(const Reporting&) = delete;
   Reporting& operator=(const Reporting&) = delete;
@@ -50,23 +50,23 @@ class Reporting {
   // Reports a value of the current step. Several values with the same name in one step are averaged, weighted
   // by samples.
   void report(std::string_view name, double value, std::uint64_t samples);
-  // Replaces the value that this rank reported in this step by the mean of all ranks, given as a weighted
-  // sum.
+  // Replaces the value that this rank reported in this step by the mean of all ranks, which is `weighted_sum`
+  // divided by `samples`.
   void replace(std::string_view name, double weighted_sum, double samples);
   void end_step(const RunPosition& position);
-  // Adds a row of another kind than a step or ledger row to the history.
-  void note(const history::Row& row) {
+  // Adds a row to the history that is neither a step row nor a ledger row.
+  void append_row(const history::Row& row) {
     if (history_) history_->append(row);
   }
-  // Returns the total and the expected remaining time of the run, as the progress bar shows them.
+  // Returns the run's total length and its expected remaining time, as in the progress bar.
   [[nodiscard]] Outlook outlook(const RunPosition& position) const;
-  void show_durable(const RunPosition& durable) { bar_.show_durable(shown(durable)); }
+  void show_durable(const RunPosition& durable) { bar_.show_durable(position_in_bar(durable)); }
   // Removes the progress bar before a message is printed.
-  void make_room() { bar_.clear(); }
+  void clear_progress_bar() { bar_.clear(); }
 
-  // Returns the end of the history, for the manifest of a checkpoint that is saved now. The history up to
-  // this position is synced before the manifest is written.
-  [[nodiscard]] std::optional<history::HistoryPosition> history_place();
+  // Returns the end of the history, for the manifest of a checkpoint that is saved now. The history up to the
+  // returned position is synced before the manifest is written.
+  [[nodiscard]] std::optional<history::HistoryPosition> history_end_position();
   [[nodiscard]] const std::shared_ptr<HistoryWriter>& history() const { return history_; }
 
  private:
@@ -75,10 +75,10 @@ class Reporting {
     double samples = 0;
   };
   void append_ledger();
-  // Returns a function that returns a ledger row if such a row is due, else nothing. The thread of the
+  // Returns a function that returns a ledger row when one is due, else nothing. The thread of the
   // HistoryWriter calls the returned function.
-  [[nodiscard]] HistoryWriter::Sampled sampled_ledger() const;
-  [[nodiscard]] std::uint64_t shown(const RunPosition& position) const;
+  [[nodiscard]] HistoryWriter::SampleRow sampled_ledger() const;
+  [[nodiscard]] std::uint64_t position_in_bar(const RunPosition& position) const;
 
   const Until until_;
   const std::function<std::optional<RunLedger>()> ledger_;

@@ -1,5 +1,5 @@
 // RunLedger: the time that a whole run spent on each part, such as useful steps, stored as a row of the run's
-// history. The next attempt, in this or another process, continues from the last such row.
+// history. The next attempt, in this or another process, continues from the newest ledger row.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ struct RunLedger {
   friend bool operator==(const RunLedger&, const RunLedger&) = default;
 };
 
-// Convert a RunLedger to a history row of kind "ledger", and back. The result is nullopt for rows of other
-// kinds, and for rows of versions of Ratoon that counted time differently.
+// The two functions convert a RunLedger to a history row of kind "ledger", and back. The result is nullopt
+// for rows of other kinds, and for rows of versions of Ratoon that counted time differently.
 [[nodiscard]] history::Row row_of(const RunLedger& ledger);
 [[nodiscard]] std::optional<RunLedger> ledger_of(const history::Row& row);
 
@@ -35,8 +35,8 @@ struct RunLedger {
 [[nodiscard]] std::vector<std::pair<std::string_view, double>> seconds_of(const Account& account);
 
 // Returns the pause between two ledger rows in the history. The pause is a hundredth of the attempt's time so
-// far, between a second and a minute. With this pause, little time is counted wrongly after a kill, and a
-// long run does not fill its disk.
+// far, between a second and a minute. The pause is so short that a kill leaves only a little time without a
+// row, and so long that the rows do not fill the disk.
 [[nodiscard]] Duration pause_between_rows(Duration since_attempt_began);
 
 }  // namespace ratoon::session

@@ -8,13 +8,13 @@ TimeAccounts::TimeAccounts(const Clock& clock) : clock_(clock), ledger_(clock.no
 
 void TimeAccounts::carry_over(const std::optional<LastRecord>& last, Attempt attempt) {
   const std::lock_guard lock(mutex_);
-  const bool is_own = led_ && (!last || last->attempt == *led_);
-  led_ = attempt;
+  const bool is_own = newest_attempt_as_rank_0_ && (!last || last->attempt == *newest_attempt_as_rank_0_);
+  newest_attempt_as_rank_0_ = attempt;
   if (is_own) return;
   if (!last) return;  // the run began with this process: all of its time is the run's
   const Duration away = downtime(last->ledger.at, clock_.wall_now());
-  before_ = last->ledger.account.plus(Part::kRestarting, away);
-  then_ = ledger_.account(clock_.now());
+  run_account_at_start_ = last->ledger.account.plus(Part::kRestarting, away);
+  own_account_at_start_ = ledger_.account(clock_.now());
   newest_step_ = std::max(newest_step_, last->ledger.newest_step);
   newest_validated_ = std::max(newest_validated_, last->ledger.newest_validated);
 }
@@ -39,7 +39,7 @@ Part TimeAccounts::part_of(ProcessPhase phase, std::uint64_t step) const {
 }
 
 // Ends the current phase. An interrupted validation does not count as made, so a later repetition of it does
-// not count as recomputed. A wait for samples does not end a validation.
+// not count as recomputed. A wait for samples within a validation does not end the validation.
 void TimeAccounts::end_phase(ProcessPhase next) {
   const bool goes_on = next == ProcessPhase::kValidate || next == ProcessPhase::kData;
   if (phase_ == ProcessPhase::kValidate && !goes_on && next != ProcessPhase::kJoining)
@@ -78,16 +78,16 @@ Account TimeAccounts::of_process() const {
 
 std::optional<RunLedger> TimeAccounts::of_run() const {
   const std::lock_guard lock(mutex_);
-  if (!led_) return std::nullopt;
+  if (!newest_attempt_as_rank_0_) return std::nullopt;
   const Account now = ledger_.account(clock_.now());
-  RunLedger run{.account = before_,
+  RunLedger run{.account = run_account_at_start_,
                 .at = clock_.wall_now(),
                 .step = step_,
                 .newest_step = newest_step_,
                 .newest_validated = newest_validated_};
   for (std::size_t i = 0; i < kParts; ++i) {
     const Part part = static_cast<Part>(i);
-    run.account = run.account.plus(part, now.of(part) - then_.of(part));
+    run.account = run.account.plus(part, now.of(part) - own_account_at_start_.of(part));
   }
   return run;
 }

@@ -7,7 +7,7 @@
 //   accounts.enter(ProcessPhase::kCompute, step);
 //   accounts.leave();                          // the attempt is over
 //
-// Thread contract: any thread may call any function. A lock is held only for a few additions.
+// Thread contract: any thread may call any function. Each function holds the lock only briefly.
 #pragma once
 
 #include <cstdint>
@@ -41,8 +41,8 @@ class TimeAccounts {
   // Records that too few processes are ready for the next attempt. Until the next enter(), time counts as
   // waiting for capacity (kWaitingForCapacity).
   void wait_for_members();
-  // Records that the attempt ends because a rank hung. The time that this process waited for the hung rank
-  // then counts as lost (kHung).
+  // Records that the attempt ends because a rank hung. The time for which this process waited for the hung
+  // rank counts as lost (kHung).
   void note_hang();
   void leave();
 
@@ -61,9 +61,9 @@ class TimeAccounts {
   std::uint64_t step_ = 0;
   std::uint64_t newest_step_ = 0;
   std::optional<std::uint64_t> newest_validated_;
-  std::optional<Attempt> led_;  // the newest attempt in which this process was rank 0
-  Account before_;              // of the run, when counting began here
-  Account then_;                // of this process, at the same moment
+  std::optional<Attempt> newest_attempt_as_rank_0_;  // the newest attempt in which this process was rank 0
+  Account run_account_at_start_;                     // of the run, when counting began here
+  Account own_account_at_start_;                     // of this process, at the same moment
 };
 
 }  // namespace ratoon::session

@@ -111,10 +111,8 @@ TEST_F(TrainEndsTest, AnotherEndIsTheWishToGoOn) {
   options_.max_duration = Until::steps(40);
   EXPECT_EQ(count(0), 0);
   EXPECT_EQ(steps_, 15u);
-  EXPECT_THAT(
-      said_,
-      HasSubstr(
-          "continues to 40st; its earlier end was 100st and finished at step 25: the loss no longer falls"));
+  EXPECT_THAT(said_, HasSubstr("the run continues to 40st; it earlier had the end 100st and finished at step "
+                               "25: the loss no longer falls"));
   EXPECT_EQ(newest().run->early_end, std::nullopt) << "it came to its end";
   options_.max_duration = Until::steps(20);
   EXPECT_EQ(count(0), 0);

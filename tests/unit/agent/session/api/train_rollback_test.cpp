@@ -239,8 +239,9 @@ TEST_F(TrainRollbackTest, WhatCannotBeDoneIsSaidAndNothingIsGivenUp) {
   EXPECT_THAT(said_, HasSubstr("there are steps 10 20 30 40 50\n"));
   go_back(20, 200);
   EXPECT_EQ(run(Until::samples(240), kNever, 1), 82);
-  EXPECT_THAT(said_, HasSubstr("--skip 200 skips beyond the end of the run (240sp) from sample 80 on, and no "
-                               "sample is left to train: skip fewer samples; no checkpoint was set aside"));
+  EXPECT_THAT(said_,
+              HasSubstr("--skip 200 passes the end of the run (240sp), because it begins at sample 80, so no "
+                        "sample is left to train: skip fewer samples; no checkpoint was set aside"));
   still_at_50();
 }
 
@@ -341,10 +342,10 @@ class RollbackEngineTest : public TrainRollbackTest {
     ASSERT_EQ(train(50), 0);
     go_back(20, 14);
     session::CheckpointLocations places(options_, test::borrowed(meters_));
-    auto saver = checkpoint::Saver::open(places.home(), draw_name(), std::make_shared<SystemClock>(),
-                                         {.has_thread = false})
+    auto saver = checkpoint::Saver::open(places.home(), random_hex_name(), std::make_shared<SystemClock>(),
+                                         {.has_writer_thread = false})
                      .value();
-    const auto found = places.look().value();
+    const auto found = places.list_resumable().value();
     ASSERT_EQ(found.complete.size(), 1u) << "nothing else may be picked";
     ResumePoint resume{.attempt = Attempt(1), .step = Step(step), .digest = found.complete.front().digest};
     if (step != 20) resume.digest = places.inventory()->complete.front().digest;

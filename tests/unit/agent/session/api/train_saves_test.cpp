@@ -185,6 +185,20 @@ TEST_F(TrainSavesTest, WeightsThatAreNoneAreNotExported) {
   }
 }
 
+TEST_F(TrainSavesTest, TheWeightsFileNamesTheBest) {
+  Table table;
+  EXPECT_EQ(ratoon::train(options_,
+                          [&](Session& session) {
+                            session.track("table", table);
+                            for (const std::uint64_t step : session.steps(4))
+                              session.save_best("loss",
+                                                step < 2 ? 0.5 - 0.25 * static_cast<double>(step) : 1);
+                          }),
+            0);
+  EXPECT_THAT(test::read_text(folder_ / "home/run/weights.safetensors"),
+              HasSubstr(R"("ratoon.best":"loss 0.25 at step 2")"));
+}
+
 TEST_F(TrainSavesTest, MemoryOfTheProgramIsRestoredInItsPlace) {
   const auto train_to = [&](std::uint64_t steps, const TensorShape& shape) {
     std::vector<float> memory(6);
@@ -204,7 +218,7 @@ TEST_F(TrainSavesTest, MemoryOfTheProgramIsRestoredInItsPlace) {
   EXPECT_EQ(train_to(5, {2, 3}).first, 0) << said_;
   EXPECT_EQ(train_to(12, {2, 3}), whole) << said_;
   EXPECT_EQ(train_to(14, {4}).first, 82);
-  EXPECT_THAT(said_, HasSubstr("tracked 'memory': its shape has 4 numbers, and its memory 6"));
+  EXPECT_THAT(said_, HasSubstr("tracked 'memory': its shape has 4 numbers, but its memory has 6"));
   EXPECT_EQ(train_to(14, {3, 2}).first, 82) << "the checkpoint has {2, 3}";
 }
 
@@ -232,6 +246,24 @@ TEST_F(TrainSavesTest, AFileOfTheProgramHasEachRowOnce) {
   EXPECT_EQ(train_until(100), 0) << said_;
   EXPECT_EQ(test::read_text(folder_ / "home/run/files/table.csv"), rows);
   EXPECT_EQ(test::read_text(folder_ / "home/run/files/table.csv.old"), "step\n0\n1\n2\n3\n4\n");
+}
+
+TEST_F(TrainSavesTest, AFileOfTheProgramIsKeptWhenTheRunBeginsAgain) {
+  options_.overwrite = true;
+  for (const std::string row : {"first", "second", "third"}) {
+    testing::internal::CaptureStderr();
+    const int code = ratoon::train(options_, [&](Session& session) {
+      AppendFile table(session, "table.csv");
+      session.track("table", table);
+      table.write(row);
+      for ([[maybe_unused]] const std::uint64_t step : session.steps(20)) continue;
+    });
+    said_ = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(code, 0) << said_;
+  }
+  EXPECT_EQ(test::read_text(folder_ / "home/run/files/table.csv"), "third");
+  EXPECT_EQ(test::read_text(folder_ / "home/run/files/table.csv.old"), "first");
+  EXPECT_EQ(test::read_text(folder_ / "home/run/files/table.csv.old.1"), "second");
 }
 
 TEST_F(TrainSavesTest, AFileOutsideOfTheRunIsRefused) {

@@ -71,7 +71,7 @@ TEST_F(TrainStrangeFolderTest, AfterTheLastAttemptThatCanBeCountedNoneBegins) {
   plant("packs/a1000000000/s0000000010/r0000.safetensors");
   EXPECT_EQ(train(), 82);
   EXPECT_THAT(said_, HasSubstr("this would be attempt 1000000001 of the run"));
-  EXPECT_THAT(said_, HasSubstr("a file in " + run_.string() + " has the number of the last one"));
+  EXPECT_THAT(said_, HasSubstr("a file in " + run_.string() + " has that number"));
   EXPECT_FALSE(fs::exists(run_ / "packs" / "a1000000001"));
 }
 
@@ -147,7 +147,7 @@ TEST_F(TrainStrangeFolderTest, ADamagedRecordOfARollbackIsSaidWithTheWayOn) {
   plant("rollbacks/a0002.json");
   EXPECT_EQ(train(), 83);
   EXPECT_THAT(said_, HasSubstr("run/rollbacks/a0002.json"));
-  EXPECT_THAT(said_, HasSubstr("If another place of the run, such as a store, has the record"));
+  EXPECT_THAT(said_, HasSubstr("If another place of the run, such as a store, has an undamaged copy"));
   fs::remove(run_ / "rollbacks/a0002.json");
   EXPECT_EQ(train(), 0) << said_;
 }

@@ -1,6 +1,7 @@
 // State that changes during training, and is in no checkpoint: a start is refused, and an object's report of
 // its memory counts.
 #include <filesystem>
+#include <memory>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -86,6 +87,26 @@ TEST(TrainUntracked, WhatAnOptimizerIsGivenLaterIsRefusedAtTheNextSave) {
   EXPECT_THAT(said, HasSubstr("tracked 'optimizer' changes parameter 1, which is not tracked"));
   EXPECT_TRUE(std::filesystem::exists(folder / "run/manifests/s0000000010.a0001.json"));
   EXPECT_FALSE(std::filesystem::exists(folder / "run/manifests/s0000000020.a0001.json"));
+}
+
+TEST(TrainUntracked, AnObjectThatWasDestroyedIsRefusedBeforeItsMemoryIsRead) {
+  for (const bool dies_in_loop : {false, true}) {
+    const test::TemporaryFolder folder;
+    const Options options{.save_folder = folder.path().string(), .run_name = "run"};
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(ratoon::train(options,
+                            [&](Session& session) {
+                              auto dead = std::make_unique<Encoded>();
+                              session.track("dead", *dead);
+                              if (!dies_in_loop) dead.reset();
+                              for ([[maybe_unused]] const auto step : session.steps(5)) dead.reset();
+                            }),
+              82);
+    EXPECT_THAT(
+        testing::internal::GetCapturedStderr(),
+        HasSubstr("tracked 'dead': the object was destroyed before the loop over steps() ended: declare "
+                  "it before the loop"));
+  }
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ TEST_F(EngineAsksTest, ManyKeepWhatOneOfThemAsksFor) {
   EXPECT_EQ(second.engine().requests(), 0u) << "that is the word of the next step";
   step_together(first, second);
   EXPECT_THAT(first.committed(), IsEmpty());
-  EXPECT_EQ(second.engine().requests(), session::control::kSave | session::control::kKeep);
+  EXPECT_EQ(second.engine().requests(), session::control::kSave | session::control::kPinCheckpoint);
   step_together(first, second);
   EXPECT_THAT(first.committed(), ElementsAre(2));
   EXPECT_EQ(second.engine().requests(), 0u);

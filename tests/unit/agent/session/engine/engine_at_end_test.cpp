@@ -92,8 +92,8 @@ TEST_F(EngineAtEnd, AFullVolumeThatTakesNoPinEndsNoRunThatIsDone) {
     alone.engine().finish();
   }
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
-              AllOf(HasSubstr("the last checkpoint is not pinned, and save() asked for it (the best of all "),
-                    HasSubstr("`ratoon checkpoint pin` does it")));
+              AllOf(HasSubstr("the last checkpoint is not pinned as save() requested (the best of all "),
+                    HasSubstr("and run `ratoon checkpoint pin`")));
 }
 
 TEST_F(EngineAtEnd, SoDoesTheWishOfAnotherRank) {
@@ -147,10 +147,10 @@ TEST_F(EngineAtEnd, LeavesBehindItsLastCommitWhenItIsToldTo) {
   test::TestRank alone(folder_.path(), 0, 1);
   train(alone);
   alone.engine().finish();
-  alone.engine().leave_if_told();  // it is not
+  alone.engine().leave_if_asked_to_end();  // it is not
   alone.engine().notify(0s, "the node goes");
   try {
-    alone.engine().leave_if_told();
+    alone.engine().leave_if_asked_to_end();
     ADD_FAILURE() << "it stays";
   } catch (const Failure& why) {
     EXPECT_EQ(why.exit_code, static_cast<int>(ExitCode::kPreempted));
@@ -207,15 +207,15 @@ TEST(FinalCommitWait, WaitsForRanksThatWriteHoweverLongTheyTake) {
   Votes votes{.id = kLast, .missing = {Rank(1)}, .files = 2};
   for (int i = 0; i < 100; ++i) {
     clock.advance(299s);
-    ++votes.bytes_begun;
-    wait.note(clock.now(), votes);
+    ++votes.unvoted_pack_bytes;
+    wait.note_votes(clock.now(), votes);
     EXPECT_FALSE(wait.is_over(clock.now()));
   }
   clock.advance(300s);
-  wait.note(clock.now(), votes);
+  wait.note_votes(clock.now(), votes);
   EXPECT_FALSE(wait.is_over(clock.now()));
   clock.advance(1s);
-  wait.note(clock.now(), votes);
+  wait.note_votes(clock.now(), votes);
   EXPECT_TRUE(wait.is_over(clock.now()));
 }
 
@@ -247,7 +247,7 @@ TEST_F(EngineAtEnd, SeesWhoWritesAndHowMuch) {
   std::ofstream(folder_ / checkpoint::receipt_path(kLast, Rank(1))) << "{}";
   std::ofstream(folder_ / checkpoint::pack_path(kLast, Rank(1))) << "all of it";
   std::ofstream(folder_ / checkpoint::packs_folder(kLast) / ".r0002.safetensors.0123.tmp") << "half";
-  EXPECT_EQ(look(), (Votes{.id = kLast, .missing = {Rank(0), Rank(2)}, .files = 3, .bytes_begun = 4}));
+  EXPECT_EQ(look(), (Votes{.id = kLast, .missing = {Rank(0), Rank(2)}, .files = 3, .unvoted_pack_bytes = 4}));
 }
 
 }  // namespace

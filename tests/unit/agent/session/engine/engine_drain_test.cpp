@@ -21,7 +21,7 @@ class EngineDrain : public testing::Test {
  protected:
   // The save before it is on the disk long before the attempt ends.
   void step(Duration takes) {
-    ASSERT_TRUE(saver.settle(1min));
+    ASSERT_TRUE(saver.wait_until_written(1min));
     clock->advance(takes);
     engine.end_step();
   }
@@ -33,7 +33,8 @@ class EngineDrain : public testing::Test {
   const std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
   metrics::Meters meters;
   session::CheckpointLocations places{options, test::borrowed(meters)};
-  checkpoint::Saver saver{checkpoint::Saver::open(places.home(), draw_name(), clock, {.pause = {}}).value()};
+  checkpoint::Saver saver{
+      checkpoint::Saver::open(places.home(), random_hex_name(), clock, {.pause = {}}).value()};
   Session::Engine engine{
       {.options = options, .places = places, .saver = saver, .link = link, .clock = *clock, .meters = meters},
       {.attempt = Attempt(1), .rank = Rank(0), .world_size = 1}};
@@ -55,13 +56,13 @@ TEST(NoticeWatch, ANoticeThatIsWithdrawnForbidsNoWorld) {
   options.member.coordinator_url = "http://127.0.0.1:9";
   session::NoticeWatch watch(options, link.clock, link.clock.now());
   link.wants.drain_deadline = link.clock.now() + 60s;
-  EXPECT_TRUE(watch.is_starting_of_use(link));
+  EXPECT_TRUE(watch.can_still_begin_attempt(link));
   link.clock.advance(59s);
-  EXPECT_FALSE(watch.is_starting_of_use(link)) << "its node goes";
+  EXPECT_FALSE(watch.can_still_begin_attempt(link)) << "its node goes";
   link.wants.drain_deadline.reset();
-  EXPECT_TRUE(watch.is_starting_of_use(link));
+  EXPECT_TRUE(watch.can_still_begin_attempt(link));
   bool has_waited = false;
-  watch.while_waiting(link, [&] { has_waited = true; });
+  watch.run_interruptible_wait(link, [&] { has_waited = true; });
   EXPECT_TRUE(has_waited);
 }
 

@@ -20,7 +20,7 @@ using test::Moment;
 
 class NotingLink final : public test::QuietLink {
  public:
-  void note(const session::Position& position) override { noted = position; }
+  void note_position(const session::Position& position) override { noted = position; }
 
   session::Position noted;
 };
@@ -49,7 +49,7 @@ class EngineDurable : public testing::Test {
   }
   // All of it is on the disk and read back, and the engine knows this.
   void settle() {
-    ASSERT_TRUE(saver.settle(60s));
+    ASSERT_TRUE(saver.wait_until_written(60s));
     steps(1);
   }
   std::uint64_t told() const { return link.noted.committed ? link.noted.committed->step.value() : 0; }
@@ -72,7 +72,7 @@ class EngineDurable : public testing::Test {
       checkpoint::Saver::open(std::make_shared<test::ObservedDisk>(
                                   places.home(), [this](DiskCall call, const std::string& path,
                                                         Moment moment) { observe(call, path, moment); }),
-                              draw_name(), std::make_shared<SystemClock>(), {})
+                              random_hex_name(), std::make_shared<SystemClock>(), {})
           .value()};
   Session::Engine engine{
       {.options = options, .places = places, .saver = saver, .link = link, .clock = clock, .meters = meters},

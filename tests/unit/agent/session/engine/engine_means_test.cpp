@@ -19,8 +19,8 @@ struct TestRank {
                 .save_every = Every::steps(100),
                 .member = {}},
         places(options, test::borrowed(meters)),
-        saver(checkpoint::Saver::open(places.home(), draw_name(), std::make_shared<SystemClock>(),
-                                      {.pause = {}, .has_thread = false})
+        saver(checkpoint::Saver::open(places.home(), random_hex_name(), std::make_shared<SystemClock>(),
+                                      {.pause = {}, .has_writer_thread = false})
                   .value()),
         engine({.options = options,
                 .places = places,

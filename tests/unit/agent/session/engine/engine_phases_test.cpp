@@ -15,7 +15,7 @@ using session::Part;
 
 class NotingLink final : public test::QuietLink {
  public:
-  void note(const session::Position& position) override { noted = position; }
+  void note_position(const session::Position& position) override { noted = position; }
   session::WorldStatus world_status() const override { return said; }
   bool is_hung() const override { return hung; }
 
@@ -39,8 +39,9 @@ class EnginePhases : public testing::Test {
   metrics::Meters meters;
   const std::shared_ptr<session::TimeAccounts> accounts = std::make_shared<session::TimeAccounts>(clock);
   session::CheckpointLocations places{options, test::borrowed(meters)};
-  checkpoint::Saver saver{checkpoint::Saver::open(places.home(), draw_name(), std::make_shared<SystemClock>(),
-                                                  {.pause = {}, .has_thread = false})
+  checkpoint::Saver saver{checkpoint::Saver::open(places.home(), random_hex_name(),
+                                                  std::make_shared<SystemClock>(),
+                                                  {.pause = {}, .has_writer_thread = false})
                               .value()};
   const Assignment assignment{.attempt = Attempt(1), .rank = Rank(0), .world_size = 2};
   Session::Engine engine{{.options = options,

@@ -54,7 +54,7 @@ TEST_F(EngineReturnsTest, ItIsWaitedForLongerWhereAChangeIsNear) {
   first.begin(100);
   first.steps(3);
   first.link.look_takes = 1s;
-  first.link.signs.why_near = "a peer does not answer";
+  first.link.signs.expected_change_reason = "a peer does not answer";
   first.link.changes = first.link.clock.now() + 90s;
   testing::internal::CaptureStderr();
   EXPECT_THROW(first.engine().refuse_early_return(), Interrupted);

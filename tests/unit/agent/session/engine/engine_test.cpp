@@ -375,7 +375,7 @@ TEST_F(EngineTest, CountsStepsOnceTheyAreMadeAndThoseMadeAgain) {
   EXPECT_EQ(alone.meters.attempt, kAttempt);
   EXPECT_GT(alone.meters.save_stall.total(), 0ns);
   std::uint64_t observed = 0;
-  for (std::size_t i = 0; i <= metrics::StepTimes::kBounds.size(); ++i)
+  for (std::size_t i = 0; i <= metrics::StepTimes::kBucketBoundSeconds.size(); ++i)
     observed += alone.meters.step_times.count(i);
   EXPECT_EQ(observed, 10u);
 

@@ -106,10 +106,10 @@ TEST(NumericsWatch, PinnedItTakesOverTheThreadsOfTheRun) {
   auto before = numerics();
   before.threads = 8;
   EXPECT_EQ(watch.resume(record(before)), "");
-  EXPECT_EQ(watch.now()->threads, 8u);
+  EXPECT_EQ(watch.current_numerics()->threads, 8u);
   before.threads = 0;
   EXPECT_EQ(watch.resume(record(before)), "");
-  EXPECT_EQ(watch.now()->threads, 8u) << "none are known";
+  EXPECT_EQ(watch.current_numerics()->threads, 8u) << "none are known";
 }
 
 TEST(NumericsWatch, PinnedItBeginsWithTheThreadsOfRank0) {
@@ -128,7 +128,7 @@ TEST(NumericsWatch, PinnedItBeginsWithTheThreadsOfRank0) {
 
 TEST(NumericsWatch, KnowsNothingWhereNothingComputes) {
   NumericsWatch watch(false, kSeed, std::nullopt);
-  EXPECT_EQ(watch.now(), std::nullopt);
+  EXPECT_EQ(watch.current_numerics(), std::nullopt);
   EXPECT_EQ(watch.resume(record(numerics())), "");
   EXPECT_THAT(watch.resume(checkpoint::RunRecord{.seed = 8}), HasSubstr("seed 8, now 7"));
 }
@@ -136,7 +136,7 @@ TEST(NumericsWatch, KnowsNothingWhereNothingComputes) {
 TEST(NumericsWatch, CutsWhatALibraryCallsItself) {
   FakeLibrary library;
   library.now.library = std::string(200, 'x');
-  EXPECT_EQ(NumericsWatch(false, kSeed, library.hook()).now()->library, std::string(64, 'x'));
+  EXPECT_EQ(NumericsWatch(false, kSeed, library.hook()).current_numerics()->library, std::string(64, 'x'));
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ class PhaseWatchTest : public testing::Test {
   }
   std::optional<Duration> allowed_in(ProcessPhase phase) {
     enter(phase);
-    return watch_.allowed();
+    return watch_.phase_time_limit();
   }
 
   PhaseWatch watch_{HangLimits()};
@@ -39,32 +39,32 @@ class PhaseWatchTest : public testing::Test {
 
 // A session in place that ends its own loop: an evaluation after it is no step.
 TEST_F(PhaseWatchTest, WhereTheEndIsNotKnownComputeMayTakeAsLongAsWhereNothingIsLearned) {
-  watch_.note_open_end();
+  watch_.note_unknown_end();
   train(40, 100ms);
-  EXPECT_EQ(watch_.allowed(), 10min);
+  EXPECT_EQ(watch_.phase_time_limit(), 10min);
   EXPECT_EQ(allowed_in(ProcessPhase::kCollective), 30s);
   train(40, 2min);
-  EXPECT_EQ(watch_.allowed(), 20min);
+  EXPECT_EQ(watch_.phase_time_limit(), 20min);
 }
 
 TEST_F(PhaseWatchTest, LearnsTenTimesTheMedianOfStepsAndAtLeastHalfAMinute) {
   train(4, 100ms);
-  EXPECT_EQ(watch_.allowed(), 10min);
+  EXPECT_EQ(watch_.phase_time_limit(), 10min);
   train(1, 100ms);
-  EXPECT_EQ(watch_.allowed(), 30s);
+  EXPECT_EQ(watch_.phase_time_limit(), 30s);
   train(40, 12s);
-  EXPECT_EQ(watch_.allowed(), 120s) << "the short stay behind the collective is no step";
+  EXPECT_EQ(watch_.phase_time_limit(), 120s) << "the short stay behind the collective is no step";
   // Old durations are forgotten; rare phases do not count.
   train(20, 5s);
   train(1, 1h);
-  EXPECT_EQ(watch_.allowed(), 50s);
+  EXPECT_EQ(watch_.phase_time_limit(), 50s);
   EXPECT_EQ(allowed_in(ProcessPhase::kCollective), 30s);
   EXPECT_EQ(allowed_in(ProcessPhase::kSave), 10min) << "of this it saw none";
 }
 
 TEST_F(PhaseWatchTest, TheFirstStepOfAnAttemptTakesAsLongAsItTakes) {
   spend(ProcessPhase::kLoad, 1h);
-  EXPECT_EQ(watch_.allowed(), std::nullopt);
+  EXPECT_EQ(watch_.phase_time_limit(), std::nullopt);
   step_ = 40;  // it resumes there, and has made none of them
   for (const auto phase : {ProcessPhase::kCompute, ProcessPhase::kData, ProcessPhase::kCollective})
     EXPECT_EQ(allowed_in(phase), std::nullopt);
@@ -76,7 +76,7 @@ TEST_F(PhaseWatchTest, AValidationThatWasAnnouncedTakesAsLongAsItTakes) {
   train(10, 1s);
   for (int i = 0; i < 10; ++i) {
     spend(ProcessPhase::kValidate, 1s);
-    EXPECT_EQ(watch_.allowed(), std::nullopt);
+    EXPECT_EQ(watch_.phase_time_limit(), std::nullopt);
     train(1, 1s);
   }
 }
@@ -100,12 +100,12 @@ TEST_F(PhaseWatchTest, WhatIsSaidOutweighsWhatIsLearned) {
   watch_ = PhaseWatch(read_hang_limits(said("5s")).value());
   EXPECT_EQ(allowed_in(ProcessPhase::kCompute), std::nullopt);
   train(50, 4s);
-  EXPECT_EQ(watch_.allowed(), 5s);
+  EXPECT_EQ(watch_.phase_time_limit(), 5s);
   EXPECT_EQ(allowed_in(ProcessPhase::kCollective), 5s);
   EXPECT_EQ(allowed_in(ProcessPhase::kValidate), std::nullopt);
   watch_ = PhaseWatch(read_hang_limits(said("off")).value());
   train(50, 4s);
-  EXPECT_EQ(watch_.allowed(), std::nullopt);
+  EXPECT_EQ(watch_.phase_time_limit(), std::nullopt);
 }
 
 TEST_F(PhaseWatchTest, ADiskIsWaitedForAsLongAsItMayHang) {
@@ -113,7 +113,7 @@ TEST_F(PhaseWatchTest, ADiskIsWaitedForAsLongAsItMayHang) {
   options.disk_timeout_seconds = 300;
   watch_ = PhaseWatch(read_hang_limits(options).value());
   train(2, 1s);
-  EXPECT_EQ(watch_.allowed(), 5s);
+  EXPECT_EQ(watch_.phase_time_limit(), 5s);
   EXPECT_EQ(allowed_in(ProcessPhase::kSave), 330s);
   options.hang.after = "1h";
   watch_ = PhaseWatch(read_hang_limits(options).value());

@@ -28,7 +28,7 @@ TEST(ProgramRequests, WhatIsWishedForIsToldInTheNextStepAndTakesEffectWithIt) {
 TEST(ProgramRequests, WhereNoRankHasToBeAskedItIsTheVeryStep) {
   ProgramRequests requests;
   const auto ticket = requests.ask_to_save("the lowest loss");
-  EXPECT_EQ(requests.end_step(TakesEffect::kAtOnce), control::kSave | control::kKeep);
+  EXPECT_EQ(requests.end_step(TakesEffect::kAtOnce), control::kSave | control::kPinCheckpoint);
   EXPECT_EQ(requests.due().keep, "the lowest loss");
   EXPECT_TRUE(requests.pending().is_empty());
   EXPECT_TRUE(requests.take_ticket().has_value());
@@ -41,7 +41,7 @@ TEST(ProgramRequests, WhatWasResumedIsKnownToAllAndTakesEffectOnce) {
     requests.resume({.save = true, .keep = "the lowest loss", .finish = "enough"});
     EXPECT_FALSE(requests.needs_agreement());
     EXPECT_EQ(requests.bits(), 0u) << "the other ranks have it, too";
-    EXPECT_EQ(requests.end_step(when), control::kSave | control::kKeep | control::kFinish);
+    EXPECT_EQ(requests.end_step(when), control::kSave | control::kPinCheckpoint | control::kFinish);
     EXPECT_EQ(requests.due().finish, "enough");
     EXPECT_EQ(requests.end_step(when), 0u);
   }
@@ -80,7 +80,7 @@ TEST(ProgramRequests, AtTheEndOfTheRunNobodyEndsItAnyMore) {
   static_cast<void>(requests.ask_to_save("the last one"));
   static_cast<void>(requests.end_step(TakesEffect::kOneStepLater));
   requests.finish("made");
-  EXPECT_EQ(requests.end_run(), control::kSave | control::kKeep);
+  EXPECT_EQ(requests.end_run(), control::kSave | control::kPinCheckpoint);
   EXPECT_EQ(requests.due().finish, "");
   EXPECT_EQ(requests.due().keep, "the last one");
 }
@@ -102,9 +102,9 @@ TEST(ProgramRequests, WhatComesAfterTheLastSaveIsLate) {
   static_cast<void>(requests.end_step(TakesEffect::kOneStepLater));
   requests.end_run();
   ASSERT_TRUE(requests.take_ticket());
-  EXPECT_EQ(requests.take_late().keep, "") << "it was saved with that";
+  EXPECT_EQ(requests.take_late_requests().keep, "") << "it was saved with that";
   const SaveTicket ticket = requests.ask_to_save("behind the loop");
-  auto late = requests.take_late();
+  auto late = requests.take_late_requests();
   EXPECT_EQ(late.keep, "behind the loop");
   ASSERT_TRUE(late.ticket);
   late.ticket->reach(SaveLevel::kCommitted);
@@ -112,7 +112,7 @@ TEST(ProgramRequests, WhatComesAfterTheLastSaveIsLate) {
 
   ProgramRequests resumed;
   resumed.resume({.save = true, .keep = "before the loss"});
-  EXPECT_EQ(resumed.take_late().keep, "before the loss");
+  EXPECT_EQ(resumed.take_late_requests().keep, "before the loss");
 }
 
 TEST(ProgramRequests, AnAttemptThatEndsFailsItsTickets) {
@@ -126,6 +126,51 @@ TEST(ProgramRequests, AnAttemptThatEndsFailsItsTickets) {
   }
   for (const SaveTicket& ticket : {made, told})
     EXPECT_EQ(ticket.wait(SaveLevel::kStaged, 0s).error().kind(), ErrorKind::kCancelled);
+}
+
+checkpoint::CheckpointId id_of(std::uint64_t attempt, std::uint64_t step) {
+  return {.attempt = Attempt(attempt), .step = Step(step)};
+}
+
+TEST(ProgramRequests, AStepToUnpinIsInEachLaterRecordWithTheFirstOne) {
+  ProgramRequests requests;
+  EXPECT_TRUE(requests.unpin(10));
+  EXPECT_TRUE(requests.unpin(10));
+  const checkpoint::UnpinnedStep ten{.step = 10, .since = id_of(1, 20)};
+  EXPECT_EQ(requests.save_unpinned(id_of(1, 20)), (std::vector{ten}));
+  EXPECT_TRUE(requests.unpin(15));
+  const checkpoint::UnpinnedStep fifteen{.step = 15, .since = id_of(1, 30)};
+  EXPECT_EQ(requests.save_unpinned(id_of(1, 30)), (std::vector{ten, fifteen}));
+  EXPECT_EQ(requests.save_unpinned(id_of(1, 40)), (std::vector{ten, fifteen}));
+  EXPECT_TRUE(requests.unpin(10)) << "it was pinned again";
+  EXPECT_EQ(requests.save_unpinned(id_of(1, 50)),
+            (std::vector{fifteen, {.step = 10, .since = id_of(1, 50)}}));
+  EXPECT_FALSE(requests.needs_agreement());
+  EXPECT_TRUE(requests.unpin(20));
+  EXPECT_EQ(requests.take_unsaved_unpinned(), std::vector<std::uint64_t>{20});
+}
+
+TEST(ProgramRequests, WhatTheResumedCheckpointUnpinsFirstIsRequestedAgain) {
+  ProgramRequests requests;
+  requests.resume_unpinned({{.step = 10, .since = id_of(1, 20)}, {.step = 5, .since = id_of(1, 10)}},
+                           id_of(1, 20));
+  EXPECT_EQ(requests.save_unpinned(id_of(2, 30)),
+            (std::vector<checkpoint::UnpinnedStep>{{.step = 5, .since = id_of(1, 10)},
+                                                   {.step = 10, .since = id_of(2, 30)}}));
+}
+
+TEST(ProgramRequests, TheStepsToUnpinAreBounded) {
+  ProgramRequests requests;
+  for (std::uint64_t step = 0; step < checkpoint::kUnpinnedOfRankMax; ++step)
+    EXPECT_TRUE(requests.unpin(step));
+  EXPECT_FALSE(requests.unpin(1000));
+  EXPECT_TRUE(requests.unpin(0)) << "it is one of them";
+  EXPECT_EQ(requests.save_unpinned(id_of(1, 10)).size(), checkpoint::kUnpinnedOfRankMax);
+  EXPECT_TRUE(requests.unpin(1000));
+  const auto& left = requests.save_unpinned(id_of(1, 20));
+  EXPECT_EQ(left.size(), checkpoint::kUnpinnedOfRankMax);
+  EXPECT_EQ(left.back().step, 1000u);
+  EXPECT_EQ(left.front().step, 1u) << "the oldest one is forgotten";
 }
 
 }  // namespace

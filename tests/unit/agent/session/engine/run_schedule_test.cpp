@@ -40,7 +40,7 @@ class Walk {
     now_ = now_ + Duration(1s);
     samples_ += kBatch;
     schedule.end_step({.samples = samples_, .epoch_samples = kEpochSamples}, now_);
-    schedule.take(schedule.requests());
+    schedule.apply_requests(schedule.requests());
   }
   RunSchedule schedule;
 
@@ -85,7 +85,7 @@ TEST(RunSchedule, CountsTheBatchesOfTheStream) {
   for (std::uint64_t batches = 6; !schedule.is_over(); batches += 3) {
     schedule.end_step({.samples = 8 * batches, .epoch_samples = kEpochSamples, .batches = batches},
                       Timestamp{1s});
-    schedule.take(0);
+    schedule.apply_requests(0);
     if (schedule.is_save_due()) saves.push_back(schedule.position().steps);
   }
   EXPECT_THAT(saves, ElementsAre(2, 4));
@@ -111,15 +111,15 @@ TEST(RunSchedule, OnlyOneRankLooksAtTheTimeAndAllDoWhatWasAgreed) {
   EXPECT_EQ(first.requests(), control::kSave);
   EXPECT_EQ(second.requests(), 0u);
   EXPECT_FALSE(first.is_save_due()) << "no rank agreed yet";
-  for (RunSchedule* schedule : {&first, &second}) schedule->take(0);
+  for (RunSchedule* schedule : {&first, &second}) schedule->apply_requests(0);
   EXPECT_EQ(first.requests(), control::kSave) << "until it is agreed";
-  for (RunSchedule* schedule : {&first, &second}) schedule->take(control::kSave);
+  for (RunSchedule* schedule : {&first, &second}) schedule->apply_requests(control::kSave);
   EXPECT_TRUE(first.is_save_due() && second.is_save_due());
   EXPECT_EQ(first.requests(), 0u);
   for (RunSchedule* schedule : {&first, &second}) schedule->end_step({}, Timestamp{11s});
   EXPECT_EQ(first.requests(), control::kSave | control::kEnd);
   EXPECT_FALSE(first.is_over() || second.is_over());
-  for (RunSchedule* schedule : {&first, &second}) schedule->take(control::kEnd);
+  for (RunSchedule* schedule : {&first, &second}) schedule->apply_requests(control::kEnd);
   EXPECT_TRUE(first.is_over() && second.is_over());
   EXPECT_TRUE(first.is_save_due() && second.is_save_due()) << "the last state is saved";
 }

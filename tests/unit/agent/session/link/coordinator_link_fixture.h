@@ -75,8 +75,8 @@ class CoordinatorLinkTest : public testing::Test {
     EXPECT_TRUE(link) << link.error().message();
     link_ = std::move(*link);
   }
-  void announce(std::uint64_t attempt, std::uint32_t incarnation, std::vector<api::Seat> world = {},
-                bool stop = false) {
+  void announce(std::uint64_t attempt, std::uint32_t incarnation,
+                std::vector<api::AssignedProcess> world = {}, bool stop = false) {
     ProcessIdentity current{.job = kJob, .role = "worker", .incarnation = incarnation};
     coordinator_.announce(kJob, {.attempt = Attempt(attempt),
                                  .world = std::move(world),
@@ -94,7 +94,7 @@ class CoordinatorLinkTest : public testing::Test {
     std::optional<JoinRequest> joiner;
     wait_until([&] {
       const auto processes = coordinator_.processes(kJob);
-      if (!processes.empty()) joiner = processes.front().waiting;
+      if (!processes.empty()) joiner = processes.front().join_request;
       return joiner.has_value();
     });
     return joiner.value_or(JoinRequest());
@@ -115,7 +115,7 @@ class CoordinatorLinkTest : public testing::Test {
                                  .current = {{.job = kJob, .role = "worker"}},
                                  .save_request = save_request,
                                  .reason = "because the test says so"});
-    wait_until([&] { return link_->wanted().save_request == save_request; });
+    wait_until([&] { return link_->outside_requests().save_request == save_request; });
     static_cast<void>(link_->reason());  // and is done with hearing them
   }
   // Joins as the training does: until there is a world, or the job is over.
@@ -152,8 +152,8 @@ class CoordinatorLinkTest : public testing::Test {
          ++refusals_;
          return Error(ErrorKind::kPermissionDenied, "the token is nobody's");
        },
-       .on_news = [](const JobKey&) {},
-       .poll_hold = std::chrono::hours(1)}};  // what is heard was told at once
+       .on_change = [](const JobKey&) {},
+       .long_poll_timeout = std::chrono::hours(1)}};  // what is heard was told at once
   std::unique_ptr<http::HttpServer> server_;
   Options options_;
   checkpoint::CallsWithTimeout calls_{std::chrono::hours(1), std::make_shared<SystemClock>()};

@@ -29,10 +29,10 @@ TEST_F(CoordinatorLinkTest, TellsOfACommitAtOnceAndAtTheVeryEnd) {
   };
   InventoryEntry entry{
       .tier = "volume", .attempt = Attempt(1), .step = Step(10), .digest = "d", .is_complete = true};
-  link_->note({.attempt = Attempt(1), .step = Step(10), .committed = entry});
+  link_->note_position({.attempt = Attempt(1), .step = Step(10), .committed = entry});
   wait_until([&] { return committed() == entry; });
   entry.step = Step(20);
-  link_->note({.attempt = Attempt(1), .step = Step(20), .committed = entry});
+  link_->note_position({.attempt = Attempt(1), .step = Step(20), .committed = entry});
   link_.reset();
   EXPECT_EQ(committed(), entry);
 }
@@ -52,7 +52,7 @@ TEST_F(CoordinatorLinkTest, TellsOfEachMilestoneAtOnce) {
     position.milestone = milestone;
     position.phase = phase;
     position.step = Step(step);
-    link_->note(position);
+    link_->note_position(position);
     wait_until(is_heard);
   };
   tell(Milestone::kJoined, ProcessPhase::kLoad, 0);
@@ -64,17 +64,17 @@ TEST_F(CoordinatorLinkTest, ABeatSaysHowLongItStandsThereAndMay) {
   auto joined = join();
   form(1, 0.02);
   ASSERT_TRUE(joined.get());
-  const auto beat = [this] { return coordinator_.processes(kJob).front().beat.value_or(Beat()); };
+  const auto beat = [this] { return coordinator_.processes(kJob).front().beat.value_or(Heartbeat()); };
   Position position{.attempt = Attempt(1), .step = Step(7), .phase = ProcessPhase::kData, .allowed = 30s};
-  link_->note(position);
+  link_->note_position(position);
   wait_until([&] { return beat().phase == ProcessPhase::kData && beat().seconds_in_phase > 0.2; });
   EXPECT_EQ(beat().allowed_seconds, 30);
   const std::uint64_t before = beat().sequence;
   const double stood = beat().seconds_in_phase;
-  link_->note(position);  // a sign of life
+  link_->note_position(position);  // a sign of life
   wait_until([&] { return beat().sequence > before + 2 && beat().seconds_in_phase < stood; });
   position.allowed.reset();
-  link_->note(position);
+  link_->note_position(position);
   wait_until([&] { return !beat().allowed_seconds; });
 }
 
@@ -82,12 +82,12 @@ TEST_F(CoordinatorLinkTest, ABeatSaysHowLongTheSaveTakesThatTrainingWaitsFor) {
   auto joined = join();
   form(1, 0.02);
   ASSERT_TRUE(joined.get());
-  const auto beat = [this] { return coordinator_.processes(kJob).front().beat.value_or(Beat()); };
+  const auto beat = [this] { return coordinator_.processes(kJob).front().beat.value_or(Heartbeat()); };
   Position position{.attempt = Attempt(1), .phase = ProcessPhase::kSave, .save_seconds = 0.25};
-  link_->note(position);
+  link_->note_position(position);
   wait_until([&] { return beat().save_seconds == 0.25; });
   position.saving_since = SystemClock().now();
-  link_->note(position);
+  link_->note_position(position);
   wait_until([&] { return beat().save_seconds > 0.5; });
 }
 
@@ -113,7 +113,7 @@ TEST_F(CoordinatorLinkTest, SaysWithHowManyStepsItLeft) {
   EXPECT_EQ(wait_for_joiner().left_step, Step(0));
   form(1);
   ASSERT_TRUE(first.get());
-  link_->note({.attempt = Attempt(1), .step = Step(53)});
+  link_->note_position({.attempt = Attempt(1), .step = Step(53)});
   announce(2, 0);
   wait_until([&] { return link_->world_status() == WorldStatus::kWorldChanged; });
   auto second = join();
@@ -129,7 +129,7 @@ TEST_F(CoordinatorLinkTest, SaysWhichStepTheHistoryHasOfTheNewestAttempt) {
   const auto joiner = wait_for_joiner();
   EXPECT_EQ(joiner.left_attempt, Attempt(4));
   EXPECT_EQ(joiner.left_step, Step(12));
-  EXPECT_FALSE(joiner.has_met);
+  EXPECT_FALSE(joiner.has_been_in_world);
   form(5);
   ASSERT_TRUE(first.get());
 }
@@ -149,7 +149,7 @@ TEST_F(CoordinatorLinkTest, InANewWorldItIsAtTheStepFromWhichThatBegins) {
   auto first = join();
   form(1);
   ASSERT_TRUE(first.get());
-  link_->note({.attempt = Attempt(1), .step = Step(53)});
+  link_->note_position({.attempt = Attempt(1), .step = Step(53)});
   announce(2, 0);
   wait_until([&] { return link_->world_status() == WorldStatus::kWorldChanged; });
   auto second = join();
@@ -195,33 +195,39 @@ TEST_F(CoordinatorLinkTest, HearsWhatIsWantedOfAll) {
   auto joined = join();
   form(1);
   ASSERT_TRUE(joined.get());
-  EXPECT_EQ(link_->wanted().save_request, 0u);
+  EXPECT_EQ(link_->outside_requests().save_request, 0u);
   ProcessIdentity current{.job = kJob, .role = "worker"};
   coordinator_.announce(kJob,
                         {.attempt = Attempt(1), .current = {current}, .save_request = 2, .hand_over = true});
-  wait_until([&] { return link_->wanted().save_request == 2 && link_->wanted().hand_over == Attempt(1); });
+  wait_until([&] {
+    return link_->outside_requests().save_request == 2 && link_->outside_requests().hand_over == Attempt(1);
+  });
   EXPECT_EQ(link_->world_status(), WorldStatus::kGoOn) << "no process is made to leave by it";
   coordinator_.announce(kJob, {.attempt = Attempt(1), .current = {current}, .save_request = 2});
-  wait_until([&] { return link_->wanted().hand_over == Attempt(0); });
+  wait_until([&] { return link_->outside_requests().hand_over == Attempt(0); });
 }
 
 // In a world with a member to which its network has no way.
 class CoordinatorLinkPeers : public CoordinatorLinkTest {
  protected:
   CoordinatorLinkPeers() {
-    open({.peers = {.wait = 0ms, .look = 1ms, .again = 1ms, .calm = 1ms, .connect = 100ms}});
+    open({.peers = {.usual_wait_max = 0ms,
+                    .check_interval = 1ms,
+                    .pause_if_unreachable = 1ms,
+                    .pause_if_all_reachable = 1ms,
+                    .connect_timeout = 100ms}});
   }
   Result<Assignment> join_with_peer(double beat_seconds) {
     auto joined = join();
     const JoinRequest joiner = wait_for_joiner();
     const auto seat_of = [&](const ProcessIdentity& process, std::uint32_t rank, const std::string& address) {
-      return api::Seat{.process = process,
-                       .assignment = {.attempt = Attempt(1),
-                                      .rank = Rank(rank),
-                                      .world_size = 2,
-                                      .rendezvous = joiner.address,
-                                      .beat_seconds = beat_seconds},
-                       .address = address};
+      return api::AssignedProcess{.process = process,
+                                  .assignment = {.attempt = Attempt(1),
+                                                 .rank = Rank(rank),
+                                                 .world_size = 2,
+                                                 .rendezvous = joiner.address,
+                                                 .beat_seconds = beat_seconds},
+                                  .address = address};
     };
     const ProcessIdentity peer{.job = kJob, .role = "worker", .index = 1, .member_uid = "uid-1"};
     announce(1, 0, {seat_of(joiner.process, 0, joiner.address), seat_of(peer, 1, blocked_.address())});
@@ -241,17 +247,18 @@ TEST_F(CoordinatorLinkPeers, AreNamedAtOnceWhileTheProcessWaitsForThem) {
   ASSERT_TRUE(assignment);
   EXPECT_EQ(assignment->peers,
             (std::vector<PeerAddress>{{.member_uid = "uid-1", .address = blocked_.address()}}));
-  link_->note({.attempt = Attempt(1), .phase = ProcessPhase::kCollective});
+  link_->note_position({.attempt = Attempt(1), .phase = ProcessPhase::kCollective});
   wait_until([&] { return named() == std::vector<std::string>{"uid-1"}; });
   EXPECT_TRUE(facts().unreachable_since);
-  link_->note({.attempt = Attempt(1), .phase = ProcessPhase::kCompute, .milestone = Milestone::kStepped});
+  link_->note_position(
+      {.attempt = Attempt(1), .phase = ProcessPhase::kCompute, .milestone = Milestone::kStepped});
   wait_until([&] { return named().empty(); });
   EXPECT_FALSE(facts().unreachable_since);
 }
 
 TEST_F(CoordinatorLinkPeers, AWaitForOneThatIsBackIsMeasuredAnew) {
   ASSERT_TRUE(join_with_peer(0.02));
-  link_->note({.attempt = Attempt(1), .phase = ProcessPhase::kCollective});
+  link_->note_position({.attempt = Attempt(1), .phase = ProcessPhase::kCollective});
   wait_until([&] { return !named().empty() && facts().beat->seconds_in_phase > 0.5; });
   const double stood = facts().beat->seconds_in_phase;
   blocked_.unblock();

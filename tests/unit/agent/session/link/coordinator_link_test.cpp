@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 TEST_F(CoordinatorLinkTest, JoinsLeavesWhenToldAndJoinsAgain) {
   auto first = join(Attempt(4));
   EXPECT_EQ(wait_for_joiner().left_attempt, Attempt(4)) << "what lies in the folder counts as left";
-  EXPECT_FALSE(wait_for_joiner().has_met) << "but it was in no world";
+  EXPECT_FALSE(wait_for_joiner().has_been_in_world) << "but it was in no world";
   form(5);
   EXPECT_EQ(first.get()->attempt, Attempt(5));
   EXPECT_EQ(link_->world_status(), WorldStatus::kGoOn);
@@ -23,7 +23,7 @@ TEST_F(CoordinatorLinkTest, JoinsLeavesWhenToldAndJoinsAgain) {
 
   auto second = join();
   EXPECT_EQ(wait_for_joiner().left_attempt, Attempt(5));
-  EXPECT_TRUE(wait_for_joiner().has_met);
+  EXPECT_TRUE(wait_for_joiner().has_been_in_world);
   form(6);
   EXPECT_EQ(second.get()->attempt, Attempt(6));
   EXPECT_EQ(link_->world_status(), WorldStatus::kGoOn);
@@ -48,7 +48,7 @@ TEST_F(CoordinatorLinkTest, ASeatThatNewerOrdersOvertookDisturbsNothing) {
 }
 
 TEST_F(CoordinatorLinkTest, WhoWaitsForASeatSaysForWhat) {
-  open({.word = 0ms});
+  open({.log_wait_after = 0ms});
   coordinator_.close(kJob);
   testing::internal::CaptureStderr();
   EXPECT_TRUE(join().get().error().is_retryable());
@@ -114,7 +114,7 @@ TEST_F(CoordinatorLinkTest, ATokenThatStaysWrongCountsInTheEnd) {
   replace_token("a wrong one");
   constexpr auto kPatience = 500ms;
   const auto before = std::chrono::steady_clock::now();
-  open({.doubt = kPatience});
+  open({.auth_retry_time = kPatience});
   const auto assignment = join_with_retries().get();
   const auto took = std::chrono::steady_clock::now() - before;
   ASSERT_FALSE(assignment);
@@ -131,7 +131,7 @@ TEST_F(CoordinatorLinkTest, ABeatThatHangsDoesNotHoldUpTheNextForLong) {
   hangs_ = true;
   InventoryEntry entry{
       .tier = "volume", .attempt = Attempt(1), .step = Step(10), .digest = "d", .is_complete = true};
-  link_->note({.attempt = Attempt(1), .step = Step(10), .committed = entry});
+  link_->note_position({.attempt = Attempt(1), .step = Step(10), .committed = entry});
   wait_until([this] {
     const std::lock_guard lock(hanging_mutex_);
     return !hanging_.empty();
@@ -140,7 +140,7 @@ TEST_F(CoordinatorLinkTest, ABeatThatHangsDoesNotHoldUpTheNextForLong) {
   InventoryEntry damaged = std::exchange(
       entry, {.tier = "volume", .attempt = Attempt(1), .step = Step(20), .digest = "d", .is_complete = true});
   damaged.is_complete = false;
-  link_->note({.attempt = Attempt(1), .step = Step(20), .committed = entry, .damaged = {damaged}});
+  link_->note_position({.attempt = Attempt(1), .step = Step(20), .committed = entry, .damaged = {damaged}});
   wait_until([&] {
     const auto processes = coordinator_.processes(kJob);
     const auto& beat = processes.front().beat;  // none yet while the first one still hangs

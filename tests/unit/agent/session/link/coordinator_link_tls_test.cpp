@@ -42,7 +42,7 @@ class CoordinatorLinkTls : public CoordinatorLinkTest {
     options_.member.coordinator_name = "door.trees.svc";
   }
   void expect_join_refused(const std::string& why) {
-    open({.doubt = kHurry});
+    open({.auth_retry_time = kHurry});
     const auto began = std::chrono::steady_clock::now();
     const auto assignment = join_with_retries().get();
     ASSERT_FALSE(assignment) << why;
@@ -118,7 +118,7 @@ TEST_F(CoordinatorLinkTls, ACertificateThatIsMendedInTimeIsBelieved) {
 
 TEST_F(CoordinatorLinkTls, OneThatTrainsGoesOnAndComesBack) {
   serve(shown(issue()));
-  open({.doubt = kHurry});
+  open({.auth_retry_time = kHurry});
   auto joined = join();
   form(3, 0.01);
   ASSERT_TRUE(joined.get());

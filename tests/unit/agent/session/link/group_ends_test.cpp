@@ -20,7 +20,7 @@ using Ending = std::future<void>;
 class GroupEndsTest : public GroupLinkTest {
  protected:
   static Ending end(Link& link, const std::string& why) {
-    return std::async(std::launch::async, [&link, why] { link.end_for_good(why); });
+    return std::async(std::launch::async, [&link, why] { link.publish_final_failure(why); });
   }
   static void expect_told(Joining joining, const std::string& words) {
     const auto assignment = joining.get();
@@ -72,7 +72,7 @@ TEST_F(GroupEndsTest, WhereTheFolderIsAnothersNoRankWaitsForRankZero) {
   Options other;
   other.save_folder = folder_.path().string();
   other.run_name = "run";
-  const auto held = lock_folders(other, FolderUse::kAlone, *calls_);
+  const auto held = lock_folders(other, FolderUse::kExclusive, *calls_);
   ASSERT_TRUE(held);
   const auto one = opened(1, 3);
   const auto two = opened(2, 3);
@@ -97,7 +97,7 @@ TEST_F(GroupEndsTest, ARankThatMayNotHaveItsLockTellsTheOthers) {
   auto b = join(*two);
   wait_for_call(0, 3);
   auto patience = kPatient;
-  patience.telling = std::chrono::milliseconds(100);
+  patience.end_report_timeout = std::chrono::milliseconds(100);
   const auto refused = open(1, 3, patience);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind(), ErrorKind::kAlreadyExists);
@@ -110,7 +110,7 @@ TEST_F(GroupEndsTest, ARankThatCallsAfterRankZeroHasRefusedIsTold) {
   const auto two = opened(2, 3);
   auto a = join(*zero);
   wait_for_call(0, 3);
-  tell_group_of_end(options_of(1, 3), calls_, "its store names no place", kPatient);
+  report_end_to_group(options_of(1, 3), calls_, "its store names no place", kPatient);
   let_links_look();
   expect_told(join(*two), "rank 1 ended for good: its store names no place");
   expect_told(std::move(a), "rank 1 ended for good: its store names no place");
@@ -147,21 +147,21 @@ TEST_F(GroupEndsTest, ARankWithAWrongAddressTellsTheOthers) {
 TEST_F(GroupEndsTest, ARankThatNeverHadALinkTellsTheOthers) {
   const auto zero = opened(0);
   auto a = join(*zero);
-  tell_group_of_end(options_of(1, 2), calls_, "its store names no place", kPatient);
+  report_end_to_group(options_of(1, 2), calls_, "its store names no place", kPatient);
   expect_told(std::move(a), "rank 1 ended for good: its store names no place");
 }
 
 TEST_F(GroupEndsTest, RankZeroThatNeverHadALinkTellsTheOthers) {
   const auto one = opened(1);
   auto b = join(*one);
-  tell_group_of_end(options_of(0, 2), calls_, "its store names no place", kPatient);
+  report_end_to_group(options_of(0, 2), calls_, "its store names no place", kPatient);
   expect_told(std::move(b), "rank 0 forms no world: its store names no place");
 }
 
 TEST_F(GroupEndsTest, AnEndIsToldOnceTheFolderOfTheRunIsMade) {
   std::filesystem::remove(run_);
   auto telling = std::async(std::launch::async, [this] {
-    tell_group_of_end(options_of(1, 2), calls_, "its store names no place", kPatient);
+    report_end_to_group(options_of(1, 2), calls_, "its store names no place", kPatient);
   });
   let_links_look();
   EXPECT_FALSE(std::filesystem::exists(run_)) << "it makes no folder";
@@ -174,7 +174,7 @@ TEST_F(GroupEndsTest, AnEndIsToldOnceTheFolderOfTheRunIsMade) {
 
 TEST_F(GroupEndsTest, NoRankWaitsLongForOthersToBeTold) {
   GroupTimeouts hurried = kPatient;
-  hurried.telling = milliseconds(10);
+  hurried.end_report_timeout = milliseconds(10);
   const auto one = open(1, 2, hurried);
   ASSERT_TRUE(one);
   end(**one, "its packs are damaged").get();
@@ -200,14 +200,14 @@ TEST_F(GroupEndsTest, AReasonOfAnyLengthIsTold) {
   const auto zero = opened(0);
   const auto one = opened(1);
   auto a = join(*zero);
-  end(*one, "packs" + std::string(contract::kSentenceBytesMax, '.') + std::string(3000, '!')).get();
+  end(*one, "packs" + std::string(contract::kMessageTextBytesMax, '.') + std::string(3000, '!')).get();
   expect_told(std::move(a), "rank 1 ended for good: packs....");
 }
 
 // Rank 0 answers, leaves and calls again before the other rank has read the answer.
 TEST_F(GroupEndsTest, AnAnswerThatIsReadLateIsOfTheAttemptThatRankZeroHasLeft) {
   GroupTimeouts slow = kPatient;
-  slow.look = milliseconds(300);
+  slow.check_interval = milliseconds(300);
   const auto zero = opened(0, 3);
   const auto one = open(1, 3, slow);
   const auto two = opened(2, 3);

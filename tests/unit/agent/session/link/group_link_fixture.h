@@ -20,9 +20,9 @@
 namespace ratoon::session {
 
 inline constexpr GroupTimeouts kPatient = {
-    .look = std::chrono::milliseconds(2),
-    .meeting = std::chrono::seconds(60),
-    .locks = {.leaving = std::chrono::seconds(0), .look = std::chrono::milliseconds(2)}};
+    .check_interval = std::chrono::milliseconds(2),
+    .join_timeout = std::chrono::seconds(60),
+    .locks = {.leaving = std::chrono::seconds(0), .check_interval = std::chrono::milliseconds(2)}};
 
 class GroupLinkTest : public testing::Test {
  protected:
@@ -67,7 +67,8 @@ class GroupLinkTest : public testing::Test {
   }
 
   void wait_for_call(std::uint32_t rank, std::uint32_t size) const {
-    const auto folder = RendezvousFolder::beside_holder(run_, {.rank = rank, .size = size, .name = name_});
+    const auto folder =
+        RendezvousFolder::open_without_lock(run_, {.rank = rank, .size = size, .name = name_});
     const auto has_called = [&] {
       const auto call = folder.find_call(rank);
       return call && call->has_value();

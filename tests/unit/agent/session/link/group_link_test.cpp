@@ -137,7 +137,7 @@ TEST_F(GroupLinkTest, WhoEndsForGoodIsNotWaitedFor) {
     for (std::uint32_t rank = 0; rank < 3; ++rank) links.push_back(opened(rank, 3));
     for (const auto& link : links) joinings.push_back(join(*link));
     for (Joining& joining : joinings) got(std::move(joining));
-    links[ended]->end_for_good("tensor 'net.bias' has another shape");
+    links[ended]->publish_final_failure("tensor 'net.bias' has another shape");
     links[ended].reset();
     for (std::uint32_t rank = 0; rank < 3; ++rank) {
       if (rank == ended) continue;
@@ -171,7 +171,7 @@ TEST_F(GroupLinkTest, WhoCallsAfterRankZeroGaveUpIsToldToo) {
   for (std::uint32_t rank = 0; rank < 3; ++rank) links.push_back(opened(rank, 3));
   for (const auto& link : links) joinings.push_back(join(*link));
   for (Joining& joining : joinings) got(std::move(joining));
-  links[2]->end_for_good("tensor 'net.bias' has another shape");
+  links[2]->publish_final_failure("tensor 'net.bias' has another shape");
   links[2].reset();
   wait_for_change(*links[0]);
   ASSERT_FALSE(join(*links[0]).get());
@@ -184,7 +184,7 @@ TEST_F(GroupLinkTest, WhoCallsAfterRankZeroGaveUpIsToldToo) {
 // Its successor may exist before any rank has checked.
 TEST_F(GroupLinkTest, ARankZeroThatWasReplacedAtOnceIsNoticedToo) {
   GroupTimeouts slow = kPatient;
-  slow.look = milliseconds(200);
+  slow.check_interval = milliseconds(200);
   auto zero = opened(0);
   const auto one = open(1, 2, slow);
   ASSERT_TRUE(one);
@@ -275,7 +275,7 @@ TEST_F(GroupLinkTest, ASecondLaunchOfTheSameRunIsRefused) {
   const auto one = opened(1);
   name_ = "launch-2";
   GroupTimeouts hurried = kPatient;
-  hurried.telling = milliseconds(10);
+  hurried.end_report_timeout = milliseconds(10);
   for (const std::uint32_t rank : {0u, 1u}) {
     const auto refused = open(rank, 2, hurried);
     ASSERT_FALSE(refused);
@@ -286,7 +286,7 @@ TEST_F(GroupLinkTest, ASecondLaunchOfTheSameRunIsRefused) {
 
 TEST_F(GroupLinkTest, RanksThatDoNotComeAreNamed) {
   GroupTimeouts hurried = kPatient;
-  hurried.meeting = milliseconds(20);
+  hurried.join_timeout = milliseconds(20);
   auto zero = open(0, 4, hurried);
   auto two = open(2, 4, hurried);
   ASSERT_TRUE(zero);
@@ -298,7 +298,7 @@ TEST_F(GroupLinkTest, RanksThatDoNotComeAreNamed) {
   const auto refused = (*zero)->join({}, Attempt(0));
   ASSERT_FALSE(refused);
   EXPECT_EQ(exit_code_of(refused.error().kind()), ExitCode::kStorage) << "the next start may find them";
-  EXPECT_THAT(refused.error().message(), HasSubstr("ranks 1, 3 have not called"));
+  EXPECT_THAT(refused.error().message(), HasSubstr("ranks 1, 3 have not joined"));
   EXPECT_THAT(refused.error().message(), HasSubstr("--save-folder"));
 }
 

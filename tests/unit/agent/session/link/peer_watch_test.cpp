@@ -19,14 +19,18 @@ using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-constexpr PeerWatch::Pace kFast{.wait = 0ms, .look = 1ms, .again = 1ms, .calm = 1ms, .connect = 100ms};
+constexpr PeerWatch::ProbeTimes kFast{.usual_wait_max = 0ms,
+                                      .check_interval = 1ms,
+                                      .pause_if_unreachable = 1ms,
+                                      .pause_if_all_reachable = 1ms,
+                                      .connect_timeout = 100ms};
 
 class PeerWatchTest : public testing::Test {
  protected:
   // The process waits since that moment; 0: it does not wait.
   void wait_since(int moment) { since_ = moment; }
   [[nodiscard]] Timestamp moment(int at) const { return began_ + std::chrono::nanoseconds(at); }
-  PeerWatch open(const PeerWatch::Pace& pace = kFast) {
+  PeerWatch open(const PeerWatch::ProbeTimes& pace = kFast) {
     return PeerWatch(
         pace,
         [this]() -> std::optional<Timestamp> {
@@ -65,7 +69,7 @@ TEST_F(PeerWatchTest, NamesThePeerWithoutAWayAndNoOther) {
   const auto peer = open_meeting_socket("");
   ASSERT_TRUE(peer) << peer.error().message();
   PeerWatch watch = open();
-  watch.watch({{"uid-1", join_address(peer->at)}, {"uid-2", blocked_.address()}});
+  watch.set_peers({{"uid-1", join_address(peer->at)}, {"uid-2", blocked_.address()}});
   wait_since(1);
   wait_until([&] { return !watch.unreachable(moment(1)).empty(); });
   EXPECT_THAT(watch.unreachable(moment(1)), ElementsAre("uid-2"));
@@ -75,7 +79,7 @@ TEST_F(PeerWatchTest, NamesThePeerWithoutAWayAndNoOther) {
 
 TEST_F(PeerWatchTest, TakesItBackOnceThereIsAWay) {
   PeerWatch watch = open();
-  watch.watch({{"uid-2", blocked_.address()}});
+  watch.set_peers({{"uid-2", blocked_.address()}});
   wait_since(1);
   wait_until([&] { return news_ == 1; });
   blocked_.unblock();
@@ -85,10 +89,10 @@ TEST_F(PeerWatchTest, TakesItBackOnceThereIsAWay) {
 }
 
 TEST_F(PeerWatchTest, ProbesNothingBeforeTheProcessHasWaitedForLong) {
-  PeerWatch::Pace patient = kFast;
-  patient.wait = 1h;
+  PeerWatch::ProbeTimes patient = kFast;
+  patient.usual_wait_max = 1h;
   PeerWatch watch = open(patient);
-  watch.watch({{"uid-2", blocked_.address()}});
+  watch.set_peers({{"uid-2", blocked_.address()}});
   wait_since(1);
   const int before = looks_;
   wait_until([&] { return looks_ > before + 500; });
@@ -97,7 +101,7 @@ TEST_F(PeerWatchTest, ProbesNothingBeforeTheProcessHasWaitedForLong) {
 
 TEST_F(PeerWatchTest, WhatWasFoundInOneWaitSaysNothingAboutTheNext) {
   PeerWatch watch = open();
-  watch.watch({{"uid-2", blocked_.address()}});
+  watch.set_peers({{"uid-2", blocked_.address()}});
   wait_since(1);
   wait_until([&] { return news_ == 1; });
   EXPECT_THAT(watch.unreachable(moment(2)), IsEmpty());
@@ -108,19 +112,19 @@ TEST_F(PeerWatchTest, WhatWasFoundInOneWaitSaysNothingAboutTheNext) {
 
 TEST_F(PeerWatchTest, ForgetsThePeersOfAWorldThatItLeft) {
   PeerWatch watch = open();
-  watch.watch({{"uid-2", blocked_.address()}});
+  watch.set_peers({{"uid-2", blocked_.address()}});
   wait_since(1);
   wait_until([&] { return news_ == 1; });
-  watch.watch({});
+  watch.set_peers({});
   EXPECT_THAT(watch.unreachable(moment(1)), IsEmpty());
 }
 
 TEST_F(PeerWatchTest, EndsAtOnceWhileItProbes) {
-  PeerWatch::Pace slow = kFast;
-  slow.connect = 1h;
+  PeerWatch::ProbeTimes slow = kFast;
+  slow.connect_timeout = 1h;
   {
     PeerWatch watch = open(slow);
-    watch.watch({{"uid-2", blocked_.address()}});
+    watch.set_peers({{"uid-2", blocked_.address()}});
     wait_since(1);
     wait_until([&] { return looks_ > 0; });
   }

@@ -44,7 +44,7 @@ TEST(AutoresumeOption, CannotBeTurnedOffWhereACoordinatorStartsMembers) {
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message(),
               testing::AllOf(HasSubstr("--autoresume cannot be false if a coordinator restarts members"),
-                             HasSubstr("leave it out; `ratoon run --fresh`")));
+                             HasSubstr("leave it out; to begin anew, use `ratoon run --fresh`")));
 }
 
 class Autoresume : public testing::Test {
@@ -78,7 +78,7 @@ TEST_F(Autoresume, WithoutItAStartThatFindsCheckpointsIsRefused) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "run" / "launches")) << "nobody starts it again";
   EXPECT_EQ(start(), 82);
   EXPECT_THAT(said_,
-              HasSubstr("the run has checkpoints up to step 10 of attempt 1, and is not to resume them "
+              HasSubstr("the run has checkpoints up to step 10 of attempt 1, but must not resume from them "
                         "(--autoresume false): set --autoresume=true to resume from them, "
                         "--overwrite=true to set them aside"));
   options_.overwrite = true;

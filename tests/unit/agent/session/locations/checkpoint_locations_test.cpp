@@ -1,6 +1,7 @@
 // The work of an engine in its places before the first step.
 #include "agent/src/session/locations/checkpoint_locations.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include <gmock/gmock.h>
@@ -16,6 +17,7 @@
 #include "tests/support/borrowed.h"
 #include "tests/support/quiet_link.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/unit/agent/checkpoint/tiers/places.h"
 
 namespace ratoon::checkpoint_locations_test {
 namespace {
@@ -29,8 +31,8 @@ class PlacedEngine {
       : options_(std::move(options)),
         places_(options_, test::borrowed(meters_)),
         saver_(checkpoint::Saver::open(
-                   places_.home(), draw_name(), std::make_shared<SystemClock>(),
-                   {.slots_folder = folder, .slots_name = "slot-of-a-test", .has_thread = false})
+                   places_.home(), random_hex_name(), std::make_shared<SystemClock>(),
+                   {.slots_folder = folder, .slot_file_prefix = "slot-of-a-test", .has_writer_thread = false})
                    .value()),
         engine({.options = options_,
                 .places = places_,
@@ -147,7 +149,7 @@ TEST_F(CheckpointLocationsTest, APackInMemoryFromBeforeAnotherJobIsNotAdopted) {
   const auto mark_of_start = [&] {
     session::CheckpointLocations places(options, test::borrowed(meters));
     places.enter([] { return false; });
-    return places.saver_options().home_mark;
+    return places.saver_options().location_mark;
   };
   const auto mark = mark_of_start();
   EXPECT_EQ(mark_of_start(), mark) << "the next start of the job writes the pack";
@@ -166,17 +168,53 @@ TEST_F(CheckpointLocationsTest, AnAttemptChangesNothingOnceAnotherJobHasUsedTheP
   const Assignment assignment{.attempt = Attempt(1), .rank = Rank(0)};
   places.begin_attempt(assignment, [] { return true; });
   const auto world = places.saving_world(assignment);
-  EXPECT_TRUE(world.confirm_place());
+  EXPECT_TRUE(world.confirm_ownership());
   EXPECT_TRUE(world.may_clean_up());
   const auto mine = (*checkpoint::newest_claim(*places.home())).value();
   ASSERT_EQ(mine.term, 1u);
   const auto claims = folder_ / "run" / "claims";
   test::write_text(claims / "c0000000004.txt", checkpoint::encode_claim(mine.owner, 4, false));
   EXPECT_FALSE(world.may_clean_up());
-  EXPECT_EQ(places.keep_rollbacks({}).error().kind(), ErrorKind::kConflict);
-  EXPECT_THROW(places.begin_anew(Attempt(1)), Failure);
-  EXPECT_EQ(world.confirm_place().error().kind(), ErrorKind::kConflict);
-  EXPECT_TRUE(places.lost()) << "the process starts again, and lists the checkpoints of the other job";
+  EXPECT_EQ(places.record_rollbacks({}).error().kind(), ErrorKind::kConflict);
+  EXPECT_THROW(places.move_old_checkpoints_away(Attempt(1)), Failure);
+  EXPECT_EQ(world.confirm_ownership().error().kind(), ErrorKind::kConflict);
+  EXPECT_TRUE(places.find_lost_reason())
+      << "the process starts again, and lists the checkpoints of the other job";
+}
+
+// A process that was suspended still copies. Another job has used the store since, and the process's own job
+// has the store again: the removals are those of its newer attempt.
+TEST_F(CheckpointLocationsTest, ACopyRemovesNothingFromAStoreThatAnotherJobHasUsedSinceTheAttemptBegan) {
+  for (const bool is_used_by_another_job : {false, true}) {
+    const std::string run_name = is_used_by_another_job ? "contested" : "alone";
+    metrics::Meters meters;
+    const Options options{.save_folder = folder_.path().string(),
+                          .run_name = run_name,
+                          .stores = {(folder_ / "copies").string()},
+                          .keep_last_in_stores = 1,
+                          .member = {.coordinator_url = "http://127.0.0.1:9", .job_uid = "6f1c"}};
+    session::CheckpointLocations places(options, test::borrowed(meters));
+    const Assignment assignment{.attempt = Attempt(1), .rank = Rank(0)};
+    places.begin_attempt(assignment, [] { return true; });
+    const auto world = places.saving_world(assignment);
+    const std::shared_ptr<checkpoint::Disk> store =
+        *checkpoint::RealDisk::open_folder(folder_ / "copies" / run_name);
+    const auto copy = [&](std::uint64_t step) {
+      const auto digest = checkpoint::test::digest_of_commit(places.home(), checkpoint::test::id(1, step));
+      world.on_commit(checkpoint::entry_of(checkpoint::test::id(1, step), digest, true));
+      EXPECT_THAT(places.wait_for_copies(std::chrono::minutes(1)), testing::IsEmpty());
+    };
+    copy(10);
+    if (is_used_by_another_job) {
+      const auto mine = (*checkpoint::newest_claim(*store)).value();
+      test::write_text(folder_ / "copies" / run_name / "claims" / "c0000000099.txt",
+                       checkpoint::encode_claim(mine.owner, mine.term + 2, false));
+    }
+    copy(20);
+    copy(30);  // the copying thread has removed what it may after step 20, and then copied this one
+    const auto there = checkpoint::test::complete_in(*store);
+    EXPECT_EQ(std::ranges::count(there, checkpoint::test::id(1, 10)), is_used_by_another_job ? 1 : 0);
+  }
 }
 
 // An exception may be passing trouble: the same program starts again, and goes on.

@@ -26,7 +26,7 @@ class FolderLock : public testing::Test {
   void keep_copies_in(const std::string& store) {
     options_.stores = {"file://" + (folder_ / store).string()};
   }
-  Result<FolderLocks> lock(FolderUse use = FolderUse::kTogether, const LockWaiting& waiting = {}) {
+  Result<FolderLocks> lock(FolderUse use = FolderUse::kShared, const LockWaiting& waiting = {}) {
     checkpoint::CallsWithTimeout calls(std::chrono::minutes(5), std::make_shared<SystemClock>());
     testing::internal::CaptureStderr();
     auto locks = lock_folders(options_, use, calls, waiting);
@@ -79,7 +79,7 @@ TEST_F(FolderLock, IsSaidOnceForAllProcessesOfAMachine) {
 
 TEST_F(FolderLock, OfTheRunItselfIsNeverGoneWithout) {
   std::filesystem::create_directories(folder_ / "home/run/lock");
-  const auto locks = lock(FolderUse::kAlone);
+  const auto locks = lock(FolderUse::kExclusive);
   ASSERT_FALSE(locks);
   EXPECT_THAT(locks.error().message(), HasSubstr((folder_ / "home/run/lock").string()));
 }
@@ -91,7 +91,7 @@ TEST_F(FolderLock, OfAStoreInWhichAnotherTrainsAloneIsRefused) {
   other.save_folder = (folder_ / "store").string();
   std::filesystem::create_directories(folder_ / "store/run");
   std::swap(other, options_);
-  const auto held = lock(FolderUse::kAlone);
+  const auto held = lock(FolderUse::kExclusive);
   ASSERT_TRUE(held);
   std::swap(other, options_);
   const auto refused = lock();
@@ -101,23 +101,23 @@ TEST_F(FolderLock, OfAStoreInWhichAnotherTrainsAloneIsRefused) {
 }
 
 TEST_F(FolderLock, OfAProcessOfThisMachineIsRefusedAtOnce) {
-  const auto held = lock(FolderUse::kAlone);
+  const auto held = lock(FolderUse::kExclusive);
   ASSERT_TRUE(held);
   const auto began = std::chrono::steady_clock::now();
-  const auto refused = lock(FolderUse::kAlone);
+  const auto refused = lock(FolderUse::kExclusive);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind(), ErrorKind::kAlreadyExists) << "exit code 82";
-  EXPECT_LT(std::chrono::steady_clock::now() - began, LockPatience().lease);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, LockTimeouts().lease);
 }
 
 // The lock as a file server holds it while the lease of a dead machine has not passed.
 class LockFromElsewhere : public FolderLock {
  protected:
   LockFromElsewhere() {
-    held_ = lock(FolderUse::kAlone);
+    held_ = lock(FolderUse::kExclusive);
     test::write_text(folder_ / "home/run/lock", "taken on the machine with boot_id another\n");
-    waiting_.patience.look = std::chrono::milliseconds(1);
-    waiting_.patience.caches = std::chrono::milliseconds(0);
+    waiting_.patience.check_interval = std::chrono::milliseconds(1);
+    waiting_.patience.cache_time = std::chrono::milliseconds(0);
     waiting_.patience.lease = std::chrono::milliseconds(50);
   }
 
@@ -133,13 +133,13 @@ TEST_F(LockFromElsewhere, IsTakenOnceItIsFree) {
     if (++looks == 3) held_ = FolderLocks();
     return true;
   };
-  const auto lock = this->lock(FolderUse::kAlone, waiting_);
+  const auto lock = this->lock(FolderUse::kExclusive, waiting_);
   ASSERT_TRUE(lock) << lock.error().message();
   EXPECT_EQ(looks, 3);
 }
 
 TEST_F(LockFromElsewhere, MayPassWhereNothingIsSeenOfItsHolder) {
-  const auto refused = lock(FolderUse::kTogether, waiting_);
+  const auto refused = lock(FolderUse::kShared, waiting_);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind(), ErrorKind::kUnavailable) << "exit code 84";
   EXPECT_THAT(refused.error().message(),
@@ -153,7 +153,7 @@ TEST_F(LockFromElsewhere, IsInUseWhereItsHolderCommits) {
     test::write_text(folder_ / "home/run/manifests" / std::to_string(++looks), "");
     return true;
   };
-  const auto refused = lock(FolderUse::kAlone, waiting_);
+  const auto refused = lock(FolderUse::kExclusive, waiting_);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind(), ErrorKind::kAlreadyExists) << "exit code 82";
 }
@@ -162,7 +162,7 @@ TEST_F(LockFromElsewhere, OfAStoreIsWaitedForAsThatOfTheRun) {
   keep_copies_in("home");
   options_.save_folder = (folder_ / "own").string();
   std::filesystem::create_directories(folder_ / "own/run");
-  const auto refused = lock(FolderUse::kTogether, waiting_);
+  const auto refused = lock(FolderUse::kShared, waiting_);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind(), ErrorKind::kUnavailable);
 }

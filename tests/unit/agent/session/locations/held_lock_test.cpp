@@ -15,15 +15,15 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr LockPatience kUsual{};
-const HolderLife kUnknown{};
+constexpr LockTimeouts kUsual{};
+const HolderActivity kUnknown{};
 
 TEST(HeldLock, OfAProcessOfThisMachineIsRefusedAtOnce) {
   EXPECT_EQ(judge_held_lock(true, seconds(0), kUsual, kUnknown), LockVerdict::kIsInUse);
 }
 
 TEST(HeldLock, OfAProcessThatEndsIsWaitedForAsLongAsACallerSays) {
-  const LockPatience patience{.leaving = seconds(10)};
+  const LockTimeouts patience{.leaving = seconds(10)};
   EXPECT_EQ(judge_held_lock(true, seconds(9), patience, kUnknown), LockVerdict::kWait);
   EXPECT_EQ(judge_held_lock(true, seconds(10), patience, kUnknown), LockVerdict::kIsInUse);
 }
@@ -31,27 +31,28 @@ TEST(HeldLock, OfAProcessThatEndsIsWaitedForAsLongAsACallerSays) {
 TEST(HeldLock, OfAnotherMachineIsWaitedForLongerThanALeaseOfNfs4) {
   EXPECT_EQ(judge_held_lock(false, seconds(0), kUsual, kUnknown), LockVerdict::kWait);
   EXPECT_EQ(judge_held_lock(false, seconds(95), kUsual, kUnknown), LockVerdict::kWait);
-  EXPECT_EQ(judge_held_lock(false, seconds(100), kUsual, kUnknown), LockVerdict::kMayPass);
+  EXPECT_EQ(judge_held_lock(false, seconds(100), kUsual, kUnknown), LockVerdict::kHolderMayBeGone);
 }
 
 TEST(HeldLock, OfAnotherMachineThatShowsLifeIsInUse) {
-  EXPECT_EQ(judge_held_lock(false, seconds(100), kUsual, {.at_first = "10", .now = "20"}),
+  EXPECT_EQ(judge_held_lock(false, seconds(100), kUsual, {.first_seen = "10", .now = "20"}),
             LockVerdict::kIsInUse);
-  EXPECT_EQ(judge_held_lock(false, seconds(100), kUsual, {.at_first = "10", .now = "10"}),
-            LockVerdict::kMayPass);
-  EXPECT_EQ(judge_held_lock(false, seconds(99), kUsual, {.at_first = "10", .now = "20"}), LockVerdict::kWait);
+  EXPECT_EQ(judge_held_lock(false, seconds(100), kUsual, {.first_seen = "10", .now = "10"}),
+            LockVerdict::kHolderMayBeGone);
+  EXPECT_EQ(judge_held_lock(false, seconds(99), kUsual, {.first_seen = "10", .now = "20"}),
+            LockVerdict::kWait);
 }
 
 TEST(HeldLock, NamesTheMachineThatTookItLast) {
   const test::TemporaryFolder folder;
   const UniqueFd file(::open((folder / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   EXPECT_FALSE(was_taken_here(file.get(), "one"));
-  note_holder(file.get(), "one-that-is-longer");
+  write_holder(file.get(), "one-that-is-longer");
   EXPECT_TRUE(was_taken_here(file.get(), "one-that-is-longer"));
-  note_holder(file.get(), "one");
+  write_holder(file.get(), "one");
   EXPECT_TRUE(was_taken_here(file.get(), "one"));
   EXPECT_FALSE(was_taken_here(file.get(), "two"));
-  note_holder(file.get(), "");
+  write_holder(file.get(), "");
   EXPECT_TRUE(was_taken_here(file.get(), "one")) << "a machine without a boot_id says nothing";
   EXPECT_FALSE(was_taken_here(file.get(), "")) << "and knows nothing";
 }
@@ -72,7 +73,7 @@ class HeldLockWait : public testing::Test {
   }
   static LockWaiting hurried() {
     LockWaiting how;
-    how.patience.look = milliseconds(0);
+    how.patience.check_interval = milliseconds(0);
     return how;
   }
 

@@ -10,7 +10,7 @@
 #include "agent/src/checkpoint/disk/real/real_disk.h"
 #include "agent/src/checkpoint/format/file_names.h"
 #include "base/core/folder_identity.h"
-#include "base/core/folder_mark.h"
+#include "base/core/folder_inode_hash.h"
 #include "tests/support/temporary_folder.h"
 
 namespace ratoon::session::identity_test {
@@ -22,7 +22,7 @@ class IdentityOfAFolder : public testing::Test {
   std::string identity(const std::string& name) {
     const auto disk = checkpoint::RealDisk::open_folder(folder_ / name);
     if (!disk) return disk.error().message();
-    const auto mark = [this, name] { return Result<std::uint64_t>(folder_mark(folder_ / name)); };
+    const auto mark = [this, name] { return Result<std::uint64_t>(folder_inode_hash(folder_ / name)); };
     const auto identity = identity_of(options_, **disk, mark, "writer");
     return identity ? *identity : identity.error().message();
   }

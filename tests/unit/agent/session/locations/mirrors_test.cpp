@@ -28,8 +28,8 @@ class MirrorsTest : public testing::Test {
   }
   std::unique_ptr<Mirrors> open(Rank rank = Rank(0)) {
     const auto store = checkpoint::test::store_at(folder_ / "store");
-    MirrorPlan plan{.tiers = checkpoint::Tiers({{.word = "local", .disk = home_, .store = nullptr},
-                                                {.word = "store", .disk = store, .store = store}}),
+    MirrorPlan plan{.tiers = checkpoint::Tiers({{.kind_name = "local", .disk = home_, .store = nullptr},
+                                                {.kind_name = "store", .disk = store, .store = store}}),
                     .store_rules = {.last = 2},
                     .may_clean_up = [this](const checkpoint::Disk&) { return may_clean_up_; }};
     auto mirrors = std::make_unique<Mirrors>(std::move(plan), ratoon::test::borrowed(meters_), events_);
@@ -130,7 +130,7 @@ TEST_F(MirrorsTest, WhoDoesNotCopyDoesNotKnow) {
   const auto other = open(Rank(1));
   const checkpoint::SavePromise ticket;
   other->await(id(1, 10), ticket);
-  EXPECT_THAT(failure_of(ticket).message(), HasSubstr("only rank 0, which copies to stores"));
+  EXPECT_THAT(failure_of(ticket).message(), HasSubstr("only rank 0, which copies to the stores"));
 }
 
 // Uses the default name of links, which is the same for all checkpoints.
@@ -139,7 +139,7 @@ TEST_F(MirrorsTest, LinksOfKilledProcessesGoUnderAnyName) {
     static_cast<void>(checkpoint::test::digest_of_commit(home_, id(attempt, 10)));
   const auto left = folder_ / "run" / ".latest-rank0.0123456789abcdef.tmp";
   std::filesystem::create_symlink("packs/a0001/s0000000010/r0000.safetensors", left);
-  MirrorPlan plan{.tiers = checkpoint::Tiers({{.word = "local", .disk = home_, .store = nullptr}}),
+  MirrorPlan plan{.tiers = checkpoint::Tiers({{.kind_name = "local", .disk = home_, .store = nullptr}}),
                   .home_rules = {.last = 1},
                   .run_folder = (folder_ / "run").string(),
                   .latest_name = checkpoint::kLatestPattern,

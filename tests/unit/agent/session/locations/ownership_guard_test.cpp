@@ -24,11 +24,12 @@ using test::Moment;
 
 class OwnershipGuardTest : public testing::Test {
  protected:
-  static constexpr ClaimTimes kTimes{.lease = std::chrono::seconds(30), .look = std::chrono::seconds(1)};
+  static constexpr ClaimTimes kTimes{.lease = std::chrono::seconds(30),
+                                     .poll_interval = std::chrono::seconds(1)};
 
   // Each of its processes renews many times while a test lasts.
   static constexpr ClaimTimes kQuickTimes{.lease = std::chrono::milliseconds(400),
-                                          .look = std::chrono::milliseconds(10)};
+                                          .poll_interval = std::chrono::milliseconds(10)};
 
   // None of them renews a claim during a test.
   std::unique_ptr<OwnershipGuard> process(const std::string& start, const std::shared_ptr<Disk>& disk) {
@@ -64,7 +65,7 @@ class OwnershipGuardTest : public testing::Test {
   // As in an attempt that begins now.
   Result<void> confirm(OwnershipGuard& process) { return process.confirm(*disk_, process.term_at(*disk_)); }
   std::string owner() { return newest().owner.start; }
-  checkpoint::ClaimNote newest() { return (*checkpoint::newest_claim(*disk_)).value(); }
+  checkpoint::ClaimRecord newest() { return (*checkpoint::newest_claim(*disk_)).value(); }
 
   test::TemporaryFolder folder_;
   std::shared_ptr<Disk> disk_ = *checkpoint::RealDisk::open_folder(folder_ / "run");
@@ -80,7 +81,7 @@ TEST_F(OwnershipGuardTest, WhoIsRank0AgainOwnsThePlacesAgain) {
   EXPECT_EQ(owner(), "b");
   take(*a);
   EXPECT_EQ(owner(), "a");
-  EXPECT_FALSE(a->lost());
+  EXPECT_FALSE(a->find_lost_reason());
 }
 
 // Another process of its job may own the place since then: the files that this process writes may be
@@ -92,7 +93,7 @@ TEST_F(OwnershipGuardTest, WhatWasLostOnceIsNotWrittenTo) {
   EXPECT_TRUE(confirm(*a));
   std::filesystem::remove_all(folder_ / "run/claims");
   EXPECT_FALSE(confirm(*a));
-  EXPECT_TRUE(a->lost());
+  EXPECT_TRUE(a->find_lost_reason());
   take(*b);
   EXPECT_TRUE(confirm(*b));
   const auto confirmed = confirm(*a);
@@ -118,8 +119,9 @@ TEST_F(OwnershipGuardTest, WhatIsThrownAmidARenewalIsSaidAndTheNextOneRenews) {
         if (std::this_thread::get_id() != trainer && left > 0 && left-- > 0) throw std::bad_alloc();
       });
   const auto events = std::make_shared<EventLog>();
-  OwnershipGuard owner({scarce}, checkpoint::Owner{.job = "team/digits of 6f1c", .start = "a"}, events,
-                       {.lease = std::chrono::milliseconds(40), .look = std::chrono::milliseconds(10)});
+  OwnershipGuard owner(
+      {scarce}, checkpoint::Owner{.job = "team/digits of 6f1c", .start = "a"}, events,
+      {.lease = std::chrono::milliseconds(40), .poll_interval = std::chrono::milliseconds(10)});
   take(owner);
   // A check may fall between two claims.
   while (left > 0) std::this_thread::yield();
@@ -133,7 +135,7 @@ TEST_F(OwnershipGuardTest, WhatIsThrownAmidARenewalIsSaidAndTheNextOneRenews) {
   events->move_to(said);
   ASSERT_EQ(said.size(), 1u);
   EXPECT_EQ(said[0], "this run's claim is not renewed for now: std::bad_alloc");
-  EXPECT_FALSE(owner.lost());
+  EXPECT_FALSE(owner.find_lost_reason());
 }
 
 TEST_F(OwnershipGuardTest, ManyThatSeeNoClaimEnterByOne) {
@@ -182,15 +184,16 @@ TEST_F(OwnershipGuardTest, OneThatWatchesLeavesTheClaimOfItsJobAlone) {
 
 // A process that only entered leaves the check of the claim's owner to the writer.
 TEST_F(OwnershipGuardTest, AWriterThatEnteredBeforeHearsThatItsClaimIsTaken) {
-  OwnershipGuard writer({disk_}, checkpoint::Owner{.job = "team/digits of 6f1c", .start = "a"},
-                        std::make_shared<EventLog>(),
-                        {.lease = std::chrono::milliseconds(40), .look = std::chrono::milliseconds(10)});
+  OwnershipGuard writer(
+      {disk_}, checkpoint::Owner{.job = "team/digits of 6f1c", .start = "a"}, std::make_shared<EventLog>(),
+      {.lease = std::chrono::milliseconds(40), .poll_interval = std::chrono::milliseconds(10)});
   ASSERT_TRUE(writer.enter(clock_, [](Duration) { return false; }));
   take(writer);
   test::write_text(folder_ / "run/claims/c0000009999.txt", "");
   const auto began = clock_.now();
-  while (!writer.lost() && clock_.now() - began < std::chrono::seconds(30)) std::this_thread::yield();
-  EXPECT_TRUE(writer.lost());
+  while (!writer.find_lost_reason() && clock_.now() - began < std::chrono::seconds(30))
+    std::this_thread::yield();
+  EXPECT_TRUE(writer.find_lost_reason());
 }
 
 TEST_F(OwnershipGuardTest, TheWriterOfAJobTakesOverFromOneThatEntered) {
@@ -201,7 +204,7 @@ TEST_F(OwnershipGuardTest, TheWriterOfAJobTakesOverFromOneThatEntered) {
   EXPECT_EQ(newest().owner.start, "other");
   ASSERT_TRUE(writer->take(clock_, [](Duration) { return false; }));
   EXPECT_EQ(newest().owner.start, "writer");
-  EXPECT_FALSE(other->lost());
+  EXPECT_FALSE(other->find_lost_reason());
 }
 
 TEST_F(OwnershipGuardTest, AClaimIsRenewedWhileAnotherPlaceIsWaitedFor) {
@@ -257,7 +260,7 @@ TEST_F(OwnershipGuardTest, OneThatEnteredAndLosesAPlaceToItsJobRenewsTheOther) {
   wait_until([&] { return number_of_newest() >= last + 4; });
   EXPECT_EQ(owner(), "entered");
   EXPECT_EQ((*checkpoint::newest_claim(*other))->owner.start, "writer");
-  EXPECT_FALSE(entered->lost());
+  EXPECT_FALSE(entered->find_lost_reason());
 }
 
 // Rank 0 is lost, and its successor may take any time.
@@ -272,7 +275,7 @@ TEST_F(OwnershipGuardTest, OneThatWaitsForAWorldKeepsTheClaimOfALostOwnerAlive) 
   take(*successor);
   EXPECT_EQ(owner(), "successor");
   ASSERT_TRUE(waiting->leave_to_others());
-  EXPECT_FALSE(waiting->lost());
+  EXPECT_FALSE(waiting->find_lost_reason());
   EXPECT_TRUE(confirm(*successor));
 }
 
@@ -290,7 +293,7 @@ TEST_F(OwnershipGuardTest, AnOwnerThatIsSlowIsNotDisplacedByOneThatWaits) {
   waiting->begin_waiting();
   wait_until([&] { return number_of_newest() >= first + 3; });
   take(*slow);
-  EXPECT_FALSE(slow->lost());
+  EXPECT_FALSE(slow->find_lost_reason());
   EXPECT_EQ(owner(), "slow");
   slow->release();
   const auto released = newest();

@@ -64,7 +64,7 @@ TEST_F(OwnershipTermsTest, AnAttemptFromBeforeAnotherJobConfirmsNothingAlthoughI
   take(*next);
   EXPECT_TRUE(is_conflict(rank1->confirm(*disk_, term)));
   EXPECT_TRUE(is_conflict(rank0->confirm(*disk_, term)));
-  EXPECT_TRUE(rank0->lost()) << "another process of its job owns the place";
+  EXPECT_TRUE(rank0->find_lost_reason()) << "another process of its job owns the place";
   ASSERT_TRUE(rank1->leave_to_others());
   EXPECT_EQ(rank1->term_at(*disk_), next->term_at(*disk_)) << "in the next attempt";
   EXPECT_TRUE(rank1->confirm(*disk_, rank1->term_at(*disk_)));
@@ -78,7 +78,7 @@ TEST_F(OwnershipTermsTest, ALateCallOfTheAttemptBeforeDoesNotEndTheClaimOfTheNex
   another_job_comes_and_goes();
   take(*rank0);
   EXPECT_TRUE(is_conflict(rank0->confirm(*disk_, before)));
-  EXPECT_FALSE(rank0->lost());
+  EXPECT_FALSE(rank0->find_lost_reason());
   EXPECT_TRUE(rank0->confirm(*disk_, rank0->term_at(*disk_)));
   EXPECT_TRUE(rank0->confirm_all());
 }

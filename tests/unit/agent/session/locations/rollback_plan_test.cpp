@@ -32,20 +32,20 @@ TEST(RollbackPlan, WithoutTheFlagNothingIsNarrowed) {
   const Rollback made{.attempt = Attempt(2), .to = id(1, 10)};
   const auto plan = plan_rollback({}, with({id(2, 20), id(1, 10)}, {made})).value();
   EXPECT_EQ(plan, (RollbackPlan{.in_force = {made}}));
-  EXPECT_EQ(narrow(with({id(2, 20), id(1, 10)}), plan).complete.size(), 2u);
+  EXPECT_EQ(restrict_to_plan(with({id(2, 20), id(1, 10)}), plan).complete.size(), 2u);
 }
 
 TEST(RollbackPlan, TheNewestOfThatStepIsTheOnlyOneThatMayBePicked) {
   const auto found = with({id(3, 40), id(3, 30), id(2, 30), id(2, 20)});
   const auto plan = plan_rollback(wish(30, 5), found).value();
   EXPECT_EQ(plan.to, id(3, 30));
-  const auto left = narrow(found, plan);
+  const auto left = restrict_to_plan(found, plan);
   ASSERT_EQ(left.complete.size(), 1u);
   EXPECT_EQ(checkpoint::id_of(left.complete.front()), id(3, 30));
   std::vector<CheckpointId> given_up;
   for (const auto& entry : left.given_up) {
     given_up.push_back(checkpoint::id_of(entry));
-    EXPECT_EQ(entry.digest, kGivenUp);
+    EXPECT_EQ(entry.digest, kAbandonedDigest);
     EXPECT_FALSE(entry.is_complete);
   }
   EXPECT_THAT(given_up, ElementsAre(id(3, 40), id(2, 30), id(2, 20)));
@@ -55,7 +55,7 @@ TEST(RollbackPlan, IsMadeOnceForAStepAndASkip) {
   const Rollback made{.attempt = Attempt(4), .to = id(3, 30), .skip = 5, .skip_to = 65};
   const auto found = with({id(4, 40), id(3, 30)}, {made});
   const auto again = plan_rollback(wish(30, 5), found).value();
-  EXPECT_EQ(again.made, made);
+  EXPECT_EQ(again.existing_rollback, made);
   EXPECT_EQ(again.to, std::nullopt);
   EXPECT_EQ(plan_rollback(wish(30, 6), found)->to, id(3, 30)) << "another skip is another rollback";
   EXPECT_EQ(plan_rollback(wish(40, 5), found)->to, id(4, 40)) << "and so is another step";
@@ -65,10 +65,10 @@ TEST(RollbackPlan, OneThatWasTakenBackMayBeMadeAgain) {
   const Rollback made{.attempt = Attempt(4), .to = id(3, 30), .skip = 5, .skip_to = 65};
   const Rollback before{.attempt = Attempt(6), .to = id(3, 20)};
   const auto plan = plan_rollback(wish(30, 5), with({id(6, 30), id(3, 20)}, {made, before})).value();
-  EXPECT_EQ(plan.made, std::nullopt);
+  EXPECT_EQ(plan.existing_rollback, std::nullopt);
   EXPECT_EQ(plan.to, id(6, 30));
   const Rollback next{.attempt = Attempt(7), .to = id(6, 30), .skip = 5, .skip_to = 80};
-  EXPECT_THAT(with_new(plan, next), ElementsAre(before, next));
+  EXPECT_THAT(append_rollback(plan, next), ElementsAre(before, next));
 }
 
 TEST(RollbackPlan, SaysWhichStepsThereAre) {
@@ -93,7 +93,7 @@ TEST(RollbackPlan, FlagsThatMakeNoSenseAreSaid) {
   Options skip_alone;
   skip_alone.skip = 3;
   EXPECT_EQ(check_rollback(skip_alone).error().message(),
-            "--skip skips the samples after the step of --resume-from, which is missing");
+            "--skip needs --resume-from, because it skips the samples after the step of --resume-from");
   EXPECT_EQ(check_rollback(wish(10, (1ULL << 62) + 1)).error().message(),
             "--skip must be at most 2^62, found '4611686018427387905'");
   Options anew = wish(10);

@@ -57,9 +57,9 @@ TEST_F(GroupOptionsTest, AreChecked) {
         std::pair(GroupOptions{.size = 2, .name = "a", .local_rank = 1},
                   "local_rank is 1: expected a number below local_size, which is 1"),
         std::pair(GroupOptions{.size = 2, .name = "a", .local_size = 0},
-                  "local_size is 0: expected 1 to 2, as many as size"),
+                  "local_size is 0: expected 1 to 2, at most size"),
         std::pair(GroupOptions{.size = 2, .name = "a", .local_size = 3},
-                  "local_size is 3: expected 1 to 2, as many as size")}) {
+                  "local_size is 3: expected 1 to 2, at most size")}) {
     const auto refused = read(with(group));
     ASSERT_FALSE(refused) << sentence;
     EXPECT_EQ(refused.error().message(), std::string("Options::group.") + sentence);

@@ -171,9 +171,10 @@ TEST(LauncherVariables, SrunMayGiveTheVariablesOfMpiToo) {
   const Values pmi2 = both(kSlurm, {{"PMI_RANK", "3"}, {"PMI_SIZE", "4"}, {"PMIX_RANK", "3"}});
   ASSERT_TRUE(read(pmi2)) << read(pmi2).error().message();
   EXPECT_EQ(read(pmi2)->name, read(kSlurm)->name);
-  EXPECT_EQ(read(with(pmi2, "PMI_RANK", "1")).error().message(),
-            "two launchers number this process: SLURM_PROCID 3 of SLURM_NTASKS 4, but PMI_RANK 1 of PMI_SIZE "
-            "4: start all processes with one launcher, and unset the variables of others");
+  EXPECT_EQ(
+      read(with(pmi2, "PMI_RANK", "1")).error().message(),
+      "two launchers disagree about the rank of this process: SLURM_PROCID 3 of SLURM_NTASKS 4, but "
+      "PMI_RANK 1 of PMI_SIZE 4: start all processes with one launcher, and unset the variables of others");
 }
 
 TEST(LauncherVariables, NumbersOfTwoLaunchersMustAgree) {
@@ -184,7 +185,7 @@ TEST(LauncherVariables, NumbersOfTwoLaunchersMustAgree) {
     const auto refused = read(both(values, left_over));
     ASSERT_FALSE(refused);
     EXPECT_THAT(refused.error().message(),
-                HasSubstr("two launchers number this process: " + std::string(own)));
+                HasSubstr("two launchers disagree about the rank of this process: " + std::string(own)));
     const auto same = read(both(values, {{"RANK", "5"}, {"WORLD_SIZE", "8"}}));
     ASSERT_TRUE(same) << "as a script exports them";
     EXPECT_EQ(same->name, read(values)->name);

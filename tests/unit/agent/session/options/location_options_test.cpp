@@ -55,7 +55,7 @@ TEST(CheckPlaces, ALatestNameStaysOutOfTheRunsOwnFolders) {
 TEST(SaverOptions, SlotsAreNamedAfterTheWholePlace) {
   std::set<std::string> names;
   const auto add = [&](const std::string& save_folder, const std::string& run_name) {
-    names.insert(saver_options({.save_folder = save_folder, .run_name = run_name}).slots_name);
+    names.insert(saver_options({.save_folder = save_folder, .run_name = run_name}).slot_file_prefix);
   };
   for (const char* save_folder :
        {"s3://bucket/runs", "s3://other/runs", "s3://bucket/runs/old", "s3://bucket", "/runs"})
@@ -119,8 +119,9 @@ TEST(CheckPlaces, AnAddressThatLacksASlashIsNoFolder) {
     options.stores = {text};
     const auto refused = check_places(options);
     ASSERT_FALSE(refused) << text;
-    EXPECT_THAT(refused.error().message(), testing::HasSubstr("--stores: the store '" + std::string(text) +
-                                                              "': the text lacks the '//' of an address"));
+    EXPECT_THAT(refused.error().message(),
+                testing::HasSubstr("--stores: the store '" + std::string(text) +
+                                   "': the text looks like a URI without its '//'"));
   }
   for (const char* folder : {"./s3:/bucket", "./s3//bucket", "s3/bucket", "s3", "files//of/mine"}) {
     options.stores = {folder};
@@ -136,8 +137,9 @@ TEST(CheckPlaces, NeitherIsOneThatLacksItsColon) {
     options.stores = {text};
     const auto refused = check_places(options);
     ASSERT_FALSE(refused) << text;
-    EXPECT_THAT(refused.error().message(), testing::HasSubstr("--stores: the store '" + std::string(text) +
-                                                              "': the text lacks the ':' of an address"));
+    EXPECT_THAT(refused.error().message(),
+                testing::HasSubstr("--stores: the store '" + std::string(text) +
+                                   "': the text looks like a URI without its ':'"));
   }
 }
 
@@ -183,14 +185,15 @@ TEST(PlaceOptions, AClonedMachineIsNoOwnerOfTheSameClaim) {
   const checkpoint::Owner clone = owner_on("77aa");
   EXPECT_EQ(checkpoint::relation_of(first.job, owner_on("0c1e").job), checkpoint::JobRelation::kSame);
   EXPECT_EQ(checkpoint::relation_of(first.job, clone.job), checkpoint::JobRelation::kNamesake);
-  EXPECT_TRUE(checkpoint::have_one_uid(first.job, clone.job));
+  EXPECT_TRUE(checkpoint::have_same_uid(first.job, clone.job));
   const checkpoint::ClaimTimes times;
   const auto held = [&](std::uint64_t number) {
-    return checkpoint::ClaimNote{.number = number, .owner = first};
+    return checkpoint::ClaimRecord{.number = number, .owner = first};
   };
-  checkpoint::ClaimWatch seen{.first = held(1), .now = held(2), .watched = times.namesake_wait};
+  checkpoint::ClaimObservation seen{
+      .first = held(1), .now = held(2), .observed_duration = times.namesake_wait};
   EXPECT_EQ(judge_claim(clone, seen, times), checkpoint::ClaimVerdict::kRefuse) << "both train";
-  seen = {.first = held(1), .now = held(1), .silent = times.lease};
+  seen = {.first = held(1), .now = held(1), .unchanged_duration = times.lease};
   EXPECT_EQ(judge_claim(clone, seen, times), checkpoint::ClaimVerdict::kTake)
       << "after a power cut, started anew";
   EXPECT_NE(owner_on_this_host(options, "6f1c").value().job.find("+"), std::string::npos);

@@ -68,7 +68,7 @@ TEST(NearFlags, NoFlagIsNearlyAnother) {
   for (const auto& one : rows) {
     for (const auto& other : rows) {
       if (one.flag != nullptr && other.flag != nullptr) {
-        EXPECT_FALSE(is_nearly(one.flag, other.flag)) << one.flag << " " << other.flag;
+        EXPECT_FALSE(is_probable_misspelling(one.flag, other.flag)) << one.flag << " " << other.flag;
       }
     }
   }

@@ -228,15 +228,13 @@ TEST_F(OptionsTest, AStoreAsHomeIsRefusedWhereItCannotBe) {
     const char* sentence;
   } cases[] = {
       {{"--save-folder=file:///data"},
-       "--save-folder is a folder's path or an s3:// bucket, found 'file:///data': leave out file://"},
+       "--save-folder must be a folder's path or an s3:// bucket, found 'file:///data': leave out file://"},
       {{"--save-folder=https://host/runs"},
-       "--save-folder is a folder's path or an s3:// bucket, found 'https://host/runs': web servers are only "
-       "read; they are for --load-from"},
+       "--save-folder must be a folder's path or an s3:// bucket, found 'https://host/runs': Ratoon only "
+       "reads from web servers (--load-from)"},
       {{"--save-folder=s3://home/r", "--keep-last=0", "--stores=s3://more/r"},
-       "--keep-last 0 removes a checkpoint from a folder once every store has it, and --save-folder "
-       "'s3://home/r' is a "
-       "store "
-       "itself: keep 2 at least"},
+       "--keep-last 0 removes a checkpoint from the run's folder once every store has it, but --save-folder "
+       "'s3://home/r' is itself a store: keep 2 or more"},
       {{"--save-folder=s3://home/r", "--stores=s3://home/r"},
        "--stores names 's3://home/r', which is also the folder of --save-folder"}};
   for (const auto& c : cases) {
@@ -287,9 +285,8 @@ TEST_F(OptionsTest, AreRefusedWithASentence) {
       {{"--keep-last", "1"},
        "--keep-last must be at least 2 checkpoints, or 'all', or 0 with --stores, found '1'"},
       {{"--keep-last", "0"},
-       "--keep-last 0 removes a checkpoint here once every store has it, and there is no store: add "
-       "--stores, or keep 2 at "
-       "least"},
+       "--keep-last 0 removes a checkpoint from the run's folder once every store has it, but there is no "
+       "store: add --stores, or keep 2 or more"},
       {{"--keep-last", "some"},
        "--keep-last must be a whole number up to 18446744073709551615, or 'all', found 'some'"},
       {{"--keep-last-in-stores", "1"},
@@ -299,14 +296,13 @@ TEST_F(OptionsTest, AreRefusedWithASentence) {
        "--stores has an empty item between its commas, found 's3://abc/b,,s3://cde'"},
       {{"--stores", "s3://abc/b,"}, "--stores has an empty item between its commas, found 's3://abc/b,'"},
       {{"--stores", "https://host/runs"},
-       "--stores must be folders or s3:// buckets, since web servers are only read, found "
-       "'https://host/runs'"},
+       "--stores must be folders or s3:// buckets, because Ratoon only reads from web servers, "
+       "found 'https://host/runs'"},
       {{"--stores", "s3://abc/b,s3://abc/b"}, "--stores names 's3://abc/b' twice"},
       {{"--overwrite", "yes"}, "--overwrite must be true or false, found 'yes'"},
       {{"--latest-name", "latest{"},
-       "--latest-name: the name pattern 'latest{' cannot be used: it has a single brace, but placeholders "
-       "are "
-       "written as {rank}"},
+       "--latest-name: the name pattern 'latest{' cannot be used: found a single brace, "
+       "expected placeholders such as {rank}"},
       {{"--staging-slots", "17"}, "--staging-slots must be at most 16"},
       {{"--staging-memory-mib", "18446744073709551615"},
        "--staging-memory-mib must be at most 1099511627776"},

@@ -67,6 +67,17 @@ TEST_F(TakeOptions, RemovesItsFlagsAndTheirValues) {
   EXPECT_EQ(arguments.argv()[arguments.argc], nullptr);
 }
 
+TEST_F(TakeOptions, TakesThePointersOfAMainWithConstantArguments) {
+  const char* words[] = {"trainer", "--keep-last", "5", "--lr", nullptr};
+  int count = 4;
+  const auto options = take_options(count, words, {.save_folder = "f", .run_name = "r"});
+  ASSERT_TRUE(options) << options.error().message();
+  EXPECT_EQ(options->keep_last, 5u);
+  ASSERT_EQ(count, 2);
+  EXPECT_STREQ(words[1], "--lr");
+  EXPECT_EQ(words[2], nullptr);
+}
+
 // Otherwise the program's parser would complain about them, and train() could not say what is wrong.
 TEST_F(TakeOptions, RemovesFlagsAlsoIfAnOptionIsRefused) {
   for (const std::vector<std::string>& words : {std::vector<std::string>{"--lr", "1", "--seed", "-1"},

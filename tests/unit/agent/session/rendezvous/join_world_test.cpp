@@ -46,7 +46,7 @@ class JoiningTest : public testing::Test {
     rank.steps(20);
     rank.engine().finish();
   }
-  int code_of(Link& link, CheckpointLocations& places, const InventoryPolling& looking) {
+  int code_of(Link& link, CheckpointLocations& places, const ListingFunctions& looking) {
     try {
       static_cast<void>(join_world(link, places, {}, looking));
     } catch (const Failure& why) {
@@ -55,7 +55,7 @@ class JoiningTest : public testing::Test {
     }
     return 0;
   }
-  InventoryPolling looking(std::function<Result<checkpoint::Inventory>()> look) {
+  ListingFunctions looking(std::function<Result<checkpoint::Inventory>()> look) {
     return {.look = std::move(look), .pause = [this](Duration time) { pauses_.push_back(time); }};
   }
 
@@ -75,13 +75,13 @@ TEST_F(JoiningTest, ARollbackThatWasMadeWhileItWaitedIsMadeForIt) {
   link_.on_join = [&](int) -> Result<Assignment> {
     EXPECT_TRUE(places.rollback().to) << "no attempt has made it yet";
     const checkpoint::Rollback made{.attempt = Attempt(8), .to = *places.rollback().to};
-    EXPECT_TRUE(checkpoint::record_rollback(*places.home(), made, draw_name()));
+    EXPECT_TRUE(checkpoint::record_rollback(*places.home(), made, random_hex_name()));
     return Assignment{.attempt = Attempt(9)};
   };
   EXPECT_EQ(join_world(link_, places, {}).attempt, Attempt(9));
   EXPECT_FALSE(places.rollback().to) << "it would refuse what the world resumes: 83";
-  ASSERT_TRUE(places.rollback().made);
-  EXPECT_EQ(places.rollback().made->attempt, Attempt(8));
+  ASSERT_TRUE(places.rollback().existing_rollback);
+  EXPECT_EQ(places.rollback().existing_rollback->attempt, Attempt(8));
   EXPECT_EQ(places.rollback().in_force.size(), 1u);
 }
 
@@ -91,7 +91,7 @@ TEST_F(JoiningTest, AJobThatIsOverWhileOneJoinsEndsItAsAnyOther) {
     link_.stands = WorldStatus::kStop;
     return Result<Assignment>(Error(ErrorKind::kInvalid, "the job is over: all is trained"));
   };
-  EXPECT_EQ(code_of(link_, places, looking([&] { return places.look(); })), 80);
+  EXPECT_EQ(code_of(link_, places, looking([&] { return places.list_resumable(); })), 80);
   EXPECT_THAT(said_, HasSubstr("the job is over"));
 }
 
@@ -102,7 +102,7 @@ TEST_F(JoiningTest, WhatMayPassIsNoMatterOfConfiguration) {
                                    {ErrorKind::kInvalid, 82},
                                    {ErrorKind::kPermissionDenied, 84}}) {
     link_.on_join = [kind](int) { return Result<Assignment>(Error(kind, "it is not to be had")); };
-    EXPECT_EQ(code_of(link_, places, looking([&] { return places.look(); })), code) << said_;
+    EXPECT_EQ(code_of(link_, places, looking([&] { return places.list_resumable(); })), code) << said_;
   }
 }
 
@@ -116,9 +116,9 @@ TEST_F(JoiningTest, AWebPageInPlaceOfAManifestIsNoDamage) {
   put_page("s0000000020.a0007.json");
   CheckpointLocations places(options_, test::borrowed(meters_));
   link_.on_join = [](int) { return Result<Assignment>(Assignment{.attempt = Attempt(8)}); };
-  EXPECT_EQ(code_of(link_, places, looking([&] { return places.look(); })), 0) << said_;
+  EXPECT_EQ(code_of(link_, places, looking([&] { return places.list_resumable(); })), 0) << said_;
   put_page("s0000000010.a0007.json");
-  EXPECT_EQ(code_of(link_, places, looking([&] { return places.look(); })), 84)
+  EXPECT_EQ(code_of(link_, places, looking([&] { return places.list_resumable(); })), 84)
       << "a later start may read it";
   EXPECT_THAT(said_, HasSubstr("some may be intact"));
 }

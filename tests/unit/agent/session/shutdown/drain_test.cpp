@@ -78,7 +78,7 @@ RunSchedule train_until_it_leaves(const Machine& machine, Duration told, Duratio
       now = std::max(now, schedule.last_durable);
       break;
     }
-    if ((requests & control::kGo) != 0 || drain.must_exit(now, true)) break;
+    if ((requests & control::kStopWithoutSave) != 0 || drain.must_exit(now, true)) break;
   }
   schedule.left = now;
   return schedule;
@@ -133,14 +133,14 @@ TEST(Drain, WhoMayBeReplacedTrainsOnAfterTheLastSave) {
 
 TEST(Drain, ATimeLimitIsNoReasonToSaveAtOnce) {
   preemption::Notices ends;
-  ends.give("time limit", {.deadline = at(100s), .is_sudden = false, .why = "the time limit of 100s"});
+  ends.set_notice("time limit", {.deadline = at(100s), .is_sudden = false, .why = "the time limit of 100s"});
   Drain drain({.known_ends = ends});
   drain.note_step(1s);
   EXPECT_EQ(drain.requests({}, at(10s)), 0u);
   EXPECT_FALSE(drain.must_exit(at(10s), true).has_value());
   EXPECT_EQ(drain.requests({}, at(97s)), control::kStop);
   EXPECT_EQ(drain.requests({}, at(98s)), control::kStop) << "tried: it would end a second before the clock";
-  EXPECT_EQ(drain.requests({}, at(98500ms)), control::kGo);
+  EXPECT_EQ(drain.requests({}, at(98500ms)), control::kStopWithoutSave);
   EXPECT_FALSE(drain.must_exit(at(98500ms), true).has_value()) << "the others may hear of it yet";
   EXPECT_TRUE(drain.must_exit(at(98s), false).has_value());
   const auto late = drain.must_exit(at(99s), true);
@@ -152,16 +152,17 @@ TEST(Drain, ATimeLimitIsNoReasonToSaveAtOnce) {
 // `ratoon run` and `ratoon launch` leave with all of their processes, so no replacement comes.
 TEST(Drain, TheEndOfARunIsLeftTogetherUnlikeTheEndOfANode) {
   preemption::Notices ends;
-  ends.give("time limit",
-            {.deadline = at(100s), .is_sudden = false, .why = "the time limit of 100s", .ends_run = true});
+  ends.set_notice(
+      "time limit",
+      {.deadline = at(100s), .is_sudden = false, .why = "the time limit of 100s", .ends_run = true});
   Drain drain({.known_ends = ends, .can_be_replaced = true});
   drain.note_step(1s);
   EXPECT_EQ(drain.requests({}, at(97s)), control::kStop);
-  EXPECT_EQ(drain.requests({}, at(98500ms)), control::kGo);
+  EXPECT_EQ(drain.requests({}, at(98500ms)), control::kStopWithoutSave);
 
   Drain with_notice({.known_ends = ends, .can_be_replaced = true});
   with_notice.note_step(1s);
-  const OutsideRequests goes{.drain_deadline = at(50s)};
+  const CoordinatorRequests goes{.drain_deadline = at(50s)};
   EXPECT_EQ(with_notice.requests(goes, at(40s)), control::kSave);
   EXPECT_EQ(with_notice.requests(goes, at(48500ms)), 0u) << "it trains on until a replacement joins";
   EXPECT_TRUE(with_notice.must_exit(at(48500ms), true).has_value());
@@ -179,8 +180,8 @@ TEST(Drain, AStepThatOutlastedTheLastMomentIsSavedAllTheSame) {
   EXPECT_EQ(drain.requests({}, at(7s)), 0u);
   EXPECT_EQ(drain.requests({}, at(8100ms)), control::kStop);
   EXPECT_FALSE(drain.must_exit(at(8100ms), true).has_value());
-  EXPECT_EQ(drain.time_to_commit(at(8200ms)), 1550ms) << "and it leaves in time, saved or not";
-  EXPECT_EQ(drain.requests({}, at(8700ms)), control::kGo) << "that would end too late";
+  EXPECT_EQ(drain.remaining_commit_time(at(8200ms)), 1550ms) << "and it leaves in time, saved or not";
+  EXPECT_EQ(drain.requests({}, at(8700ms)), control::kStopWithoutSave) << "that would end too late";
 }
 
 TEST(Drain, WhereOneSaveFitsItIsMadeLateSinceAReplacementMayComeBefore) {
@@ -190,7 +191,7 @@ TEST(Drain, WhereOneSaveFitsItIsMadeLateSinceAReplacementMayComeBefore) {
     drain.note_step(100ms);
     drain.note_save(at(0s), 10ms);
     drain.note_commit(60s);
-    const OutsideRequests wanted{.drain_deadline = at(121s)};
+    const CoordinatorRequests wanted{.drain_deadline = at(121s)};
     EXPECT_EQ(drain.requests(wanted, at(1s)), can_be_replaced ? 0U : control::kStop) << can_be_replaced;
     if (!can_be_replaced) continue;
     EXPECT_EQ(drain.requests(wanted, at(28s)), 0U);
@@ -202,16 +203,16 @@ TEST(Drain, WhereOneSaveFitsItIsMadeLateSinceAReplacementMayComeBefore) {
 TEST(Drain, ACommitIsWaitedForAsLongAsCommitsTake) {
   Drain drain;
   drain.begin_attempt(kGigabyte);
-  EXPECT_EQ(drain.patience_with_commit(), 60s) << "one of a slow disk, twice, is shorter";
+  EXPECT_EQ(drain.commit_timeout(), 60s) << "one of a slow disk, twice, is shorter";
   drain.begin_attempt(16 * kGigabyte);
-  EXPECT_EQ(drain.patience_with_commit(), 650s) << "none was measured";
+  EXPECT_EQ(drain.commit_timeout(), 650s) << "none was measured";
   EXPECT_EQ(drain.longest_commit(), 0s);
   drain.note_commit(70s);
-  EXPECT_EQ(drain.patience_with_commit(), 150s);
+  EXPECT_EQ(drain.commit_timeout(), 150s);
   EXPECT_EQ(drain.longest_commit(), 70s);
-  EXPECT_EQ(drain.time_to_commit(at(0s)), 150s);
-  drain.hear({.drain_deadline = at(100s)}, at(0s));
-  EXPECT_EQ(drain.time_to_commit(at(0s)), 99750ms) << "and no longer than its end";
+  EXPECT_EQ(drain.remaining_commit_time(at(0s)), 150s);
+  drain.receive_order({.drain_deadline = at(100s)}, at(0s));
+  EXPECT_EQ(drain.remaining_commit_time(at(0s)), 99750ms) << "and no longer than its end";
 }
 
 TEST(Drain, CtrlCStopsAtTheNextStepAndSaysSo) {
@@ -277,23 +278,23 @@ TEST(Drain, WhoIsReplacedWaitsInTheMarginForWhatIsBeingWritten) {
 
 TEST(Drain, PeopleAreToldOfANoticeOnce) {
   preemption::Notices ends;
-  ends.give("time limit", {.deadline = at(1h), .is_sudden = false, .why = "the time limit of 1h"});
+  ends.set_notice("time limit", {.deadline = at(1h), .is_sudden = false, .why = "the time limit of 1h"});
   Drain drain({.known_ends = ends});
-  EXPECT_EQ(drain.take_news(at(1s)), "") << "it was known from the start";
+  EXPECT_EQ(drain.take_notice_message(at(1s)), "") << "it was known from the start";
   drain.notify(at(1s), 30s, "a reclaim");
   EXPECT_EQ(
-      drain.take_news(at(2s)),
+      drain.take_notice_message(at(2s)),
       "a reclaim: Ratoon makes the saves that can end in time, and training continues for 27 s at most");
-  EXPECT_EQ(drain.take_news(at(3s)), "");
+  EXPECT_EQ(drain.take_notice_message(at(3s)), "");
   drain.take_back_notice();
-  EXPECT_EQ(drain.take_news(at(4s)), "");
+  EXPECT_EQ(drain.take_notice_message(at(4s)), "");
   drain.notify(at(5s), 30s, "a reclaim");
-  EXPECT_NE(drain.take_news(at(6s)), "") << "another one";
+  EXPECT_NE(drain.take_notice_message(at(6s)), "") << "another one";
 }
 
 TEST(Drain, AnOrderThatIsToldWithEachBeatIsOneNotice) {
   Drain drain({.can_be_replaced = true});
-  OutsideRequests wanted;
+  CoordinatorRequests wanted;
   wanted.drain_deadline = at(100s);
   EXPECT_EQ(drain.requests(wanted, at(1s)), control::kSave);
   drain.note_save(at(1s), 1ms);
@@ -308,7 +309,7 @@ TEST(Drain, AnOrderThatIsToldWithEachBeatIsOneNotice) {
 TEST(Drain, AnOrderWithAShortDeadlineLeavesTimeForAReplacement) {
   const auto leaves_at = [](Duration told, Duration left) {
     Drain drain({.can_be_replaced = true});
-    OutsideRequests wanted;
+    CoordinatorRequests wanted;
     wanted.drain_deadline = at(told + left);
     for (Timestamp now = at(told);; now = now + 10ms) {
       // The notice as it comes with each beat, a little later each time.

@@ -43,17 +43,17 @@ TEST(Leaving, OfAStuckProcessSaysWhyAndTearsNothingDown) {
   EXPECT_EXIT(
       {
         spoil_the_end();
-        leave_with_last_line(ExitCode::kStartAgain, [] { std::fputs("it does not move", stderr); });
+        exit_after_log_line(ExitCode::kStartAgain, [] { std::fputs("it does not move", stderr); });
       },
       testing::ExitedWithCode(81), "it does not move");
 }
 
 TEST(Leaving, OfAStuckProcessWaitsForNoReaderOfItsLastLine) {
-  EXPECT_EXIT(leave_with_last_line(ExitCode::kStartAgain,
-                                   [] {
-                                     std::promise<void> never;
-                                     never.get_future().wait();
-                                   }),
+  EXPECT_EXIT(exit_after_log_line(ExitCode::kStartAgain,
+                                  [] {
+                                    std::promise<void> never;
+                                    never.get_future().wait();
+                                  }),
               testing::ExitedWithCode(81), "");
 }
 

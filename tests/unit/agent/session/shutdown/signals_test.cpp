@@ -169,11 +169,11 @@ TEST(Signals, AHandlerThatTheProgramInstallsLaterIsCalledToo) {
   {
     Signals signals;
     std::signal(SIGTERM, [](int) { ++programs_own; });
-    signals.retake();
+    signals.reinstall_handlers();
     std::raise(SIGTERM);
     EXPECT_EQ(signals.heard(SIGTERM).count, 1u);
     EXPECT_EQ(programs_own, 1);
-    signals.retake();
+    signals.reinstall_handlers();
     std::raise(SIGTERM);
     EXPECT_EQ(signals.heard(SIGTERM).count, 2u);
     EXPECT_EQ(programs_own, 2) << "once each";
@@ -197,7 +197,7 @@ TEST(Signals, AHandlerThatCallsTheOneThatItFoundMakesNoSecondSignal) {
       found_by_program.sa_sigaction(number, info, context);
     };
     ::sigaction(SIGINT, &programs, &found_by_program);
-    signals.retake();
+    signals.reinstall_handlers();
     std::raise(SIGINT);
     EXPECT_EQ(signals.heard(SIGINT).count, 1u) << "a second one ends the process";
     EXPECT_EQ(programs_own, 1);
@@ -209,7 +209,7 @@ TEST(Signals, WhatTheProgramGivesBackToTheSystemIsItsOwnMatter) {
   for (const auto theirs : {SIG_IGN, SIG_DFL}) {
     Signals signals;
     std::signal(SIGUSR1, theirs);
-    signals.retake();
+    signals.reinstall_handlers();
     EXPECT_EQ(action_of(SIGUSR1).sa_handler, theirs);
   }
   std::signal(SIGUSR1, SIG_DFL);

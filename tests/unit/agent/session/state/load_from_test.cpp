@@ -90,7 +90,7 @@ TEST_F(LoadFromTest, TheStateIsAllButThePosition) {
   train("other", 20);
   train("run", 5, "other", "state");
   EXPECT_EQ(began_, (Stand{0, 20, 20, 0, {}}));
-  EXPECT_THAT(said_, HasSubstr("the run begins with all but the position of "));
+  EXPECT_THAT(said_, HasSubstr("the run begins with the state (not the position) of "));
 }
 
 TEST_F(LoadFromTest, AllGoesOnAsThatRunWouldHave) {

@@ -66,8 +66,8 @@ class LoadSeed : public testing::Test {
     metrics::Meters meters;
     session::CheckpointLocations places{options, test::borrowed(meters)};
     checkpoint::Saver saver =
-        checkpoint::Saver::open(places.home(), draw_name(), std::make_shared<SystemClock>(),
-                                {.pause = {}, .has_thread = false})
+        checkpoint::Saver::open(places.home(), random_hex_name(), std::make_shared<SystemClock>(),
+                                {.pause = {}, .has_writer_thread = false})
             .value();
     Assignment assignment{.attempt = Attempt(2), .rank = Rank(rank), .world_size = kRanks};
     if (is_resumed)

@@ -146,7 +146,7 @@ TEST(StartSnapshot, WithoutItsBytesItStillKnowsWhetherItIsAsItWas) {
   } catch (const Failure& why) {
     EXPECT_EQ(why.exit_code, 81);
     EXPECT_THAT(why.what(), HasSubstr("no checkpoint is saved yet, and tensor 'net."));
-    EXPECT_THAT(why.what(), HasSubstr("more than 10 bytes are not kept"));
+    EXPECT_THAT(why.what(), HasSubstr("not kept for a reset if it has more than 10 bytes"));
   }
 }
 

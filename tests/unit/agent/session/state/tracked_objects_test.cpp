@@ -221,7 +221,7 @@ TEST(TrackedObjects, AnObjectThatWasOneTextIsSaidToBe) {
   const auto point = saved.save(before);
   TableRows table{.rows = {1, 2}, .first = 0, .all = 1};
   EXPECT_THAT(refusal([&] { saved.load(point, "table", table); }),
-              HasSubstr("has no tensor 'table.rows', but all of this object as one text"));
+              HasSubstr("has no tensor 'table.rows', because an older Ratoon saved this object as one text"));
 }
 
 TEST(TrackedObjects, TwoPlacesInTheSameMemoryAreFilledOneAfterTheOther) {

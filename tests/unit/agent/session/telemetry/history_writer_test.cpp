@@ -27,7 +27,7 @@ TEST(HistoryWriter, KeepsTheOrderOfRowsWhileItsPlaceIsAsked) {
     std::jthread saver([&] {
       std::uint64_t bytes = 0;
       while (!is_trained) {
-        if (const auto place = writer.place()) {
+        if (const auto place = writer.end_position()) {
           EXPECT_GE(place->bytes, bytes);
           bytes = place->bytes;
         }
@@ -41,7 +41,7 @@ TEST(HistoryWriter, KeepsTheOrderOfRowsWhileItsPlaceIsAsked) {
     is_trained = true;
     saver.join();
     writer.end();
-    end = writer.place();
+    end = writer.end_position();
   }
   ASSERT_TRUE(end);
   std::uint64_t last = 0;
@@ -67,7 +67,7 @@ TEST(HistoryWriter, LosesNoRowWhereTheSystemRefusesItsThread) {
     EXPECT_EQ(fault.failed(), 1U);
   }
   writer.append(row);
-  const auto end = writer.place();
+  const auto end = writer.end_position();
   ASSERT_TRUE(end);
   std::size_t rows = 0;
   const auto joined = history::join(
@@ -90,7 +90,7 @@ TEST(HistoryWriter, SaysThatThereAreGapsWhereItsThreadThrows) {
     std::this_thread::yield();
   }
   EXPECT_EQ(event, "the history on the disk lacks rows from this step on: std::bad_alloc");
-  EXPECT_TRUE(writer.place()) << "rows of others are kept";
+  EXPECT_TRUE(writer.end_position()) << "rows of others are kept";
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// SpokenWait decides when a process logs that it waits: after ten seconds, and then every minute.
+// WaitReporter decides when a process logs that it waits: after ten seconds, and then every minute.
 //
-//   SpokenWait wait(clock);
+//   WaitReporter wait(clock);
 //   while (!is_there()) {
 //     if (const auto time = wait.due()) say("waits for the copy, for " + *time + " until now");
 //     pause();
@@ -16,9 +16,9 @@
 
 namespace ratoon::session {
 
-class SpokenWait {
+class WaitReporter {
  public:
-  explicit SpokenWait(const Clock& clock) : clock_(clock) { wait_.begin(clock_.now()); }
+  explicit WaitReporter(const Clock& clock) : clock_(clock) { wait_.begin(clock_.now()); }
 
   // Returns the duration of the wait, such as "10 s", if a report is due, else nullopt.
   [[nodiscard]] std::optional<std::string> due() {

@@ -48,23 +48,23 @@ Result<void> write_all(const UniqueFd& file, std::string_view text) {
   return {};
 }
 
-// Renames an earlier run's file to NAME.old. If NAME.old exists, removes the earlier file and does not rename
-// it, because its run was started and saved no checkpoint.
-Result<void> begin_anew(const std::filesystem::path& path) {
-  const std::filesystem::path old = path.string() + ".old";
+// Renames an earlier start's file to NAME.old, or to NAME.old.1, NAME.old.2 and so on if these names are
+// taken: the checkpoints that belong to the file may be in the folder aside/.
+Result<void> move_old_file_away(const std::filesystem::path& path) {
   std::error_code code;
   if (std::filesystem::file_size(path, code) == 0 || code) return {};
-  if (std::filesystem::exists(old, code))
-    std::filesystem::remove(path, code);
-  else
-    std::filesystem::rename(path, old, code);
+  std::filesystem::path old = path.string() + ".old";
+  for (std::uint64_t number = 1; std::filesystem::exists(std::filesystem::symlink_status(old, code));
+       ++number)
+    old = path.string() + ".old." + std::to_string(number);
+  std::filesystem::rename(path, old, code);
   return code ? system_error(code.value(), "moving the older file away") : Result<void>();
 }
 
-Result<std::shared_ptr<UniqueFd>> open_in(const std::filesystem::path& path, bool is_anew) {
+Result<std::shared_ptr<UniqueFd>> open_for_append(const std::filesystem::path& path, bool is_anew) {
   if (auto created = create_folders(path.parent_path()); !created) return created.error();
   if (is_anew) {
-    if (auto begun = begin_anew(path); !begun) return begun.error();
+    if (auto begun = move_old_file_away(path); !begun) return begun.error();
   }
   auto file =
       std::make_shared<UniqueFd>(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644));
@@ -75,12 +75,12 @@ Result<std::shared_ptr<UniqueFd>> open_in(const std::filesystem::path& path, boo
 
 }  // namespace
 
-// The file of rank 0, whose disk calls have the timeout of --disk-timeout.
+// AppendFile::File: the file, which only rank 0 opens. Its disk calls have the timeout of --disk-timeout.
 class AppendFile::File {
  public:
   File(std::filesystem::path path, bool is_anew, std::shared_ptr<checkpoint::CallsWithTimeout> calls)
       : path_(std::move(path)), calls_(std::move(calls)) {
-    file_ = expect(call([path = path_, is_anew] { return open_in(path, is_anew); }));
+    file_ = expect(call([path = path_, is_anew] { return open_for_append(path, is_anew); }));
   }
 
   void write(std::string_view text) {
@@ -151,8 +151,8 @@ void AppendFile::write(std::string_view text) {
   if (file_) session_.answer([&] { file_->write(text); });
 }
 
-// A checkpoint before the first step does not contain the file's length, because each start writes the rows
-// before steps() again.
+// A checkpoint before the first step does not contain the file's length, because each start of the run writes
+// again the rows that the program appends before steps().
 std::string AppendFile::save_state() const {
   const bool is_begun = session_.steps_done() > 0;
   return std::to_string(file_ && is_begun ? file_->sync() : 0);
@@ -162,7 +162,7 @@ void AppendFile::load_state(std::string_view state) {
   std::uint64_t bytes = 0;
   const auto read = std::from_chars(state.data(), state.data() + state.size(), bytes);
   if (read.ec != std::errc() || read.ptr != state.data() + state.size())
-    throw std::invalid_argument("it is not the length of a file");
+    throw std::invalid_argument("the saved state is not the length of a file");
   // Ignore a state from --load-from, because it has the length of another run's file.
   if (file_ && session_.resumes_at() > 0) file_->cut_back(bytes);
 }

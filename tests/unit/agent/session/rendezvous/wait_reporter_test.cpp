@@ -1,24 +1,24 @@
 // The moments at which a wait is reported.
-#include "agent/src/session/rendezvous/spoken_wait.h"
+#include "agent/src/session/rendezvous/wait_reporter.h"
 
 #include <gtest/gtest.h>
 
-namespace ratoon::session::spoken_wait_test {
+namespace ratoon::session::wait_reporter_test {
 namespace {
 
 using std::chrono::seconds;
 
-TEST(SpokenWait, IsSilentForTenSeconds) {
+TEST(WaitReporter, IsSilentForTenSeconds) {
   ManualClock clock;
-  SpokenWait wait(clock);
+  WaitReporter wait(clock);
   EXPECT_EQ(wait.due(), std::nullopt);
   clock.advance(seconds(9));
   EXPECT_EQ(wait.due(), std::nullopt);
 }
 
-TEST(SpokenWait, IsToldAfterTenSecondsAndEachMinute) {
+TEST(WaitReporter, IsToldAfterTenSecondsAndEachMinute) {
   ManualClock clock;
-  SpokenWait wait(clock);
+  WaitReporter wait(clock);
   clock.advance(seconds(10));
   EXPECT_EQ(wait.due(), "10 s");
   EXPECT_EQ(wait.due(), std::nullopt);
@@ -29,4 +29,4 @@ TEST(SpokenWait, IsToldAfterTenSecondsAndEachMinute) {
 }
 
 }  // namespace
-}  // namespace ratoon::session::spoken_wait_test
+}  // namespace ratoon::session::wait_reporter_test

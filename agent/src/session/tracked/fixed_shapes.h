@@ -1,0 +1,31 @@
+// FixedShapes: refuses a save of a tensor whose shape has changed although a resume cannot restore it in
+// another shape than the program creates (TensorView::has_fixed_shape). Without this check the run would save
+// checkpoints from which it cannot resume.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "agent/src/session/state/tracked_objects.h"
+
+namespace ratoon::session {
+
+class FixedShapes {
+ public:
+  // Records the shapes at the beginning of an attempt, with which the program creates its objects.
+  void begin(const CollectedState& state);
+  // From now on check() accepts every shape, because the program reads the saved state before it creates its
+  // objects.
+  void allow_changes() { are_changes_allowed_ = true; }
+  // Throws a Failure if a tensor has another type or shape than at the beginning, is new, or is missing.
+  void check(const CollectedState& state) const;
+
+ private:
+  using Forms = std::map<std::string, std::string>;  // the type and shape of each tensor, as in messages
+  [[nodiscard]] static Forms forms_of(const CollectedState& state);
+
+  Forms forms_;
+  bool are_changes_allowed_ = false;
+};
+
+}  // namespace ratoon::session

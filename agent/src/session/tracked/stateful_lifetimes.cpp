@@ -1,0 +1,63 @@
+#include "agent/src/session/tracked/stateful_lifetimes.h"
+
+#include <mutex>
+#include <unordered_map>
+
+#include "base/core/never_destroyed.h"
+
+namespace ratoon {
+namespace session {
+namespace {
+
+class Lifetimes {
+ public:
+  using Flag = std::shared_ptr<std::atomic<bool>>;
+
+  Flag watch(const Stateful& object) {
+    const std::scoped_lock lock(mutex_);
+    Flag& flag = flags_[&object];
+    if (!flag) {
+      flag = std::make_shared<std::atomic<bool>>(false);
+      ++watched_;
+    }
+    return flag;
+  }
+  void end(const Stateful& object) {
+    if (watched_ == 0) return;
+    const std::scoped_lock lock(mutex_);
+    const auto found = flags_.find(&object);
+    if (found == flags_.end()) return;
+    *found->second = true;
+    flags_.erase(found);
+    --watched_;
+  }
+
+ private:
+  std::atomic<std::size_t> watched_ = 0;
+  std::mutex mutex_;
+  std::unordered_map<const Stateful*, Flag> flags_;  // guarded by mutex_
+};
+
+// Static objects of the program may be destroyed later.
+Lifetimes& lifetimes() {
+  static const NeverDestroyed<Lifetimes> all;
+  return *all;
+}
+
+}  // namespace
+
+std::shared_ptr<const std::atomic<bool>> watch_lifetime(const Stateful& object) {
+  return lifetimes().watch(object);
+}
+
+void end_lifetime(const Stateful& object) noexcept {
+  lifetimes().end(object);
+}
+
+}  // namespace session
+
+Stateful::~Stateful() {
+  session::end_lifetime(*this);
+}
+
+}  // namespace ratoon
