@@ -1,4 +1,4 @@
-// A decision: the next steps for one job, in this order: store the status, carry out the actions, send the
+// A decision is the next steps for one job, in this order: store the status, carry out actions, send the
 // announcement. The operator may repeat any step of a decision. If the operator crashes between two steps,
 // the next decision contains the missing steps.
 #pragma once
@@ -22,13 +22,13 @@ namespace ratoon::core {
 struct CreatePod {
   api::Pod pod;
   std::vector<api::NodeToAvoid> avoid_nodes;  // the pod must not be placed on these
-  std::vector<std::string> sick_nodes{};      // nor on these while other nodes have room
+  std::vector<std::string> faulty_nodes{};    // nor on these while other nodes have room
 
   friend bool operator==(const CreatePod&, const CreatePod&) = default;
 };
 
 // Deletes exactly this pod, by UID. Without has_grace the pod gets only one second to end, because a member
-// saves when it gets the preemption notice.
+// saves earlier, when it gets the preemption notice.
 struct DeletePod {
   std::string name;
   std::string uid;
@@ -60,8 +60,8 @@ struct Decision {
   api::TrainingJobStatus status;
   std::vector<Action> actions;
   api::Announcement announcement;
-  std::optional<RecoveryWatch> recovery;  // an input of the next decision
-  std::optional<Timestamp> wake_at;       // the next decision is due then even if nothing changes
+  std::optional<RecoveryTimestamps> recovery;  // an input of the next decision
+  std::optional<Timestamp> wake_at;            // the next decision is due then even if nothing changes
 };
 
 }  // namespace ratoon::core

@@ -15,8 +15,8 @@ template <class Moment>
   return std::min(*a, *b);
 }
 
-// Lowers the decision's `wake_at` to `moment`, or to now if it has passed. If `moment` is absent, `wake_at`
-// stays unchanged.
+// Lowers the decision's `wake_at` to `moment`, or to now if it has passed. If `moment` is absent, leaves
+// `wake_at` unchanged.
 void wake_no_later_than(std::optional<WallTime> moment, WallTime wall_now, Timestamp now, Decision& decision);
 
 }  // namespace ratoon::core

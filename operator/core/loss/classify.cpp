@@ -1,7 +1,6 @@
 #include "operator/core/loss/classify.h"
 
 #include <algorithm>
-#include <cctype>
 #include <initializer_list>
 #include <optional>
 #include <string_view>
@@ -14,16 +13,16 @@ namespace ratoon::core {
 namespace {
 
 constexpr const char* kNoRecord =
-    " without a completion record: its training did not reach its end; if the program does not call "
-    "ratoon::train, set agent: None in its role";
-constexpr std::size_t kWordsBytesMax = 300;
-constexpr int kSignalBase = 128;
+    " without a completion record: its training did not reach its end; a program that does not call "
+    "ratoon::train needs a TrainingJob with agent: None";
+constexpr std::size_t kPlatformMessageBytesMax = 300;
+constexpr int kSignalExitCodeBase = 128;
 constexpr int kSigInt = 2;
 constexpr int kSigKill = 9;
 constexpr int kSigTerm = 15;
 
 // Returns what an exit code of Ratoon's own programs means, or nothing for any other code.
-std::optional<MemberEnd> find_meaning(int code, const std::string& text) {
+std::optional<MemberEnd> find_exit_code_meaning(int code, const std::string& text) {
   switch (static_cast<ExitCode>(code)) {
     case ExitCode::kDone:
       return MemberEnd{EndCause::kApplication, text + kNoRecord};
@@ -36,14 +35,15 @@ std::optional<MemberEnd> find_meaning(int code, const std::string& text) {
     case ExitCode::kCheckpointsBad:
       return MemberEnd{EndCause::kFatal, text + ": checkpoints exist and none is good"};
     case ExitCode::kStorage:
-      // If a disk or store fails, all members that use this disk or store end at the same time, and no start
-      // succeeds until it works again.
-      return MemberEnd{
-          .cause = EndCause::kDisruption, .sentence = text + " (storage failed)", .is_of_storage = true};
+      // If a disk or store fails, all members that use it end at the same time, and no start succeeds until
+      // this disk or store works again.
+      return MemberEnd{.cause = EndCause::kDisruption,
+                       .explanation = text + " (storage failed)",
+                       .is_storage_fault = true};
     case ExitCode::kDeviceUnusable:
       return MemberEnd{.cause = EndCause::kDisruption,
-                       .sentence = text + " (its accelerator is unusable)",
-                       .is_of_device = true};
+                       .explanation = text + " (its accelerator is unusable)",
+                       .is_device_fault = true};
     case ExitCode::kAbortOverdue:
       return MemberEnd{EndCause::kDisruption, text + " (aborted collectives did not end)"};
     case ExitCode::kInterruptedByUser:
@@ -54,9 +54,9 @@ std::optional<MemberEnd> find_meaning(int code, const std::string& text) {
 
 MemberEnd classify_exit_code(int code, bool is_ours) {
   const std::string text = "exit code " + std::to_string(code);
-  if (const auto meaning = is_ours ? find_meaning(code, text) : std::nullopt) return *meaning;
-  const int signal = code - kSignalBase;
-  // Programs do not send SIGKILL, SIGTERM or SIGINT to themselves, so the cause is outside of the program.
+  if (const auto meaning = is_ours ? find_exit_code_meaning(code, text) : std::nullopt) return *meaning;
+  const int signal = code - kSignalExitCodeBase;
+  // Programs do not send SIGKILL, SIGTERM or SIGINT to themselves, so the cause is outside the program.
   if (signal == kSigKill || signal == kSigTerm || signal == kSigInt) {
     return {EndCause::kDisruption, "ended by signal " + std::to_string(signal)};
   }
@@ -64,7 +64,7 @@ MemberEnd classify_exit_code(int code, bool is_ours) {
   return {EndCause::kApplication, text};
 }
 
-bool has_reason(const api::Pod& pod, std::string_view reason) {
+bool has_end_reason(const api::Pod& pod, std::string_view reason) {
   return std::ranges::find(pod.end_reasons, reason) != pod.end_reasons.end();
 }
 
@@ -75,21 +75,21 @@ bool contains_any(std::string_view text, std::initializer_list<std::string_view>
 
 // Returns whether a container did not start because its program or command is wrong: then runc or crun names
 // a file that it could not run. Failures of mounts, devices, hooks and cgroups are faults of the node.
-bool blames_program(std::string words) {
-  std::ranges::transform(words, words.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+bool is_command_fault(const std::string& message) {
+  const std::string words = to_lower_case(message);
   if (contains_any(words, {"executable file", "exec format"})) return true;
   return contains_any(words, {"exec: ", "chdir", "open executable"}) &&
          contains_any(words, {"no such file", "permission denied", "is a directory"});
 }
 
 MemberEnd classify_unstarted(const api::Pod& pod) {
-  MemberEnd ending{.cause = EndCause::kApplication,
-                   .sentence = "its container did not start: " + cut_text(pod.last_lines, kWordsBytesMax)};
-  if (blames_program(pod.last_lines)) return ending;
+  MemberEnd ending{
+      .cause = EndCause::kApplication,
+      .explanation = "its container did not start: " + cut_text(pod.last_lines, kPlatformMessageBytesMax)};
+  if (is_command_fault(pod.last_lines)) return ending;
   ending.cause = EndCause::kDisruption;
-  ending.is_rejection = true;
-  ending.is_of_platform = true;
+  ending.is_kubelet_rejection = true;
+  ending.is_platform_caused = true;
   return ending;
 }
 
@@ -98,34 +98,37 @@ MemberEnd classify_program(const api::Pod& pod) {
   constexpr std::string_view kStartError = "StartError";
   constexpr std::string_view kUnknown = "Unknown";
   constexpr int kUnknownCode = 255;
-  // OOMKilled counts as a program failure: the next start would need as much memory again.
-  if (has_reason(pod, kOutOfMemory))
+  // OOMKilled counts as a failure of the program, because its next start would need as much memory again.
+  if (has_end_reason(pod, kOutOfMemory))
     return {EndCause::kApplication, "ended by signal 9: its memory limit was reached (OOMKilled)"};
   // No program ran, so `last_lines` has the container runtime's message instead of the program's output.
-  if (has_reason(pod, kStartError)) return classify_unstarted(pod);
-  if (has_reason(pod, kUnknown) && pod.exit_code == kUnknownCode)
-    return {.cause = EndCause::kDisruption,
-            .sentence = "its container runtime reports no cause (exit code 255, Unknown): its node was reset",
-            .is_of_platform = true};
+  if (has_end_reason(pod, kStartError)) return classify_unstarted(pod);
+  if (has_end_reason(pod, kUnknown) && pod.exit_code == kUnknownCode)
+    return {
+        .cause = EndCause::kDisruption,
+        .explanation = "its container runtime reports no cause (exit code 255, Unknown): its node was reset",
+        .is_platform_caused = true};
   if (pod.exit_code) return classify_exit_code(*pod.exit_code, pod.failed_init.empty());
   return {EndCause::kDisruption, "ended without an exit code"};
 }
 
-MemberEnd classify_by_itself(const api::Pod& pod) {
-  if (!pod.rejection.empty())
+MemberEnd classify_without_rules(const api::Pod& pod) {
+  if (!pod.kubelet_rejection.empty())
     return {.cause = EndCause::kDisruption,
-            .sentence = "its kubelet did not start it: " + cut_text(pod.rejection, kWordsBytesMax),
-            .is_rejection = true,
-            .is_of_platform = true};
+            .explanation =
+                "its kubelet did not start it: " + cut_text(pod.kubelet_rejection, kPlatformMessageBytesMax),
+            .is_kubelet_rejection = true,
+            .is_platform_caused = true};
   if (pod.is_evicted)
-    return {.cause = EndCause::kDisruption, .sentence = "ended by the platform", .is_of_platform = true};
+    return {
+        .cause = EndCause::kDisruption, .explanation = "ended by the platform", .is_platform_caused = true};
   MemberEnd ending = classify_program(pod);
   if (!pod.failed_init.empty())
-    ending.sentence = "its init container " + pod.failed_init + " failed: " + ending.sentence;
+    ending.explanation = "its init container " + pod.failed_init + " failed: " + ending.explanation;
   return ending;
 }
 
-EndCause cause_of(api::RuleAction action) {
+EndCause cause_of_rule_action(api::RuleAction action) {
   switch (action) {
     case api::RuleAction::kRestart:
       return EndCause::kApplication;
@@ -157,11 +160,12 @@ bool is_failure(const MemberEnd& ending) {
 
 MemberEnd classify(const api::Pod& pod, bool is_completed, const api::RestartPolicy& policy) {
   if (is_completed) return {EndCause::kCompleted, "completed"};
-  if (pod.is_deleting) return {.cause = EndCause::kDisruption, .sentence = "deleted", .is_of_platform = true};
-  MemberEnd ending = classify_by_itself(pod);
+  if (pod.is_deleting)
+    return {.cause = EndCause::kDisruption, .explanation = "deleted", .is_platform_caused = true};
+  MemberEnd ending = classify_without_rules(pod);
   if (const auto rule = match_restart_rule(policy, pod)) {
-    ending.cause = cause_of(rule->action);
-    ending.sentence +=
+    ending.cause = cause_of_rule_action(rule->action);
+    ending.explanation +=
         " (rules[" + std::to_string(rule->number) + "]: " + std::string(name_of(rule->action)) + ")";
   }
   return ending;

@@ -15,9 +15,9 @@ namespace {
 constexpr std::uint32_t kDoublingsMax = 5;
 
 // A process of the current world, with its newest heartbeat.
-struct Stander {
+struct ProcessHeartbeat {
   api::MemberStatus member;
-  const Beat* beat = nullptr;
+  const Heartbeat* beat = nullptr;
   Timestamp heard;
   std::optional<double> limit_seconds;  // nullopt: no limit
 
@@ -28,20 +28,20 @@ struct Stander {
   [[nodiscard]] bool waits() const { return beat->phase == ProcessPhase::kCollective; }
 };
 
-struct World {
-  std::vector<Stander> standers;
+struct WorldHeartbeats {
+  std::vector<ProcessHeartbeat> standers;
   bool is_all_heard = true;
 };
 
-// Returns whether the process's heartbeat belongs to the current world: it has this attempt, and the process
-// does not wait to join.
-bool speaks_of_world(const Observation& seen, const api::ProcessFacts& process) {
-  return !process.is_completed && !process.waiting && process.beat &&
+// Returns whether the process's heartbeat belongs to the current world: it has the world's attempt, and the
+// process does not wait to join.
+bool reports_current_world(const Observation& seen, const api::ProcessFacts& process) {
+  return !process.is_completed && !process.join_request && process.beat &&
          process.beat->attempt == seen.job.status.attempt;
 }
 
-World find_world(const Observation& seen) {
-  World world;
+WorldHeartbeats find_world(const Observation& seen) {
+  WorldHeartbeats world;
   const double limit_factor = 1U << std::min(seen.job.status.restarts.hung, kDoublingsMax);
   for (const auto& member : seen.job.status.members) {
     if (member.is_absent || is_completed(seen, member)) continue;
@@ -50,7 +50,7 @@ World find_world(const Observation& seen) {
       const auto& process = *of_member;
       if (!is_process_of(process.identity, member)) continue;
       if (process.is_completed) ++heard;
-      if (!speaks_of_world(seen, process)) continue;
+      if (!reports_current_world(seen, process)) continue;
       ++heard;
       const auto& allowed = process.beat->allowed_seconds;
       world.standers.push_back(
@@ -64,7 +64,7 @@ World find_world(const Observation& seen) {
   return world;
 }
 
-std::string describe(const Stander& stander) {
+std::string describe(const ProcessHeartbeat& stander) {
   std::array<char, 160> text{};
   std::snprintf(text.data(), text.size(), "%.1f s in %s at step %llu, %.1f s are allowed",
                 stander.beat->seconds_in_phase, std::string(name_of(stander.beat->phase)).c_str(),
@@ -72,23 +72,23 @@ std::string describe(const Stander& stander) {
   return text.data();
 }
 
-std::vector<const Stander*> to_blame(const World& world) {
-  std::vector<const Stander*> found;
+std::vector<const ProcessHeartbeat*> find_overdue_processes(const WorldHeartbeats& world) {
+  std::vector<const ProcessHeartbeat*> found;
   for (const auto& stander : world.standers)
     if (!stander.waits() && stander.is_overdue()) found.push_back(&stander);
   return found;
 }
 
-// Returns whether all processes are in a collective (such as all-reduce) for longer than allowed. Ranks make
-// steps together: if a heartbeat is of an older step, its process has moved on and later heartbeats are
-// missing. If a process stopped after its newest heartbeat, the others wait for it, and the rules of
-// silence.h apply to it. Therefore the function returns true only if every process sent its newest heartbeat
-// when all processes were overdue.
-bool is_stuck(const World& world, Step reached) {
+// Returns whether all processes are in a collective (such as all-reduce) for longer than allowed. All ranks
+// make each step together. So a process whose newest heartbeat has an old step has made later steps, but its
+// later heartbeats did not arrive. If a process died after its newest heartbeat, the others wait for it, and
+// silence.h has the rules for it. So is_stuck() also requires that each newest heartbeat was sent after all
+// processes were overdue.
+bool is_stuck(const WorldHeartbeats& world, Step reached) {
   if (!world.is_all_heard || world.standers.empty()) return false;
   Timestamp oldest_beat = world.standers.front().heard;
   Timestamp all_overdue_since;
-  for (const Stander& stander : world.standers) {
+  for (const ProcessHeartbeat& stander : world.standers) {
     const bool is_old = stander.beat->step.value() + 1 < reached.value();
     if (!stander.waits() || !stander.is_overdue() || is_old) return false;
     oldest_beat = std::min(oldest_beat, stander.heard);
@@ -97,21 +97,23 @@ bool is_stuck(const World& world, Step reached) {
   return oldest_beat >= all_overdue_since;
 }
 
-std::vector<const Stander*> behind_the_others(const World& world) {
-  const auto by_step = [](const Stander& a, const Stander& b) { return a.beat->step < b.beat->step; };
+std::vector<const ProcessHeartbeat*> find_lagging_processes(const WorldHeartbeats& world) {
+  const auto by_step = [](const ProcessHeartbeat& a, const ProcessHeartbeat& b) {
+    return a.beat->step < b.beat->step;
+  };
   const auto [first, last] = std::minmax_element(world.standers.begin(), world.standers.end(), by_step);
-  std::vector<const Stander*> behind;
+  std::vector<const ProcessHeartbeat*> behind;
   if (first->beat->step == last->beat->step) return behind;
   for (const auto& stander : world.standers)
     if (stander.beat->step == first->beat->step) behind.push_back(&stander);
   return behind;
 }
 
-std::vector<CondemnedMember> condemn(const std::vector<const Stander*>& culprits) {
-  std::vector<CondemnedMember> verdicts;
-  for (const Stander* culprit : culprits) {
+std::vector<MemberToReplace> make_members_to_replace(const std::vector<const ProcessHeartbeat*>& culprits) {
+  std::vector<MemberToReplace> verdicts;
+  for (const ProcessHeartbeat* culprit : culprits) {
     const bool is_known = std::any_of(verdicts.begin(), verdicts.end(),
-                                      [&](const CondemnedMember& v) { return v.member == culprit->member; });
+                                      [&](const MemberToReplace& v) { return v.member == culprit->member; });
     if (is_known) continue;
     verdicts.push_back(
         {culprit->member, {EndCause::kHung, "hung: " + describe(*culprit), /*is_shared=*/true}});
@@ -119,9 +121,9 @@ std::vector<CondemnedMember> condemn(const std::vector<const Stander*>& culprits
   return verdicts;
 }
 
-// Returns when to check for a hang again. A process's first heartbeat after a limit may come one interval
-// after it.
-std::optional<Timestamp> next_check(const Observation& seen, const World& world, Timestamp now) {
+// Returns when to check for a hang again. The first heartbeat after a limit may come one heartbeat interval
+// after the limit has passed.
+std::optional<Timestamp> next_check(const Observation& seen, const WorldHeartbeats& world, Timestamp now) {
   const Duration beat = std::chrono::seconds(seen.job.spec.disruption_policy.heartbeat_seconds);
   std::optional<Timestamp> next;
   for (const auto& stander : world.standers) {
@@ -136,16 +138,17 @@ std::optional<Timestamp> next_check(const Observation& seen, const World& world,
 }  // namespace
 
 Hang find_hang(const Observation& seen, Timestamp now) {
-  if (!seen.job.status.is_formed) return {};
-  const World world = find_world(seen);
-  std::vector<const Stander*> culprits = to_blame(world);
+  if (!seen.job.status.is_world_formed) return {};
+  const WorldHeartbeats world = find_world(seen);
+  std::vector<const ProcessHeartbeat*> culprits = find_overdue_processes(world);
   Hang hang;
-  if (culprits.empty() && is_stuck(world, seen.job.status.step) && !find_unreachable(seen, now).is_any) {
-    culprits = behind_the_others(world);
+  if (culprits.empty() && is_stuck(world, seen.job.status.step) &&
+      !find_unreachable(seen, now).is_any_reported) {
+    culprits = find_lagging_processes(world);
     if (culprits.empty())
-      hang.of_world = "all processes wait for each other: " + describe(world.standers.front());
+      hang.world_hang_reason = "all processes wait for each other: " + describe(world.standers.front());
   }
-  hang.culprits = condemn(culprits);
+  hang.culprits = make_members_to_replace(culprits);
   hang.next_check = next_check(seen, world, now);
   return hang;
 }

@@ -4,9 +4,9 @@
 // A process that waits in a collective (such as all-reduce) is a victim of the hang, not its cause. The
 // culprits are processes that exceed the limit of a phase outside of a collective or, if there are none,
 // processes in the collective of an earlier step. If there are no culprits, the operator ends the world and
-// keeps all members. Each hang doubles the next limit, so that a program with long work that it did not
-// announce eventually completes it. A wait does not count as a hang if some processes cannot connect to other
-// processes: see unreachable.h.
+// keeps all members. Each hang doubles the limits, so that a program which does long work without an
+// announcement eventually completes it. A wait does not count as a hang if some processes cannot connect to
+// others: see unreachable.h.
 #pragma once
 
 #include <optional>
@@ -19,8 +19,8 @@
 namespace ratoon::core {
 
 struct Hang {
-  std::vector<CondemnedMember> culprits;  // together they count as one hang
-  std::string of_world;  // not empty: all processes wait for each other; the text says for how long
+  std::vector<MemberToReplace> culprits;  // together they count as one hang
+  std::string world_hang_reason;  // not empty: all processes wait for each other; the text says for how long
   std::optional<Timestamp> next_check;  // when another process may exceed its limit
 };
 

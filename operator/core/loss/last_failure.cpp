@@ -21,19 +21,19 @@ Attempt attempt_of(const Observation& seen, const api::MemberStatus& member) {
   for (const auto& process : seen.processes) {
     if (!is_process_of(process.identity, member)) continue;
     if (process.beat) newest = std::max(newest, process.beat->attempt);
-    if (process.waiting) newest = std::max(newest, process.waiting->left_attempt);
+    if (process.join_request) newest = std::max(newest, process.join_request->left_attempt);
   }
   return newest;
 }
 
 bool is_failure(const Loss& loss) {
   return loss.cause == EndCause::kApplication || loss.cause == EndCause::kHung ||
-         loss.cause == EndCause::kFatal || loss.is_of_storage;
+         loss.cause == EndCause::kFatal || loss.is_storage_fault;
 }
 
-// Returns the earliest of the failures that the operator observed together, by the times that the platform
+// Returns the earliest of the failures that the operator observed together, by the times in the platform's
 // reports.
-std::optional<api::MemberFailure> find_first(const Observation& seen, const RosterChange& change) {
+std::optional<api::MemberFailure> find_first_failure(const Observation& seen, const RosterChange& change) {
   std::optional<api::MemberFailure> first;
   for (const auto* losses : {&change.losses, &change.outside_losses}) {
     for (const auto& loss : *losses) {
@@ -45,12 +45,12 @@ std::optional<api::MemberFailure> find_first(const Observation& seen, const Rost
   return first;
 }
 
-std::string first_line(std::string_view text) {
+std::string cut_to_first_line(std::string_view text) {
   constexpr std::size_t kBytesMax = 1000;
   return cut_text(std::string(text.substr(0, text.find('\n'))), kBytesMax);
 }
 
-// Returns the line after the last traceback's indented lines. PyTorch may put the rank before each line.
+// Returns the line after the indented lines of the last traceback. PyTorch may begin each line with the rank.
 std::string find_python_exception(std::string_view text) {
   const std::size_t at = text.rfind("Traceback (most recent call last):");
   if (at == std::string_view::npos) return "";
@@ -60,14 +60,14 @@ std::string find_python_exception(std::string_view text) {
     std::string_view line = text.substr(end + 1);
     if (line.starts_with(prefix)) line.remove_prefix(prefix.size());
     const bool is_of_trace = line.empty() || line.starts_with(' ') || line.starts_with('\n');
-    if (!is_of_trace) return first_line(line);
+    if (!is_of_trace) return cut_to_first_line(line);
   }
   return "";
 }
 
-// Returns whether another member than the recorded one failed in the same way while it started. If another
-// member failed in the same way, the record of the first failure stays, because the recorded member will fail
-// again too.
+// Returns whether a member that is not the recorded one failed in the same way while it started. If another
+// member failed in the same way, keep the record of the first failure, because the recorded member will fail
+// again, too.
 bool fails_like_first(const api::MemberFailure& failure, const api::MemberFailure& first) {
   const auto place_of = [](const std::string& name) { return name.substr(0, name.rfind("-i")); };
   if (place_of(failure.member) == place_of(first.member)) return false;
@@ -100,8 +100,9 @@ api::MemberFailure describe_failure(const Observation& seen, const Loss& loss) {
   return failure;
 }
 
-void note_failure(const Observation& seen, const RosterChange& change, api::TrainingJobStatus& status) {
-  auto failure = find_first(seen, change);
+void record_first_failure(const Observation& seen, const RosterChange& change,
+                          api::TrainingJobStatus& status) {
+  auto failure = find_first_failure(seen, change);
   if (!failure) return;
   const auto& first = status.last_failure;
   const bool is_of_one_attempt = first && first->attempt == failure->attempt;
@@ -117,7 +118,7 @@ std::string find_exception(std::string_view last_lines) {
     std::size_t at = last_lines.rfind(mark);
     while (at != std::string_view::npos && at != 0 && last_lines[at - 1] != '\n')
       at = last_lines.rfind(mark, at - 1);
-    if (at != std::string_view::npos) return first_line(last_lines.substr(at + mark.size()));
+    if (at != std::string_view::npos) return cut_to_first_line(last_lines.substr(at + mark.size()));
   }
   return find_python_exception(last_lines);
 }

@@ -14,7 +14,8 @@ namespace ratoon::core {
 
 // Records the first failure of a world's members. If several members fail in the same way before they join a
 // world, records only the first; a different failure replaces the record.
-void note_failure(const Observation& seen, const RosterChange& change, api::TrainingJobStatus& status);
+void record_first_failure(const Observation& seen, const RosterChange& change,
+                          api::TrainingJobStatus& status);
 
 // Collects the facts about the member's end from its pod and its processes.
 [[nodiscard]] api::MemberFailure describe_failure(const Observation& seen, const Loss& loss);

@@ -17,11 +17,11 @@ struct ProgressMade {
 };
 
 [[nodiscard]] RosterChange change_roster(const Observation& seen, const SilentMembers& silence,
-                                         const Hang& hang, const Unreachable& unreachable,
+                                         const Hang& hang, const UnreachableMembers& unreachable,
                                          const ProgressMade& progress, Timestamp now);
 
-// Returns one sentence that tells the other members why they must leave their world, or `otherwise` if no
-// member was lost.
+// Returns one sentence that tells the other members why they must leave their world; returns `otherwise` if
+// no member was lost.
 [[nodiscard]] std::string describe_loss(const Observation& seen, const RosterChange& change,
                                         const std::string& otherwise);
 

@@ -1,7 +1,6 @@
 #include "operator/core/loss/silence.h"
 
 #include <algorithm>
-#include <bit>
 #include <map>
 #include <set>
 #include <string>
@@ -23,7 +22,7 @@ struct MemberSilence {
   std::string zone;   // of that node; empty: unknown
 };
 
-using Places = std::map<std::string, std::string>;  // to the zone of each
+using NodeZones = std::map<std::string, std::string>;  // to the zone of each
 
 struct Members {
   std::vector<MemberSilence> heard;
@@ -34,37 +33,36 @@ struct Members {
 };
 
 struct MessageTimes {
-  std::optional<Timestamp>
-      quietest;  // the last message of the quietest process that was in a world and has not completed
+  // The last message of the quietest process that was in a world and has not completed.
+  std::optional<Timestamp> quietest;
   std::optional<Timestamp> quietest_starting;  // the same among those that were in no world
   std::optional<Timestamp> newest;             // of any of its processes
-  std::size_t count = 0;                       // number of processes that have sent a message to any operator
+  std::size_t count = 0;  // number of processes that have sent a message to this operator
 };
 
 bool is_starting(const Observation& seen, const api::ProcessFacts& process) {
-  if (process.is_completed || process.has_met) return false;
-  return find_seat(seen, process.identity) == nullptr;
+  if (process.is_completed || process.has_been_in_world) return false;
+  return find_assigned_process(seen, process.identity) == nullptr;
 }
 
-// `sits`: the member is in a world that was formed before this operator process received messages, so none of
-// its processes is still starting.
+// `sits`: the member is or was in a world whose assignments this operator process does not know, so any
+// process that does not ask to join counts as a process of this world.
 MessageTimes message_times_of(const Observation& seen, const api::MemberStatus& member, const api::Pod& pod,
                               bool sits) {
-  MessageTimes voices;
-  std::uint64_t unheard_done = member.done;  // reported to an earlier operator; they have ended
+  MessageTimes times;
   for (const auto* const of_member : processes_of(seen, member)) {
     const auto& process = *of_member;
     if (process.identity.member_uid != pod.uid) continue;
-    ++voices.count;
-    if (process.identity.local_rank < api::kProcessesPerNodeMax)
-      unheard_done &= ~(std::uint64_t{1} << process.identity.local_rank);
-    voices.newest = std::max(process.last_heard, voices.newest.value_or(process.last_heard));
+    ++times.count;
+    times.newest = std::max(process.last_heard, times.newest.value_or(process.last_heard));
     if (process.is_completed) continue;
-    auto& quietest = !sits && is_starting(seen, process) ? voices.quietest_starting : voices.quietest;
+    // If this operator does not know the world's assignments, an earlier leader may not have sent them all.
+    // So a process that asks to join for the first time is still starting.
+    const bool is_in_no_world = is_starting(seen, process) && (!sits || process.join_request);
+    auto& quietest = is_in_no_world ? times.quietest_starting : times.quietest;
     quietest = std::min(process.last_heard, quietest.value_or(process.last_heard));
   }
-  voices.count += static_cast<std::size_t>(std::popcount(unheard_done));
-  return voices;
+  return times;
 }
 
 std::string zone_of(const Observation& seen, const std::string& name) {
@@ -72,19 +70,19 @@ std::string zone_of(const Observation& seen, const std::string& name) {
   return node == seen.nodes.end() ? "" : node->zone;
 }
 
-MemberSilence listened(const Observation& seen, const api::MemberStatus& member, const api::Pod& pod,
-                       Timestamp heard) {
+MemberSilence make_member_silence(const Observation& seen, const api::MemberStatus& member,
+                                  const api::Pod& pod, Timestamp heard) {
   return {.member = member,
           .heard = heard,
           .place = pod.node.empty() ? "pod " + pod.uid : "node " + pod.node,
           .zone = zone_of(seen, pod.node)};
 }
 
-// For a member that was in no world yet, returns since when its node has been silent, according to a lost
-// member on the same node or to the platform's (late) report on the node. Returns nothing if the node is not
-// known to be lost, because then the member may still be starting.
+// For a member that was in no world yet, returns since when its node has been silent. The evidence is a lost
+// member on the same node or the platform's (late) report on the node. Returns a time only if the node is
+// known to be lost, because on a live node the member may still be starting.
 std::optional<Timestamp> find_lost_node(const Observation& seen, const api::MemberStatus& member,
-                                        const api::Pod& pod, const MessageTimes& voices, Timestamp now) {
+                                        const api::Pod& pod, const MessageTimes& times, Timestamp now) {
   const bool is_lost = std::ranges::any_of(
       seen.nodes, [&](const api::Node& node) { return node.name == pod.node && node.is_lost; });
   if (is_lost) return seen.listening_since;
@@ -93,16 +91,20 @@ std::optional<Timestamp> find_lost_node(const Observation& seen, const api::Memb
   if (suspect == suspects.end() || suspect->is_unreachable) return std::nullopt;
   const WallTime since = suspected_since(seen, *suspect);
   const Timestamp suspected_at = now - std::max(Duration(0), seen.wall_now.since_epoch - since.since_epoch);
-  // If the node started this member after the lost member's last heartbeat, or if this member sent a message
-  // after that heartbeat, the node is alive, although a member on it was lost.
-  if (member.awaited_since > since || voices.newest > suspected_at) return std::nullopt;
+  // If this member started or sent a message after the lost member's last heartbeat, their node is alive,
+  // although the other member was lost.
+  if (member.first_message_awaited_since > since || times.newest > suspected_at) return std::nullopt;
   return std::max(seen.listening_since, suspected_at);
 }
 
 Members find_members(const Observation& seen, Timestamp now) {
   Members found;
-  const auto sits = [&](const api::MemberStatus& member) {  // a successor may have sent no message yet
-    return is_world_forgotten(seen) && !api::is_group(seen.job.spec) && !member.is_absent &&
+  // True for a member of a world: all its processes have sent messages, perhaps only to an earlier leader.
+  // False for a successor, because it may have sent no message yet.
+  const auto sits = [&](const api::MemberStatus& member) {
+    const bool has_met_world =
+        seen.job.status.is_world_formed ? is_world_forgotten(seen) : member.has_been_in_world;
+    return has_met_world && !api::is_agentless(seen.job.spec) && !member.is_absent &&
            std::find(seen.job.status.members.begin(), seen.job.status.members.end(), member) !=
                seen.job.status.members.end();
   };
@@ -116,67 +118,68 @@ Members find_members(const Observation& seen, Timestamp now) {
       continue;
     }
     if (pod == nullptr || pod->has_ended()) continue;
-    if (pod->is_deleting && !has_time_left(seen, *pod)) continue;
-    const MessageTimes voices = message_times_of(seen, member, *pod, sits(member));
-    // A silent member may have completed just before the last leader ended without storing the completion.
-    const bool may_be_done = is_ending && voices.newest;
-    const bool is_missed = sits(member) && voices.count < seen.job.spec.processes_per_node && !may_be_done;
-    const auto lost_since = voices.quietest ? std::nullopt : find_lost_node(seen, member, *pod, voices, now);
+    if (pod->is_deleting && !is_in_grace_period(seen, *pod)) continue;
+    const MessageTimes times = message_times_of(seen, member, *pod, sits(member));
+    // A silent member may have completed just before the old leader ended without storing the completion.
+    const bool may_be_done = is_ending && times.newest;
+    const bool is_missed = sits(member) && times.count < seen.job.spec.processes_per_node && !may_be_done;
+    const auto lost_since = times.quietest ? std::nullopt : find_lost_node(seen, member, *pod, times, now);
     if (is_missed || lost_since) {
       const Timestamp since = is_missed ? seen.listening_since : *lost_since;
-      const Timestamp heard = voices.quietest_starting.value_or(since);
-      found.unheard.push_back(listened(seen, member, *pod, std::max(since, heard)));
+      const Timestamp heard = times.quietest_starting.value_or(since);
+      found.unheard.push_back(make_member_silence(seen, member, *pod, std::max(since, heard)));
       continue;
     }
-    if (voices.quietest)
-      found.heard.push_back(listened(seen, member, *pod, std::max(*voices.quietest, seen.listening_since)));
-    if (voices.quietest_starting) {
-      const Timestamp heard = std::max(*voices.quietest_starting, seen.listening_since);
-      found.starting.push_back(listened(seen, member, *pod, heard));
+    if (times.quietest)
+      found.heard.push_back(
+          make_member_silence(seen, member, *pod, std::max(*times.quietest, seen.listening_since)));
+    if (times.quietest_starting) {
+      const Timestamp heard = std::max(*times.quietest_starting, seen.listening_since);
+      found.starting.push_back(make_member_silence(seen, member, *pod, heard));
     }
   }
   return found;
 }
 
-// How often members send heartbeats, and how long a member may be silent. Members of a world keep the
-// heartbeat interval of their assignment even if the job's spec changes.
-struct Rhythm {
+// How often members send heartbeats, and how long a member may be silent. If the job's spec changes, members
+// of a world keep the heartbeat interval of their assignment.
+struct SilenceLimits {
   Duration limit;
   Duration heartbeat;
 };
 
-Rhythm rhythm_of(const Observation& seen) {
+SilenceLimits silence_limits_of(const Observation& seen) {
   constexpr int kBeatsMissed = 3;
   const auto& policy = seen.job.spec.disruption_policy;
-  Rhythm rhythm{.limit = std::chrono::seconds(policy.suspect_after_seconds),
-                .heartbeat = std::chrono::seconds(policy.heartbeat_seconds)};
-  if (seen.world.empty()) return rhythm;
+  SilenceLimits limits{.limit = std::chrono::seconds(policy.suspect_after_seconds),
+                       .heartbeat = std::chrono::seconds(policy.heartbeat_seconds)};
+  if (seen.world.empty()) return limits;
   const Duration told = from_seconds(seen.world.front().assignment.beat_seconds);
-  if (told > rhythm.heartbeat)
-    rhythm = {.limit = std::max(rhythm.limit, told * kBeatsMissed), .heartbeat = told};
-  return rhythm;
+  if (told > limits.heartbeat)
+    limits = {.limit = std::max(limits.limit, told * kBeatsMissed), .heartbeat = told};
+  return limits;
 }
 
-void check_again_at(Timestamp moment, SilentMembers& result) {
+void check_no_later_than(Timestamp moment, SilentMembers& result) {
   result.next_check = std::min(moment, result.next_check.value_or(moment));
 }
 
-// Adds a member only once: it may be lost for two reasons, a silent process and a process that did not
-// continue after its restart.
-void note_lost(const api::MemberStatus& member, SilentMembers& result) {
+// Adds a member only once, even if it is lost for two reasons: for example, one of its processes is silent,
+// and another one did not join again after its restart.
+void add_lost_member(const api::MemberStatus& member, SilentMembers& result) {
   if (std::ranges::find(result.lost, member) == result.lost.end()) result.lost.push_back(member);
 }
 
 // The nodes of members, grouped by whether heartbeats arrive from them.
 struct NodesByActivity {
-  Places talking;
-  Places fading;  // silent for less than the limit, but for longer than a live member normally is
+  NodeZones talking;
+  NodeZones fading;  // silent for less than the limit, but for longer than a live member normally is
   std::size_t completed = 0;
   std::set<std::string> zones_of_completed;
 };
 
-// A silence of many members, which get a longer limit because the cause may be the network and not the
-// members.
+// A silence of many members at once. The limit for this silence is longer, because the network may be its
+// cause.
 struct MassSilence {
   bool is_everywhere = false;
   std::set<std::string> zones;
@@ -186,31 +189,32 @@ struct MassSilence {
   }
 };
 
-// Finds zones that are silent as a whole, and whether most nodes are silent; fewer than `everywhere_from`
-// silent nodes never count as most nodes.
-MassSilence find_mass_silence(Places silent, std::size_t everywhere_from, const NodesByActivity& sounds) {
-  silent.insert(sounds.fading.begin(), sounds.fading.end());
+// Finds zones that are silent as a whole. Sets `is_everywhere` if most nodes, and at least `everywhere_from`
+// nodes, are silent.
+MassSilence find_mass_silence(NodeZones silent, std::size_t everywhere_from,
+                              const NodesByActivity& activity) {
+  silent.insert(activity.fading.begin(), activity.fading.end());
   MassSilence mass;
   mass.is_everywhere =
-      silent.size() >= everywhere_from && silent.size() > sounds.completed + sounds.talking.size();
+      silent.size() >= everywhere_from && silent.size() > activity.completed + activity.talking.size();
   std::map<std::string, std::size_t> places_in;
   for (const auto& [place, zone] : silent) ++places_in[zone];
-  for (const auto& [place, zone] : sounds.talking) places_in.erase(zone);
-  for (const auto& zone : sounds.zones_of_completed) places_in.erase(zone);
+  for (const auto& [place, zone] : activity.talking) places_in.erase(zone);
+  for (const auto& zone : activity.zones_of_completed) places_in.erase(zone);
   for (const auto& [zone, places] : places_in)
     if (!zone.empty() && places > 1) mass.zones.insert(zone);
   return mass;
 }
 
-Places places_of(const std::vector<MemberSilence>& members) {
-  Places places;
+NodeZones node_zones_of(const std::vector<MemberSilence>& members) {
+  NodeZones places;
   for (const auto& member : members) places.emplace(member.place, member.zone);
   return places;
 }
 
-// Returns whether the platform reports a node of members without a message as lost. If the platform reports
-// no lost node, perhaps the silent members have only not found this operator process yet, on one node as well
-// as on many: the address of a new leader may reach them seconds late.
+// Returns whether the platform reports any node as lost whose members have sent no message. If the platform
+// reports none, the silent members may not have found this operator process yet, because the address of a new
+// leader may reach them seconds late. This can happen on one node or on many.
 bool is_any_node_reported_lost(const Observation& seen, const std::vector<MemberSilence>& unheard) {
   return std::ranges::any_of(unheard, [&](const MemberSilence& member) {
     return std::ranges::any_of(seen.nodes, [&](const api::Node& node) {
@@ -219,42 +223,42 @@ bool is_any_node_reported_lost(const Observation& seen, const std::vector<Member
   });
 }
 
-// Moves members that were silent for too long from `silent` to `result.lost`. If most nodes are silent, the
-// limit is ten times as long as otherwise.
-void apply_failure_policy(std::vector<MemberSilence>& silent, const Places& silent_beside,
-                          std::size_t everywhere_from, const NodesByActivity& sounds, Duration limit,
+// Moves members that were silent for too long from `silent` to `result.lost`. For a mass silence, the limit
+// is ten times as long as otherwise.
+void apply_failure_policy(std::vector<MemberSilence>& silent, const NodeZones& silent_beside,
+                          std::size_t everywhere_from, const NodesByActivity& activity, Duration limit,
                           Timestamp now, SilentMembers& result) {
-  // A lost member no longer counts as silent, so apply the rules again to the remaining silent members.
+  // A member that was lost no longer counts as silent, so apply the rules again to the other silent members.
   for (bool is_settled = false; !is_settled;) {
-    Places places = places_of(silent);
+    NodeZones places = node_zones_of(silent);
     places.insert(silent_beside.begin(), silent_beside.end());
-    const MassSilence mass = find_mass_silence(std::move(places), everywhere_from, sounds);
+    const MassSilence mass = find_mass_silence(std::move(places), everywhere_from, activity);
     const auto silence_limit_of = [&](const MemberSilence& member) {
-      return mass.includes(member) ? limit * kMassFactor : limit;
+      return mass.includes(member) ? limit * kMassSilenceFactor : limit;
     };
     is_settled = std::erase_if(silent, [&](const MemberSilence& member) {
                    if (now - member.heard < silence_limit_of(member)) return false;
-                   note_lost(member.member, result);
+                   add_lost_member(member.member, result);
                    return true;
                  }) == 0;
     if (!is_settled) continue;
-    for (const auto& member : silent) check_again_at(member.heard + silence_limit_of(member), result);
+    for (const auto& member : silent) check_no_later_than(member.heard + silence_limit_of(member), result);
   }
 }
 
-// Removes from `members` those that were silent for less than the limit. Records the nodes of these members
-// as active (talking) or nearly silent (fading), and when to check them again.
-void keep_silent(std::vector<MemberSilence>& members, Duration limit, Duration heartbeat, Timestamp now,
-                 NodesByActivity& sounds, SilentMembers& result) {
+// Removes from `members` the members that were silent for less than the limit. Records the nodes of these
+// members as active (talking) or nearly silent (fading), and the time of the next check.
+void keep_silent_members(std::vector<MemberSilence>& members, Duration limit, Duration heartbeat,
+                         Timestamp now, NodesByActivity& activity, SilentMembers& result) {
   std::erase_if(members, [&](const MemberSilence& member) {
     const Duration silence = now - member.heard;
     if (silence >= limit) return false;
-    // Members that fall silent together send their last heartbeats within one heartbeat interval. Nodes
-    // nearly over the limit of silence count as fading: otherwise the first silent node would count as the
-    // only silent one.
-    auto& places = silence > std::max(limit - heartbeat, heartbeat) ? sounds.fading : sounds.talking;
+    // Members that fall silent together send their last heartbeats within one heartbeat interval. Nodes that
+    // are nearly over the limit of silence count as fading; otherwise the first node over the limit would
+    // seem to be the only silent one.
+    auto& places = silence > std::max(limit - heartbeat, heartbeat) ? activity.fading : activity.talking;
     places.emplace(member.place, member.zone);
-    check_again_at(member.heard + limit, result);
+    check_no_later_than(member.heard + limit, result);
     return true;
   });
 }
@@ -266,59 +270,60 @@ void wait_for_starting(const Observation& seen, const std::vector<MemberSilence>
   for (const auto& member : quiet) {
     const Timestamp lost_at = member.heard + std::max(deadline, limit);
     if (deadline > Duration(0) && lost_at <= now) {
-      note_lost(member.member, result);
+      add_lost_member(member.member, result);
       continue;
     }
-    check_again_at(now + std::chrono::seconds(seen.job.spec.disruption_policy.heartbeat_seconds), result);
-    if (deadline > Duration(0)) check_again_at(lost_at, result);
+    check_no_later_than(now + std::chrono::seconds(seen.job.spec.disruption_policy.heartbeat_seconds),
+                        result);
+    if (deadline > Duration(0)) check_no_later_than(lost_at, result);
   }
-  // Any process that waits for a world may become quiet, even if it was in a world before. A new world with a
-  // quiet process might lose that process at once.
+  // Any process that waits for a world may count as quiet, even if it was in a world before. If a world is
+  // formed with a quiet process, the world might lose that process at once.
   for (const auto& process : seen.processes) {
-    if (!process.waiting) continue;
+    if (!process.join_request) continue;
     const Timestamp quiet_at = std::max(process.last_heard, seen.listening_since) + limit;
     if (quiet_at <= now)
-      result.quiet.push_back(process.identity);
+      result.quiet_processes.push_back(process.identity);
     else
-      check_again_at(quiet_at, result);
+      check_no_later_than(quiet_at, result);
   }
 }
 
 }  // namespace
 
 SilentMembers find_silent(const Observation& seen, Timestamp now) {
-  const auto [limit, heartbeat] = rhythm_of(seen);
+  const auto [limit, heartbeat] = silence_limits_of(seen);
   SilentMembers result;
   Members members = find_members(seen, now);
-  NodesByActivity sounds;
-  sounds.completed = members.completed;
-  sounds.zones_of_completed = std::move(members.zones_of_completed);
-  keep_silent(members.heard, limit, heartbeat, now, sounds, result);
+  NodesByActivity activity;
+  activity.completed = members.completed;
+  activity.zones_of_completed = std::move(members.zones_of_completed);
+  keep_silent_members(members.heard, limit, heartbeat, now, activity, result);
   NodesByActivity others;  // not used: members without messages do not show which nodes are alive
-  keep_silent(members.unheard, limit, heartbeat, now, others, result);
-  keep_silent(members.starting, limit, heartbeat, now, sounds, result);
-  std::erase_if(sounds.fading, [&](const auto& place) { return sounds.talking.contains(place.first); });
+  keep_silent_members(members.unheard, limit, heartbeat, now, others, result);
+  keep_silent_members(members.starting, limit, heartbeat, now, activity, result);
+  std::erase_if(activity.fading, [&](const auto& place) { return activity.talking.contains(place.first); });
   wait_for_starting(seen, members.starting, limit, now, result);
-  Places quiet = places_of(members.starting);  // judged later; they send no heartbeats
-  std::erase_if(quiet, [&](const auto& place) { return sounds.talking.contains(place.first); });
+  NodeZones quiet = node_zones_of(members.starting);  // judged later; they send no heartbeats
+  std::erase_if(quiet, [&](const auto& place) { return activity.talking.contains(place.first); });
   // At least 2 nodes must be silent: one silent node, with all its members, is an ordinary loss.
-  apply_failure_policy(members.heard, quiet, 2, sounds, limit, now, result);
-  // The last check is of members that have never sent a message to this operator process, so that they do not
+  apply_failure_policy(members.heard, quiet, 2, activity, limit, now, result);
+  // Members that have never sent a message to this operator process are checked last, so that they do not
   // delay the decision about other members.
-  quiet.merge(places_of(members.heard));
+  quiet.merge(node_zones_of(members.heard));
   const std::size_t everywhere_from = is_any_node_reported_lost(seen, members.unheard) ? 2 : 1;
-  apply_failure_policy(members.unheard, quiet, everywhere_from, sounds, limit, now, result);
+  apply_failure_policy(members.unheard, quiet, everywhere_from, activity, limit, now, result);
   return result;
 }
 
-Duration limit_of_silence(const Observation& seen) {
-  return rhythm_of(seen).limit;
+Duration silence_limit(const Observation& seen) {
+  return silence_limits_of(seen).limit;
 }
 
-Observation without_joins_of(const std::vector<ProcessIdentity>& quiet, Observation seen) {
+Observation without_join_requests_of(const std::vector<ProcessIdentity>& quiet, Observation seen) {
   for (auto& process : seen.processes)
-    if (std::ranges::find(quiet, process.identity) != quiet.end()) process.waiting.reset();
-  seen.quiet = quiet;
+    if (std::ranges::find(quiet, process.identity) != quiet.end()) process.join_request.reset();
+  seen.quiet_processes = quiet;
   return seen;
 }
 

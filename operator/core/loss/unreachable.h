@@ -4,15 +4,15 @@
 //
 // A member tests its connections to peers while it waits for them, and its heartbeats name the peers that it
 // cannot reach. Each reported pair is a broken link between two nodes; either end may be the cause. The
-// culprit is on the node with the most broken links: many members report that node, or that node reports many
-// others. If several nodes have equally many broken links, a node that reports others and is not reported
-// itself comes first, then the node of the member that is last in the roster. If the job makes no step after
-// the culprit was replaced, the next culprit is on the node that follows in this order of nodes.
+// culprit is on the node with the most broken links: many members report this node, or this node reports many
+// others. If several nodes have equally many broken links, nodes that report others but are not reported
+// themselves come first; then the node of the member that is last in the roster comes first. If the job makes
+// no step after this member was replaced, the next culprit is on the next node in this order.
 //
-// A slow member is no culprit: its kernel accepts connections from the start, also while the program loads.
-// No member counts as the culprit while the world makes steps. A lost member accepts no connections either,
-// so no member counts as the culprit before the members at both ends of each broken link have sent a message
-// after the report of the link.
+// A member that is only slow is no culprit: its kernel accepts connections from the start, even while the
+// program loads. No member counts as the culprit while the world makes steps. A lost member accepts no
+// connections either, but silence.h has the rules for it. So no member counts as the culprit until the
+// members at both ends of each broken link have sent a message after the report of the link.
 #pragma once
 
 #include <optional>
@@ -22,12 +22,12 @@
 
 namespace ratoon::core {
 
-struct Unreachable {
-  bool is_any = false;  // members are named, heard or not: that explains why the world makes no step
-  std::optional<CondemnedMember> culprit;
+struct UnreachableMembers {
+  bool is_any_reported = false;  // members are named, heard or not: that explains why the world makes no step
+  std::optional<MemberToReplace> culprit;
   std::optional<Timestamp> next_check;  // when the present complaints will have lasted long enough
 };
 
-[[nodiscard]] Unreachable find_unreachable(const Observation& seen, Timestamp now);
+[[nodiscard]] UnreachableMembers find_unreachable(const Observation& seen, Timestamp now);
 
 }  // namespace ratoon::core

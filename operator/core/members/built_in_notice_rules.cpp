@@ -14,16 +14,19 @@ using NodeLabels = std::map<std::string, std::string>;
 
 NoticeRule taint_rule(const char* name, const char* key, std::optional<Duration> leaves = {},
                       NodeLabels node_labels = {}) {
-  return {.name = name, .key = key, .node_labels = std::move(node_labels), .leaves = leaves};
+  return {.name = name, .key = key, .node_labels = std::move(node_labels), .node_end_after = leaves};
 }
 
 NoticeRule shutdown_rule(const char* name, std::optional<Duration> leaves = {}, NodeLabels node_labels = {}) {
-  return {.name = name, .sign = NodeSign::kShutdown, .node_labels = std::move(node_labels), .leaves = leaves};
+  return {.name = name,
+          .sign = NoticeSource::kShutdown,
+          .node_labels = std::move(node_labels),
+          .node_end_after = leaves};
 }
 
 // Each time is the shortest that the platform's documents promise. AWS reclaims a spot instance two minutes
-// after the notice. GKE gives the first 15 of 30 seconds to pods that are not the system's. Azure announces
-// an eviction at least 30 seconds before, and setting the taint takes some of this time.
+// after its notice. GKE gives only the first 15 of 30 seconds to pods other than system pods. Azure announces
+// an eviction at least 30 seconds before the eviction, and setting the taint takes some of this time.
 NoticeRules make_built_in_rules() {
   constexpr Duration kAwsSpotLeaves = std::chrono::seconds(120);
   constexpr Duration kGkeSpotLeaves = std::chrono::seconds(15);
@@ -33,7 +36,7 @@ NoticeRules make_built_in_rules() {
   const NodeLabels gke_preemptible = {{"cloud.google.com/gke-preemptible", "true"}};
   const NodeLabels aks_spot = {{"kubernetes.azure.com/scalesetpriority", "spot"}};
   return {
-      {.name = "node-deletion", .sign = NodeSign::kDeletion},
+      {.name = "node-deletion", .sign = NoticeSource::kDeletion},
       shutdown_rule("gke-spot-shutdown", kGkeSpotLeaves, gke_spot),
       shutdown_rule("gke-preemptible-shutdown", kGkeSpotLeaves, gke_preemptible),
       shutdown_rule("node-shutdown"),
@@ -51,14 +54,14 @@ NoticeRules make_built_in_rules() {
        .key = "cloud.google.com/maintenance-window-started",
        .effect = "PreferNoSchedule"},
       {.name = "gke-active-maintenance",
-       .sign = NodeSign::kLabel,
+       .sign = NoticeSource::kLabel,
        .key = "cloud.google.com/active-node-maintenance",
        .value = "ONGOING"},
       {.name = "gke-scheduled-maintenance",
-       .sign = NodeSign::kLabel,
+       .sign = NoticeSource::kLabel,
        .key = "cloud.google.com/scheduled-maintenance-time",
        .time_in_value = TimeInValue::kUnixSeconds,
-       .lead = kMaintenanceLead},
+       .notice_lead_time = kMaintenanceLead},
       taint_rule("aks-spot-drain", kAksDrain, kAksSpotLeaves, aks_spot),
       taint_rule("aks-spot-drain-former-key", kAksDrainFormerly, kAksSpotLeaves, aks_spot),
       taint_rule("aks-drain", kAksDrain),
@@ -66,7 +69,7 @@ NoticeRules make_built_in_rules() {
       taint_rule("out-of-service", "node.kubernetes.io/out-of-service"),
       taint_rule("cloud-shutdown", "node.cloudprovider.kubernetes.io/shutdown"),
       taint_rule("ratoon-reclaim", kReclaimTaint),
-      {.name = "node-cordon", .sign = NodeSign::kCordon},
+      {.name = "node-cordon", .sign = NoticeSource::kCordon},
   };
 }
 

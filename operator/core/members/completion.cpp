@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/contract/resume_point.h"
-#include "base/core/counted.h"
+#include "base/core/count_with_noun.h"
 #include "operator/core/members/roster.h"
 #include "operator/core/observation_index.h"
 #include "operator/core/world/agentless_group.h"
@@ -14,14 +14,14 @@ namespace ratoon::core {
 namespace {
 
 // Returns whether the pod's completion record agrees with the commits that the job's members reported. A run
-// makes no step after its end, so a later attempt that committed a later step shows that the recorded end was
-// wrong.
-bool is_record_sound(const Observation& seen, const api::Pod& pod) {
+// makes no step after its end, so a checkpoint of a later step in a later attempt shows that the recorded end
+// was wrong.
+bool is_completion_record_valid(const Observation& seen, const api::Pod& pod) {
   const auto& known = seen.job.status.last_checkpoint;
   if (!known || !pod.last_checkpoint) return true;
   const ResumePoint& last = *pod.last_checkpoint;
   if (known->attempt > last.attempt && known->step > last.step) return false;
-  return may_be_last(last, known->attempt, known->step, known->digest);
+  return may_be_final_checkpoint(last, known->attempt, known->step, known->digest);
 }
 
 // Returns the newest step of the last world, including reports of completed processes, which may have arrived
@@ -42,12 +42,16 @@ Step newest_step(const Observation& seen, const api::TrainingJobStatus& status) 
 bool is_completed(const Observation& seen, const api::MemberStatus& member) {
   if (member.is_completed) return true;
   const api::Pod* pod = find_pod(seen, member);
-  // One process writes the completion record for the pod. Exit code 0 of the launcher shows that the other
-  // processes have completed too.
+  // One process of a pod writes the completion record, perhaps before the others complete. Exit code 0 of the
+  // launcher shows that all processes of the pod have completed.
   const bool is_of_all = seen.job.spec.processes_per_node == 1 || (pod != nullptr && pod->exit_code == 0);
-  const bool has_record = pod != nullptr && pod->is_completed && is_record_sound(seen, *pod);
+  const bool has_record = pod != nullptr && pod->is_completed && is_completion_record_valid(seen, *pod);
   if (has_record && is_of_all && !member.uid.empty()) return true;
-  if (api::is_group(seen.job.spec))
+  // ratoon-launcher exits with 0 only if its program exited with 0 and was not asked to leave.
+  if (api::uses_launcher(seen.job.spec))
+    return pod != nullptr && !member.uid.empty() && pod->phase == api::PodPhase::kSucceeded &&
+           pod->exit_code == 0;
+  if (api::is_agentless(seen.job.spec))
     return pod != nullptr && !member.uid.empty() && has_reached_end(seen, *pod);
   return std::cmp_equal(std::popcount(completed_ranks_of(seen, member)), seen.job.spec.processes_per_node);
 }
@@ -63,10 +67,11 @@ std::uint64_t completed_ranks_of(const Observation& seen, const api::MemberStatu
   return done;
 }
 
-void note_completed_step(const Observation& seen, api::TrainingJobStatus& status) {
+void record_completed_step(const Observation& seen, api::TrainingJobStatus& status) {
   for (const auto& member : status.members) {
     const api::Pod* pod = find_pod(seen, member);
-    if (pod == nullptr || !pod->is_completed || !pod->last_checkpoint || !is_record_sound(seen, *pod))
+    if (pod == nullptr || !pod->is_completed || !pod->last_checkpoint ||
+        !is_completion_record_valid(seen, *pod))
       continue;
     if (pod->last_checkpoint->attempt == status.attempt)
       status.step = std::max(status.step, pod->last_checkpoint->step);
@@ -85,7 +90,7 @@ std::string revoke_completions(const Observation& seen, const std::optional<Resu
   for (auto& member : status.members)
     if (is_any_done(member)) member = make_fresh_incarnation(member);
   return "the checkpoint of step " + std::to_string(end.value()) + ", with which " +
-         counted(static_cast<std::size_t>(count), "member was", "members were") +
+         count_with_noun(static_cast<std::size_t>(count), "member was", "members were") +
          " done, can no longer be loaded: the run goes on from step " + std::to_string(from.value()) +
          " with all members";
 }

@@ -18,14 +18,14 @@ namespace ratoon::core {
 // Returns whether no step remains, because one process has completed or has reached the end of the run.
 [[nodiscard]] bool has_made_last_step(const Observation& seen);
 
-// Stores the step at which members completed, from the completion records of their pods. Call this function
-// in every decision: a member that lost its connection did not report its last step, and its pod, which has
-// the record, may be gone when the next world forms.
-void note_completed_step(const Observation& seen, api::TrainingJobStatus& status);
+// Stores the step at which members completed, from the completion records of their pods. Call
+// record_completed_step() in every decision: a member that lost its connection did not report its last step,
+// and its pod, which has the completion record, may be gone when the next world forms.
+void record_completed_step(const Observation& seen, api::TrainingJobStatus& status);
 
-// A completion is valid only while the checkpoint of the last step can be loaded. If the run resumes from an
-// earlier step, this function revokes all completions: the members start again as new incarnations. Returns a
-// message for users, or an empty text if no completion was revoked.
+// A completion is valid only while the checkpoint of the last step can be loaded. If the run has to resume
+// from an earlier step, this function revokes all completions: the members start again as new incarnations.
+// Returns a message for users, or an empty text if no completion was revoked.
 [[nodiscard]] std::string revoke_completions(const Observation& seen,
                                              const std::optional<ResumePoint>& resume,
                                              api::TrainingJobStatus& status);

@@ -11,15 +11,15 @@ namespace {
 // Returns when the pod of this member, which is being deleted, will end; nothing for any other pod.
 std::optional<WallTime> find_pod_end(const Observation& seen, const api::MemberStatus& member) {
   const api::Pod* pod = find_pod(seen, member);
-  return pod != nullptr && has_time_left(seen, *pod) ? pod->ends_at : std::nullopt;
+  return pod != nullptr && is_in_grace_period(seen, *pod) ? pod->ends_at : std::nullopt;
 }
 
-// Returns in a few words why this incarnation of the member will end, or an empty text if it will not.
+// Returns in a few words why this incarnation of the member will end, or an empty text if it continues.
 std::string find_member_notice(const Observation& seen, const api::MemberStatus& member) {
   if (find_pod_end(seen, member)) return "its pod is being deleted";
   const std::string notice = find_node_notice(seen, member.node);
   if (!notice.empty()) return "node " + member.node + " will become unavailable (" + notice + ")";
-  // A pod may run on an avoided node: the scheduler places the pod there if no other node has room.
+  // A pod may run on an avoided node, because the scheduler places it there if no other node has room.
   if (is_without_connections(seen, member.node))
     return "node " + member.node + " is avoided (other nodes could not connect to it)";
   return "";
@@ -55,7 +55,7 @@ std::optional<WallTime> next_notice_of_nodes(const Observation& seen) {
   return next;
 }
 
-void note_node_ends(const Observation& seen, std::vector<api::MemberStatus>& members) {
+void record_node_end_times(const Observation& seen, std::vector<api::MemberStatus>& members) {
   for (auto& member : members) {
     if (member.node.empty()) member.node_ends_at.reset();
     const auto node = std::ranges::find(seen.nodes, member.node, &api::Node::name);
@@ -85,13 +85,13 @@ std::vector<api::Departure> departures_of(const Observation& seen,
 std::optional<WallTime> next_pod_end(const Observation& seen) {
   std::optional<WallTime> next;
   for (const auto& pod : seen.pods)
-    if (has_time_left(seen, pod)) next = earlier(next, pod.ends_at);
+    if (is_in_grace_period(seen, pod)) next = earlier(next, pod.ends_at);
   return next;
 }
 
-std::vector<Action> name_successors(const Observation& seen, std::vector<api::MemberStatus>& members) {
+std::vector<Action> assign_successors(const Observation& seen, std::vector<api::MemberStatus>& members) {
   std::vector<Action> news;
-  if (api::is_group(seen.job.spec)) return news;  // a successor could not take over alone
+  if (api::is_agentless(seen.job.spec)) return news;  // a successor could not take over alone
   for (auto& member : members) {
     if (member.is_leaving() || member.is_completed || member.is_absent || member.node.empty()) continue;
     const std::string notice = find_member_notice(seen, member);
@@ -110,17 +110,17 @@ bool is_successor_ready(const Observation& seen, const api::MemberStatus& member
   if (!member.is_leaving()) return false;
   const api::MemberStatus successor = successor_of(member);
   const auto waiting = std::count_if(seen.processes.begin(), seen.processes.end(), [&](const auto& process) {
-    return process.waiting && is_process_of(process.identity, successor) &&
+    return process.join_request && is_process_of(process.identity, successor) &&
            process.identity.local_rank < seen.job.spec.processes_per_node;
   });
   return waiting == seen.job.spec.processes_per_node;
 }
 
-void promote_ready(const Observation& seen, std::vector<api::MemberStatus>& members) {
+void promote_ready_successors(const Observation& seen, std::vector<api::MemberStatus>& members) {
   for (auto& member : members) {
     if (!is_successor_ready(seen, member)) continue;
     member = successor_of(member);
-    note_pod(seen, member);
+    record_pod_facts(seen, member);
   }
 }
 

@@ -12,42 +12,42 @@
 
 namespace ratoon::core {
 
-// Returns why this node will end and when, by the operator's rules and the job's own taints; nothing if
-// nothing announces its end.
+// Returns why and when this node will end, by the operator's rules and the job's own taints, or nothing if no
+// end is announced.
 [[nodiscard]] std::optional<NodeNotice> find_notice(const Observation& seen, const api::Node& node);
 
 // Returns in a few words why the node with this name will end, or an empty text if the node is unknown or
 // will stay.
 [[nodiscard]] std::string find_node_notice(const Observation& seen, const std::string& node_name);
 
-// Returns when this node will end, if its notices tell a time.
+// Returns when this node will end, if its notices contain a time.
 [[nodiscard]] std::optional<WallTime> find_node_end(const Observation& seen, const api::Node& node);
 
-// Returns when the next notice begins that a node announces for a later time.
+// Returns when the next notice of any node will begin; notices that have begun already do not count.
 [[nodiscard]] std::optional<WallTime> next_notice_of_nodes(const Observation& seen);
 
-// Stores when each member's node will end. For a taint without a time, the time counts from the moment when
-// the operator first saw the taint, so a stored time is never postponed. If the end of a node is no longer
-// announced, removes its stored time.
-void note_node_ends(const Observation& seen, std::vector<api::MemberStatus>& members);
+// Stores when each member's node will end. For a taint without a time, the member's end counts from the
+// moment when the operator first saw the taint, so a stored time is never postponed. If a node's end is no
+// longer announced, removes its stored time.
+void record_node_end_times(const Observation& seen, std::vector<api::MemberStatus>& members);
 // Returns when the member's node or pod will end, whichever is earlier, or nothing if no time is known.
 [[nodiscard]] std::optional<WallTime> end_of_member(const Observation& seen, const api::MemberStatus& member);
 [[nodiscard]] std::vector<api::Departure> departures_of(const Observation& seen,
                                                         const std::vector<api::MemberStatus>& members);
 
-// Returns when the first grace period among the pods that are being deleted ends.
+// Returns when the first grace period of the pods that are being deleted ends.
 [[nodiscard]] std::optional<WallTime> next_pod_end(const Observation& seen);
 
-// Names a successor for each member of the world that must leave its node and has not completed: its node or
-// pod will end, or other nodes cannot connect to its node. Returns an event for each successor.
-[[nodiscard]] std::vector<Action> name_successors(const Observation& seen,
-                                                  std::vector<api::MemberStatus>& members);
+// Names a successor for each member of the world that has not completed and must leave its node, because its
+// node or pod will end or other nodes cannot connect to its node. Returns an event for each successor.
+[[nodiscard]] std::vector<Action> assign_successors(const Observation& seen,
+                                                    std::vector<api::MemberStatus>& members);
 
 // Returns whether all processes of the member's successor run and wait for a world.
 [[nodiscard]] bool is_successor_ready(const Observation& seen, const api::MemberStatus& member);
 
-// Replaces members by their ready successors. Call this only while no world trains, because the replacement
-// of a member ends the world.
-void promote_ready(const Observation& seen, std::vector<api::MemberStatus>& members);
+// Replaces members by their ready successors. Call promote_ready_successors() only while no world trains,
+// because the replacement of a member ends the world.
+void promote_ready_successors(const Observation& seen, std::vector<api::MemberStatus>& members);
 
 }  // namespace ratoon::core

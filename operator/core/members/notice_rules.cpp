@@ -14,63 +14,63 @@ namespace {
 constexpr const char* kPreferNoSchedule = "PreferNoSchedule";
 
 // One taint, label or other fact of a node to which a rule applies.
-struct FoundSign {
+struct RuleMatch {
   std::string text;
   std::string value{};
   std::optional<WallTime> since{};
 };
 
-bool is_wanted(const std::string& wanted, const std::string& found) {
+bool matches_value(const std::string& wanted, const std::string& found) {
   return wanted.empty() || wanted == found;
 }
 
-std::optional<FoundSign> find_taint(const api::Node& node, const NoticeRule& rule) {
+std::optional<RuleMatch> find_taint(const api::Node& node, const NoticeRule& rule) {
   for (const auto& taint : node.taints) {
     const bool has_effect =
         rule.effect.empty() ? taint.effect != kPreferNoSchedule : taint.effect == rule.effect;
-    if (taint.key == rule.key && has_effect && is_wanted(rule.value, taint.value))
-      return FoundSign{.text = "taint " + taint.key, .value = taint.value, .since = taint.added_at};
+    if (taint.key == rule.key && has_effect && matches_value(rule.value, taint.value))
+      return RuleMatch{.text = "taint " + taint.key, .value = taint.value, .since = taint.added_at};
   }
   return std::nullopt;
 }
 
-std::optional<FoundSign> find_condition(const api::Node& node, const NoticeRule& rule) {
+std::optional<RuleMatch> find_condition(const api::Node& node, const NoticeRule& rule) {
   const std::string status = rule.value.empty() ? "True" : rule.value;
   for (const auto& condition : node.conditions)
     if (condition.type == rule.key && condition.status == status)
-      return FoundSign{.text = "condition " + condition.type + " is " + status,
+      return RuleMatch{.text = "condition " + condition.type + " is " + status,
                        .value = condition.status,
                        .since = condition.since};
   return std::nullopt;
 }
 
-std::optional<FoundSign> find_fact(const std::map<std::string, std::string>& facts, const char* word,
-                                   const NoticeRule& rule) {
+std::optional<RuleMatch> find_label_or_annotation(const std::map<std::string, std::string>& facts,
+                                                  const char* word, const NoticeRule& rule) {
   constexpr std::size_t kShownBytesMax = 60;
   const auto found = facts.find(rule.key);
-  if (found == facts.end() || !is_wanted(rule.value, found->second)) return std::nullopt;
-  return FoundSign{.text = std::string(word) + " " + rule.key + "=" + cut_text(found->second, kShownBytesMax),
+  if (found == facts.end() || !matches_value(rule.value, found->second)) return std::nullopt;
+  return RuleMatch{.text = std::string(word) + " " + rule.key + "=" + cut_text(found->second, kShownBytesMax),
                    .value = found->second};
 }
 
-std::optional<FoundSign> find_sign(const api::Node& node, const NoticeRule& rule) {
+std::optional<RuleMatch> match_rule(const api::Node& node, const NoticeRule& rule) {
   const auto if_true = [](bool is_true, std::string text, std::optional<WallTime> since = {}) {
-    return is_true ? std::optional(FoundSign{.text = std::move(text), .since = since}) : std::nullopt;
+    return is_true ? std::optional(RuleMatch{.text = std::move(text), .since = since}) : std::nullopt;
   };
   switch (rule.sign) {
-    case NodeSign::kTaint:
+    case NoticeSource::kTaint:
       return find_taint(node, rule);
-    case NodeSign::kCondition:
+    case NoticeSource::kCondition:
       return find_condition(node, rule);
-    case NodeSign::kLabel:
-      return find_fact(node.labels, "label", rule);
-    case NodeSign::kAnnotation:
-      return find_fact(node.annotations, "annotation", rule);
-    case NodeSign::kCordon:
+    case NoticeSource::kLabel:
+      return find_label_or_annotation(node.labels, "label", rule);
+    case NoticeSource::kAnnotation:
+      return find_label_or_annotation(node.annotations, "annotation", rule);
+    case NoticeSource::kCordon:
       return if_true(node.is_unschedulable, "it is cordoned");
-    case NodeSign::kDeletion:
+    case NoticeSource::kDeletion:
       return if_true(node.is_deleting, "it is being deleted");
-    case NodeSign::kShutdown:
+    case NoticeSource::kShutdown:
       return if_true(node.is_shutting_down, "it is shutting down", node.shutting_down_since);
   }
   return std::nullopt;
@@ -79,7 +79,7 @@ std::optional<FoundSign> find_sign(const api::Node& node, const NoticeRule& rule
 bool has_labels(const api::Node& node, const NoticeRule& rule) {
   return std::ranges::all_of(rule.node_labels, [&](const auto& wanted) {
     const auto found = node.labels.find(wanted.first);
-    return found != node.labels.end() && is_wanted(wanted.second, found->second);
+    return found != node.labels.end() && matches_value(wanted.second, found->second);
   });
 }
 
@@ -92,27 +92,29 @@ std::optional<WallTime> read_time(TimeInValue format, std::string_view text) {
   return WallTime{std::chrono::seconds(whole)};
 }
 
-// When the rule's notice begins, and when the node ends; nothing if the rule does not apply to the node.
+// When the notice of the rule begins, and when the node ends; nothing if the rule does not apply to the node.
 struct NoticeTimes {
   std::string sign;
   std::optional<WallTime> begins_at{};  // if the value tells a time
   std::optional<WallTime> ends_at{};
 };
 
-std::optional<NoticeTimes> find_times(const api::Node& node, const NoticeRule& rule, WallTime wall_now) {
+std::optional<NoticeTimes> find_notice_times(const api::Node& node, const NoticeRule& rule,
+                                             WallTime wall_now) {
   if (!has_labels(node, rule)) return std::nullopt;
-  auto sign = find_sign(node, rule);
+  auto sign = match_rule(node, rule);
   if (!sign) return std::nullopt;
   NoticeTimes times{.sign = std::move(sign->text)};
   if (rule.time_in_value == TimeInValue::kNone) {
-    if (rule.leaves) times.ends_at = WallTime{sign->since.value_or(wall_now).since_epoch + *rule.leaves};
+    if (rule.node_end_after)
+      times.ends_at = WallTime{sign->since.value_or(wall_now).since_epoch + *rule.node_end_after};
     return times;
   }
   const auto told = read_time(rule.time_in_value, sign->value);
   if (!told) return std::nullopt;
-  times.begins_at = WallTime{told->since_epoch - rule.lead};
-  if (rule.leaves) times.ends_at = WallTime{told->since_epoch + *rule.leaves};
-  // The node exists although its announced end has passed: ignore the notice, so that new members stay.
+  times.begins_at = WallTime{told->since_epoch - rule.notice_lead_time};
+  if (rule.node_end_after) times.ends_at = WallTime{told->since_epoch + *rule.node_end_after};
+  // The node exists although its announced end has passed: ignore the notice, so that members stay there.
   if (times.ends_at && *times.ends_at <= wall_now) return std::nullopt;
   return times;
 }
@@ -122,7 +124,7 @@ std::optional<NoticeTimes> find_times(const api::Node& node, const NoticeRule& r
 std::optional<NodeNotice> find_notice(const api::Node& node, const NoticeRules& rules, WallTime wall_now) {
   std::optional<NodeNotice> notice;
   for (const auto& rule : rules) {
-    auto times = find_times(node, rule, wall_now);
+    auto times = find_notice_times(node, rule, wall_now);
     if (!times || times->begins_at.value_or(wall_now) > wall_now) continue;
     if (!notice) notice = NodeNotice{.rule = rule.name, .sign = std::move(times->sign)};
     notice->ends_at = earlier(notice->ends_at, times->ends_at);
@@ -133,7 +135,7 @@ std::optional<NodeNotice> find_notice(const api::Node& node, const NoticeRules& 
 std::optional<WallTime> next_notice(const api::Node& node, const NoticeRules& rules, WallTime wall_now) {
   std::optional<WallTime> next;
   for (const auto& rule : rules) {
-    const auto times = find_times(node, rule, wall_now);
+    const auto times = find_notice_times(node, rule, wall_now);
     if (times && times->begins_at && *times->begins_at > wall_now) next = earlier(next, times->begins_at);
   }
   return next;
@@ -142,9 +144,9 @@ std::optional<WallTime> next_notice(const api::Node& node, const NoticeRules& ru
 api::NodeFactKeys fact_keys_of(const NoticeRules& rules) {
   api::NodeFactKeys keys;
   for (const auto& rule : rules) {
-    if (rule.sign == NodeSign::kLabel) keys.labels.insert(rule.key);
-    if (rule.sign == NodeSign::kAnnotation) keys.annotations.insert(rule.key);
-    if (rule.sign == NodeSign::kCondition) keys.conditions.insert(rule.key);
+    if (rule.sign == NoticeSource::kLabel) keys.labels.insert(rule.key);
+    if (rule.sign == NoticeSource::kAnnotation) keys.annotations.insert(rule.key);
+    if (rule.sign == NoticeSource::kCondition) keys.conditions.insert(rule.key);
     for (const auto& [label, value] : rule.node_labels) keys.labels.insert(label);
   }
   return keys;

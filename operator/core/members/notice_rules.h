@@ -1,6 +1,6 @@
 // Rules by which a node's taints, conditions, labels and annotations, its cordon, deletion or shutdown
-// announce that the node will end. Built-in rules know common platforms; an operator's configuration changes
-// and adds rules (operator/runtime/notice_config.h).
+// announce that the node will end. The built-in rules are for common platforms; an operator's configuration
+// can change and add rules (operator/runtime/notice_config.h).
 //
 //   const auto notice = find_notice(node, built_in_notice_rules(), wall_now);
 //   if (notice) leave(notice->sign, notice->ends_at);
@@ -20,7 +20,7 @@ namespace ratoon::core {
 // The taint that a simulated node of a local run (`ratoon run`) gets before it ends.
 inline constexpr const char* kReclaimTaint = "ratoon.dev/reclaim";
 
-enum class NodeSign : std::uint8_t {
+enum class NoticeSource : std::uint8_t {
   kTaint,
   kCondition,
   kLabel,
@@ -30,24 +30,25 @@ enum class NodeSign : std::uint8_t {
   kShutdown,  // graceful, as the kubelet reports it
 };
 
-// How the value of a taint, label or annotation tells a time.
+// How the value of a taint, label or annotation states a time.
 enum class TimeInValue : std::uint8_t { kNone, kUnixSeconds, kRfc3339 };
 
 struct NoticeRule {
   std::string name;
-  NodeSign sign = NodeSign::kTaint;
+  NoticeSource sign = NoticeSource::kTaint;
   std::string key{};    // of the taint, label or annotation, or the type of the condition
   std::string value{};  // empty: any; of a condition its status, which is "True" if the value is empty
-  // Of a taint. Empty: any effect but PreferNoSchedule, with which autoscalers mark candidates for removal,
-  // most of which stay.
+  // The effect of a taint. Empty: any effect except PreferNoSchedule, because autoscalers mark nodes with
+  // PreferNoSchedule, and most of these nodes stay.
   std::string effect{};
   std::map<std::string, std::string> node_labels{};  // the rule applies only to nodes with these labels
-  // The time from the sign (such as a taint) to the node's end. Without a value no end is known: each pod
-  // then has its own grace period, which begins when the pod gets SIGTERM.
-  std::optional<Duration> leaves{};
-  // If the value tells a time, `leaves` counts from that time, and the notice begins `lead` before it.
+  // The time from the sign (such as a taint) to the node's end. Without `node_end_after` no end is known:
+  // each pod then has its own grace period, which begins when the pod gets SIGTERM.
+  std::optional<Duration> node_end_after{};
+  // If the value contains a time, `node_end_after` counts from this time, and the notice begins
+  // `notice_lead_time` before this time.
   TimeInValue time_in_value = TimeInValue::kNone;
-  Duration lead{0};
+  Duration notice_lead_time{0};
 
   friend bool operator==(const NoticeRule&, const NoticeRule&) = default;
 };
@@ -63,11 +64,11 @@ struct NodeNotice {
 };
 
 // Returns the notice of the first rule that applies to the node, with the earliest end of all rules that
-// apply. If a sign (such as a taint) tells no time, `leaves` counts from `wall_now`.
+// apply. If a sign (such as a taint) has no time, `node_end_after` counts from `wall_now`.
 [[nodiscard]] std::optional<NodeNotice> find_notice(const api::Node& node, const NoticeRules& rules,
                                                     WallTime wall_now);
 
-// Returns when the next notice of this node begins that is announced for a later time.
+// Returns when the next notice of the node will begin; notices that have begun already do not count.
 [[nodiscard]] std::optional<WallTime> next_notice(const api::Node& node, const NoticeRules& rules,
                                                   WallTime wall_now);
 

@@ -17,61 +17,64 @@
 namespace ratoon::core {
 namespace {
 
-bool is_same(const api::MemberStatus& a, const api::MemberStatus& b) {
+bool is_same_incarnation(const api::MemberStatus& a, const api::MemberStatus& b) {
   return a.index == b.index && a.role == b.role && a.incarnation == b.incarnation;
 }
 
-// Reasons to replace members that the members' own pods do not show; they are determined once for all
-// members.
-struct Charges {
+// Reasons to replace members. The members' own pods do not show these reasons, so they are determined once
+// for all members.
+struct ReplacementReasons {
   const std::vector<api::MemberStatus>& silent;
-  const std::vector<CondemnedMember>& condemned;
+  const std::vector<MemberToReplace>& to_replace;
   bool is_one_disrupted = false;  // a member of the group was lost by an outside cause
-  // True if, in a group (members without the agent), the pod whose address the others use for rank 0 is gone.
+  // In a group (members without the agent): true if the pod with the address of rank 0 is gone.
   bool is_rank0_pod_lost = false;
 };
 
-bool is_first(const Observation& seen, const api::MemberStatus& member) {
+bool is_first_member(const Observation& seen, const api::MemberStatus& member) {
   const auto& members = seen.job.status.members;
-  return !members.empty() && is_same(members.front(), member);
+  return !members.empty() && is_same_incarnation(members.front(), member);
 }
 
-// Returns whether the pod ended with exit code 0 because of SIGTERM, as many programs do, without being done.
-bool left_with_its_node(const Observation& seen, const api::Pod& pod) {
+// Returns whether the pod's program exited with 0 because of SIGTERM and not because its work was
+// done.
+bool exited_because_of_node_end(const Observation& seen, const api::Pod& pod) {
   return pod.exit_code == 0 && !find_node_notice(seen, pod.node).empty();
 }
 
-// Classifies the end of a pod. Returns nothing if the end of a group member cannot be classified yet.
+// Classifies the end of a pod. Returns nothing while the end of a group member cannot be classified yet.
 std::optional<MemberEnd> find_end_of_pod(const Observation& seen, const api::MemberStatus& member,
-                                         const Charges& charges, const api::Pod& pod) {
+                                         const ReplacementReasons& charges, const api::Pod& pod) {
   const auto& policy = seen.job.spec.restart_policy;
   MemberEnd ending = apply_failure_policy(seen.job.spec, member.role, classify(pod, false, policy));
-  if (is_failure(ending) && left_with_its_node(seen, pod) && !match_restart_rule(policy, pod))
+  if (is_failure(ending) && exited_because_of_node_end(seen, pod) && !match_restart_rule(policy, pod))
     return MemberEnd{EndCause::kDisruption,
                      "exit code 0 while its node was about to end: its work is not complete"};
-  if (!api::is_group(seen.job.spec)) return ending;
-  if (find_judgement_time(seen, charges.is_one_disrupted, pod)) return std::nullopt;
+  // Programs that fail together have one cause, although each launcher reports its own program's failure.
+  if (api::uses_launcher(seen.job.spec)) ending.is_shared = ending.cause == EndCause::kApplication;
+  if (!api::is_agentless(seen.job.spec)) return ending;
+  if (find_classification_time(seen, charges.is_one_disrupted, pod)) return std::nullopt;
   return classify_in_group(charges.is_one_disrupted, std::move(ending));
 }
 
-// Returns why this incarnation, which has not completed, has ended, or nothing while it continues.
+// Returns why this incarnation has ended without completion, or nothing while it continues.
 std::optional<MemberEnd> find_member_end(const Observation& seen, const api::MemberStatus& member,
-                                         const Charges& charges) {
-  if (charges.is_rank0_pod_lost && is_first(seen, member))
+                                         const ReplacementReasons& charges) {
+  if (charges.is_rank0_pod_lost && is_first_member(seen, member))
     return MemberEnd{.cause = EndCause::kDisruption,
-                     .sentence = "vanished after other members had received its address",
-                     .is_of_platform = true};
+                     .explanation = "vanished after other members had received its address",
+                     .is_platform_caused = true};
   const api::Pod* pod = find_pod(seen, member);
   if (pod == nullptr) {
     if (member.uid.empty()) return std::nullopt;  // not created yet
-    return MemberEnd{.cause = EndCause::kDisruption, .sentence = "vanished", .is_of_platform = true};
+    return MemberEnd{.cause = EndCause::kDisruption, .explanation = "vanished", .is_platform_caused = true};
   }
-  if (pod->has_ended() || (pod->is_deleting && !has_time_left(seen, *pod)))
+  if (pod->has_ended() || (pod->is_deleting && !is_in_grace_period(seen, *pod)))
     return find_end_of_pod(seen, member, charges, *pod);
   if (contains(charges.silent, member)) return MemberEnd{EndCause::kDisruption, "silent for too long"};
   const auto verdict = std::ranges::find_if(
-      charges.condemned, [&](const CondemnedMember& v) { return is_same(v.member, member); });
-  if (verdict != charges.condemned.end()) return verdict->ending;
+      charges.to_replace, [&](const MemberToReplace& v) { return is_same_incarnation(v.member, member); });
+  if (verdict != charges.to_replace.end()) return verdict->ending;
   return std::nullopt;
 }
 
@@ -79,7 +82,7 @@ std::optional<MemberEnd> find_member_end(const Observation& seen, const api::Mem
 
 bool contains(const std::vector<api::MemberStatus>& members, const api::MemberStatus& wanted) {
   return std::any_of(members.begin(), members.end(),
-                     [&](const auto& member) { return is_same(member, wanted); });
+                     [&](const auto& member) { return is_same_incarnation(member, wanted); });
 }
 
 std::string display_name(const Observation& seen, const api::MemberStatus& member) {
@@ -94,7 +97,7 @@ bool is_process_of(const ProcessIdentity& process, const api::MemberStatus& memb
 std::vector<api::MemberStatus> desired_members(const api::TrainingJob& job) {
   // While a suspended job's world still saves, its members stay as they are: if the user changes the job's
   // size during that time, the change applies to the next world.
-  if (job.spec.is_suspended && job.status.is_formed) return job.status.members;
+  if (job.spec.is_suspended && job.status.is_world_formed) return job.status.members;
   std::vector<api::MemberStatus> members;
   for (const auto& role : job.spec.roles) {
     for (std::uint32_t index = 0; index < api::members_max_of(job.spec, role); ++index) {
@@ -115,10 +118,10 @@ const api::Pod* find_pod(const Observation& seen, const api::MemberStatus& membe
   return nullptr;
 }
 
-bool has_time_left(const Observation& seen, const api::Pod& pod) {
+bool is_in_grace_period(const Observation& seen, const api::Pod& pod) {
   if (!pod.is_deleting || pod.has_ended() || !pod.ends_at || *pod.ends_at <= seen.wall_now) return false;
   const auto& status = seen.job.status;
-  return status.is_formed &&
+  return status.is_world_formed &&
          std::any_of(status.members.begin(), status.members.end(),
                      [&](const auto& member) { return member.uid == pod.uid && !member.is_absent; });
 }
@@ -131,9 +134,10 @@ bool is_in_roster(const api::Pod& pod, const std::vector<api::MemberStatus>& mem
   });
 }
 
-void note_pod(const Observation& seen, api::MemberStatus& member) {
+void record_pod_facts(const Observation& seen, api::MemberStatus& member) {
   const api::Pod* pod = find_pod(seen, member);
   if (pod == nullptr) return;
+  if (member.uid != pod->uid) member.has_been_in_world = false;
   member.uid = pod->uid;
   if (!pod->node.empty()) member.node = pod->node;  // an outdated view does not clear the node
 }
@@ -178,15 +182,15 @@ void check_budget(const Observation& seen, const std::string& news, RosterChange
   const auto& restarts = change.restarts;
   const std::uint32_t restarts_max = seen.job.spec.restart_policy.restarts_max;
   if (std::uint64_t{restarts.application} + restarts.hung > std::uint64_t{restarts.ignored} + restarts_max)
-    change.fatal = news + "; maxRestarts (" + std::to_string(restarts_max) + ") is used up";
+    change.fatal_reason = news + "; maxRestarts (" + std::to_string(restarts_max) + ") is used up";
 }
 
-// Returns the cause that the program's output named, for users who see only an event or the status.
-std::string describe_named_cause(const Observation& seen, const api::MemberStatus& member,
-                                 const MemberEnd& ending) {
+// Returns the cause that the program's output names, for users who see only an event or the status.
+std::string describe_cause_in_output(const Observation& seen, const api::MemberStatus& member,
+                                     const MemberEnd& ending) {
   constexpr std::size_t kBytesMax = 300;
   const bool is_told =
-      ending.cause == EndCause::kApplication || ending.cause == EndCause::kFatal || ending.is_of_storage;
+      ending.cause == EndCause::kApplication || ending.cause == EndCause::kFatal || ending.is_storage_fault;
   if (!is_told) return "";
   const api::Pod* pod = find_pod(seen, member);
   const std::string exception = pod == nullptr ? "" : find_exception(pod->last_lines);
@@ -196,30 +200,31 @@ std::string describe_named_cause(const Observation& seen, const api::MemberStatu
 
 // Whether a lost member was a part of the world. The loss of a successor, or of a member that was to join the
 // current world, cannot fail the job, because the world trains without it.
-enum class Part { kOfWorld, kBesideWorld };
+enum class LossScope { kOfWorld, kBesideWorld };
 
-Part part_of_loss(const Observation& seen, bool is_outside) {
-  return is_outside && seen.job.status.is_formed ? Part::kBesideWorld : Part::kOfWorld;
+LossScope loss_scope_of(const Observation& seen, bool is_outside) {
+  return is_outside && seen.job.status.is_world_formed ? LossScope::kBesideWorld : LossScope::kOfWorld;
 }
 
-void soften_outside_world(MemberEnd& ending) {
+void downgrade_fatal_end(MemberEnd& ending) {
   if (ending.cause != EndCause::kFatal) return;
   ending.cause = EndCause::kApplication;
-  ending.sentence += " (its job trains without it)";
+  ending.explanation += " (its job trains without it)";
 }
 
 // Counts the member's end under its cause, and emits an event about it.
-void count(const Observation& seen, const api::MemberStatus& member, const MemberEnd& ending, Part part,
-           RosterChange& change) {
+void count_member_end(const Observation& seen, const api::MemberStatus& member, const MemberEnd& ending,
+                      LossScope part, RosterChange& change) {
   const std::string news =
-      display_name(seen, member) + ": " + ending.sentence + describe_named_cause(seen, member, ending);
+      display_name(seen, member) + ": " + ending.explanation + describe_cause_in_output(seen, member, ending);
   if (ending.cause == EndCause::kFatal) {  // a failure too, with or without a budget
-    change.fatal = news;
+    change.fatal_reason = news;
     ++change.restarts.application;
   }
   if (ending.cause == EndCause::kApplication || ending.cause == EndCause::kHung) {
     ++(ending.cause == EndCause::kHung ? change.restarts.hung : change.restarts.application);
-    if (part == Part::kBesideWorld || !can_fail_job(seen.job.spec, member.role)) ++change.restarts.ignored;
+    if (part == LossScope::kBesideWorld || !can_fail_job(seen.job.spec, member.role))
+      ++change.restarts.ignored;
     check_budget(seen, news, change);
   }
   if (ending.cause == EndCause::kDisruption) ++change.restarts.disruption;
@@ -227,30 +232,30 @@ void count(const Observation& seen, const api::MemberStatus& member, const Membe
 }
 
 Loss make_loss(const Observation& seen, api::MemberStatus member, const MemberEnd& ending, bool is_silent) {
-  note_pod(seen, member);  // its node may appear in this observation for the first time
+  record_pod_facts(seen, member);  // its node may appear in this observation for the first time
   return {.member = std::move(member),
-          .reason = ending.sentence,
+          .reason = ending.explanation,
           .is_silent = is_silent,
           .cause = ending.cause,
-          .is_rejection = ending.is_rejection,
-          .is_of_device = ending.is_of_device,
-          .is_of_storage = ending.is_of_storage,
-          .is_unheard = ending.is_unheard,
-          .is_of_platform = ending.is_of_platform,
+          .is_kubelet_rejection = ending.is_kubelet_rejection,
+          .is_device_fault = ending.is_device_fault,
+          .is_storage_fault = ending.is_storage_fault,
+          .is_whole_job_unheard = ending.is_whole_job_unheard,
+          .is_platform_caused = ending.is_platform_caused,
           .is_unreachable = ending.is_unreachable};
 }
 
-// Replaces a successor that ended before it took over; this has no effect on the world.
+// Replaces a successor that ended before it replaced its member; the world does not change.
 void follow_successor(const Observation& seen, const std::vector<api::MemberStatus>& silent,
                       api::MemberStatus& member, RosterChange& change) {
   const api::MemberStatus successor = successor_of(member);
   auto ending = is_completed(seen, successor)
                     ? std::nullopt
-                    : find_member_end(seen, successor, {.silent = silent, .condemned = {}});
+                    : find_member_end(seen, successor, {.silent = silent, .to_replace = {}});
   if (ending) {
-    const Part part = part_of_loss(seen, /*is_outside=*/true);
-    if (part == Part::kBesideWorld) soften_outside_world(*ending);
-    count(seen, successor, *ending, part, change);
+    const LossScope part = loss_scope_of(seen, /*is_outside=*/true);
+    if (part == LossScope::kBesideWorld) downgrade_fatal_end(*ending);
+    count_member_end(seen, successor, *ending, part, change);
     change.outside_losses.push_back(make_loss(seen, successor, *ending, contains(silent, successor)));
     ++member.successor;
     member.successor_uid.clear();
@@ -259,17 +264,17 @@ void follow_successor(const Observation& seen, const std::vector<api::MemberStat
   }
 }
 
-// After a job was made smaller and then larger, pods of a former member may still exist under a new member's
+// If a job was made smaller and then larger, pods of a former member may still exist with a new member's
 // index. The new member starts with a higher incarnation, so that ends of old pods do not count as its own.
-void begin_after_former_pods(const Observation& seen, std::vector<api::MemberStatus>& members) {
+void skip_incarnations_of_old_pods(const Observation& seen, std::vector<api::MemberStatus>& members) {
   const auto& known = seen.job.status.members;
   for (auto& member : members) {
     const bool is_new = std::none_of(known.begin(), known.end(), [&](const auto& m) {
       return m.index == member.index && m.role == member.role;
     });
     for (const auto& pod : seen.pods) {
-      // If no member list is stored, a live pod may come from a first decision of which the operator could
-      // not store the status.
+      // If the status has no list of members, a live pod may come from the job's first decision, after which
+      // the operator could not store the status.
       const bool is_former = pod.is_deleting || pod.has_ended() || !known.empty();
       const bool is_there = pod.index == member.index && pod.role == member.role;
       if (is_new && is_former && is_there)
@@ -278,11 +283,12 @@ void begin_after_former_pods(const Observation& seen, std::vector<api::MemberSta
   }
 }
 
-// Skips pod names that an earlier job of the same name still occupies: a pod on a lost node cannot be deleted
-// and may keep its name forever.
-void pass_over_held_names(const Observation& seen, std::vector<api::MemberStatus>& members) {
+// Skips pod names that an earlier job of the same name still occupies, because a pod on a lost node cannot be
+// deleted and may keep its name forever.
+void skip_unusable_pod_names(const Observation& seen, std::vector<api::MemberStatus>& members) {
   const auto is_held = [&](const api::MemberStatus& member) {
-    return std::ranges::find(seen.held_names, display_name(seen, member)) != seen.held_names.end();
+    return std::ranges::find(seen.unusable_pod_names, display_name(seen, member)) !=
+           seen.unusable_pod_names.end();
   };
   for (auto& member : members) {
     while (member.uid.empty() && is_held(member)) member = make_fresh_incarnation(member);
@@ -302,7 +308,7 @@ bool have_same_places(const std::vector<api::MemberStatus>& a, const std::vector
 // was requested may still appear.
 void renew_resized_group(const Observation& seen, std::vector<api::MemberStatus>& members) {
   const auto& known = seen.job.status.members;
-  if (!api::is_group(seen.job.spec) || known.empty() || have_same_places(known, members)) return;
+  if (!api::is_agentless(seen.job.spec) || known.empty() || have_same_places(known, members)) return;
   for (auto& member : members) member = make_fresh_incarnation(member);
 }
 
@@ -310,26 +316,26 @@ void renew_resized_group(const Observation& seen, std::vector<api::MemberStatus>
 
 std::vector<api::MemberStatus> next_members(const Observation& seen) {
   auto members = desired_members(seen.job);
-  begin_after_former_pods(seen, members);
+  skip_incarnations_of_old_pods(seen, members);
   renew_resized_group(seen, members);
-  pass_over_held_names(seen, members);
+  skip_unusable_pod_names(seen, members);
   return members;
 }
 
 RosterChange replace_lost(const Observation& seen, const std::vector<api::MemberStatus>& silent,
-                          const std::vector<CondemnedMember>& condemned) {
+                          const std::vector<MemberToReplace>& to_replace) {
   RosterChange change{.members = next_members(seen), .restarts = seen.job.status.restarts};
-  const bool is_group = api::is_group(seen.job.spec);
-  const Charges charges{.silent = silent,
-                        .condemned = condemned,
-                        .is_one_disrupted = is_group && is_any_member_disrupted(seen),
-                        .is_rank0_pod_lost = is_group && has_lost_rank0_pod(seen)};
+  const bool is_agentless = api::is_agentless(seen.job.spec);
+  const ReplacementReasons charges{.silent = silent,
+                                   .to_replace = to_replace,
+                                   .is_one_disrupted = is_agentless && is_any_member_disrupted(seen),
+                                   .is_rank0_pod_lost = is_agentless && has_lost_rank0_pod(seen)};
   std::set<EndCause> counted_shared;
   for (auto& member : change.members) {
     // Records the pod's UID for a group, because a short program may end before the status is stored.
-    if (is_group && member.uid.empty()) note_pod(seen, member);
+    if (is_agentless && member.uid.empty()) record_pod_facts(seen, member);
     if (is_completed(seen, member)) {
-      note_pod(seen, member);
+      record_pod_facts(seen, member);
       member.is_completed = true;
       member.done = 0;
       member.successor_uid.clear();  // no successor is needed; its number is not used again
@@ -337,18 +343,17 @@ RosterChange replace_lost(const Observation& seen, const std::vector<api::Member
     }
     if (member.is_leaving()) follow_successor(seen, silent, member, change);
     if (auto ending = find_member_end(seen, member, charges)) {
-      // Of several members lost to one shared cause only the first is
-      // counted.
+      // If members are lost for one shared cause, the first counts as a failure, the others as disruptions.
       if (ending->is_shared && !counted_shared.insert(ending->cause).second)
         ending->cause = EndCause::kDisruption;
-      const Part part = part_of_loss(seen, member.is_absent);
-      if (part == Part::kBesideWorld) soften_outside_world(*ending);
-      count(seen, member, *ending, part, change);
+      const LossScope part = loss_scope_of(seen, member.is_absent);
+      if (part == LossScope::kBesideWorld) downgrade_fatal_end(*ending);
+      count_member_end(seen, member, *ending, part, change);
       auto& losses = member.is_absent ? change.outside_losses : change.losses;
       losses.push_back(make_loss(seen, member, *ending, contains(silent, member)));
       member = next_incarnation(member);
     }
-    note_pod(seen, member);
+    record_pod_facts(seen, member);
     member.done = completed_ranks_of(seen, member);
   }
   return change;
@@ -363,7 +368,7 @@ void give_up_world(const Observation& seen, const std::string& why, RosterChange
 
 std::vector<Action> reconcile_pods(const Observation& seen, const std::vector<api::MemberStatus>& members,
                                    const std::vector<api::NodeToAvoid>& avoid_nodes,
-                                   const std::vector<std::string>& sick_nodes) {
+                                   const std::vector<std::string>& faulty_nodes) {
   std::vector<Action> actions;
   for (const auto& pod : seen.pods) {
     if (!is_in_roster(pod, members) && !pod.is_deleting) {
@@ -378,11 +383,11 @@ std::vector<Action> reconcile_pods(const Observation& seen, const std::vector<ap
     pod.role = member.role;
     pod.index = member.index;
     pod.incarnation = member.incarnation;
-    if (api::is_group(seen.job.spec)) {
-      pod.group_seat = find_group_seat(seen, members, member);
-      if (!pod.group_seat) continue;
+    if (api::is_agentless(seen.job.spec)) {
+      pod.group_rank_assignment = find_group_rank_assignment(seen, members, member);
+      if (!pod.group_rank_assignment) continue;
     }
-    actions.push_back(CreatePod{std::move(pod), avoid_nodes, sick_nodes});
+    actions.push_back(CreatePod{std::move(pod), avoid_nodes, faulty_nodes});
   }
   return actions;
 }

@@ -9,9 +9,9 @@
 namespace ratoon::core {
 namespace {
 
-// Returns whether the node has sent a heartbeat since it became a suspect. The margin allows for a heartbeat
-// that the node sent before its end, and for a clock that is a little ahead.
-bool is_alive_again(const Observation& seen, const api::SuspectNode& suspect) {
+// Returns whether the node has sent a heartbeat since it became a suspect. A heartbeat shortly after that
+// time does not count, because a node may send it just before its end, or its clock may be ahead.
+bool has_heartbeat_since_suspicion(const Observation& seen, const api::SuspectNode& suspect) {
   if (suspect.is_unreachable) return false;  // it was alive: other nodes could not connect to it
   const Duration since = suspected_since(seen, suspect).since_epoch;
   const Duration margin = std::chrono::seconds(seen.job.spec.disruption_policy.suspect_after_seconds);
@@ -22,8 +22,8 @@ bool is_alive_again(const Observation& seen, const api::SuspectNode& suspect) {
 
 // Returns whether affinity rules still count this pod on its node: the scheduler ignores pods that have
 // ended.
-bool is_on_its_node(const api::Pod& pod) {
-  return !pod.has_ended() || pod.others_run;
+bool occupies_its_node(const api::Pod& pod) {
+  return !pod.has_ended() || pod.has_running_sidecars;
 }
 
 std::vector<api::Taint> closing_taints(const api::Node& node) {
@@ -47,17 +47,17 @@ std::vector<api::SuspectNode> update_suspects(const Observation& seen, const std
   std::vector<api::SuspectNode> suspects = seen.job.status.suspect_nodes;
   const Duration pause = std::chrono::seconds(seen.job.spec.disruption_policy.avoid_node_seconds);
   std::erase_if(suspects, [&](const auto& suspect) {
-    return suspect.until <= seen.wall_now || is_alive_again(seen, suspect);
+    return suspect.until <= seen.wall_now || has_heartbeat_since_suspicion(seen, suspect);
   });
   for (const auto& loss : losses) {
-    // Only silence and lost connections make a node suspect; a failed program or a deleted pod does not.
+    // Only silence and lost connections make a node suspect; failed programs and deleted pods do not.
     const bool is_of_node = loss.is_silent || loss.is_unreachable;
     if (!is_of_node || loss.member.node.empty() || pause.count() == 0) continue;
     api::SuspectNode suspect{.name = loss.member.node, .reason = loss.reason, .until = {}};
     suspect.is_unreachable = loss.is_unreachable;
     const auto known = std::ranges::find(suspects, loss.member.node, &api::SuspectNode::name);
     if (known != suspects.end()) {
-      // If a member falls silent on a node without connections, the node stays marked as unreachable.
+      // If a member falls silent on an unreachable node, the node stays marked as unreachable.
       if (known->is_unreachable && !loss.is_unreachable) suspect = std::move(*known);
       suspects.erase(known);
     }
@@ -75,7 +75,7 @@ bool is_without_connections(const Observation& seen, const std::string& node) {
   });
 }
 
-std::optional<WallTime> next_end(const std::vector<api::SuspectNode>& suspects) {
+std::optional<WallTime> next_suspicion_end(const std::vector<api::SuspectNode>& suspects) {
   std::optional<WallTime> next;
   for (const auto& suspect : suspects) next = std::min(suspect.until, next.value_or(suspect.until));
   return next;
@@ -85,13 +85,14 @@ std::vector<api::NodeToAvoid> nodes_to_avoid(const Observation& seen,
                                              const std::vector<api::SuspectNode>& suspects) {
   std::map<std::string, api::NodeToAvoid> found;
   for (const auto& node : seen.nodes)
-    if (find_notice(seen, node)) found[node.name] = {.name = node.name, .closed_by = closing_taints(node)};
-  // Avoid all suspect nodes, because Kubernetes taints a dead node late, and an unreachable node never.
+    if (find_notice(seen, node))
+      found[node.name] = {.name = node.name, .scheduler_avoided_taints = closing_taints(node)};
+  // Avoid all suspects: Kubernetes taints dead nodes late, and nodes with broken connections not at all.
   for (const auto& suspect : suspects) found[suspect.name] = {.name = suspect.name};
   std::vector<api::NodeToAvoid> nodes;
   for (auto& [name, node] : found) {
     for (const auto& pod : seen.pods)
-      if (pod.node == name && is_on_its_node(pod))
+      if (pod.node == name && occupies_its_node(pod))
         node.pods.push_back({.role = pod.role, .index = pod.index, .incarnation = pod.incarnation});
     nodes.push_back(std::move(node));
   }
@@ -103,11 +104,11 @@ void recreate_unplaced(const Observation& seen, const std::vector<api::NodeToAvo
   const auto is_outdated = [&](const api::MemberStatus& member) {
     const api::Pod* pod = find_pod(seen, member);
     if (pod == nullptr || !pod->node.empty() || pod->has_ended() || pod->is_deleting) return false;
-    // A member that sends messages does run on a node, so the cached pod without a node is outdated.
-    const bool has_spoken =
+    // If a member sends messages, its pod runs on a node, so the cached pod without a node is outdated.
+    const bool has_sent_message =
         std::any_of(seen.processes.begin(), seen.processes.end(),
                     [&](const auto& process) { return is_process_of(process.identity, member); });
-    if (has_spoken) return false;
+    if (has_sent_message) return false;
     return std::any_of(pod->avoided_nodes.begin(), pod->avoided_nodes.end(), [&](const auto& node) {
       return std::ranges::find(avoid_nodes, node, &api::NodeToAvoid::name) == avoid_nodes.end();
     });

@@ -1,6 +1,6 @@
-// Suspect nodes: a member was lost there, so the operator places no member there for a while. A dead node
-// stays schedulable until Kubernetes notices its failure, and Kubernetes never notices missing connections
-// between nodes.
+// Suspect nodes: nodes on which a member was lost, so the operator places no member on them for a while. A
+// dead node stays schedulable until Kubernetes notices its failure, and Kubernetes never notices missing
+// connections between nodes.
 #pragma once
 
 #include <optional>
@@ -12,8 +12,8 @@
 
 namespace ratoon::core {
 
-// Returns the suspect nodes of the status, without those that have expired or are alive again, and with the
-// nodes of the new losses.
+// Returns the suspect nodes of the status, without those that have expired or are alive again, plus the nodes
+// of the new losses.
 [[nodiscard]] std::vector<api::SuspectNode> update_suspects(const Observation& seen,
                                                             const std::vector<Loss>& losses);
 
@@ -24,15 +24,15 @@ namespace ratoon::core {
 [[nodiscard]] bool is_without_connections(const Observation& seen, const std::string& node);
 
 // Returns when the first of the suspect nodes may be used again.
-[[nodiscard]] std::optional<WallTime> next_end(const std::vector<api::SuspectNode>& suspects);
+[[nodiscard]] std::optional<WallTime> next_suspicion_end(const std::vector<api::SuspectNode>& suspects);
 
 // Returns suspect nodes and nodes that will end, in the order of their names.
 [[nodiscard]] std::vector<api::NodeToAvoid> nodes_to_avoid(const Observation& seen,
                                                            const std::vector<api::SuspectNode>& suspects);
 
-// A pod that waits for a node excludes, by its affinity, the nodes to avoid at the time of its creation. If
+// By its affinity, a pod that waits for a node excludes the nodes that were to avoid when it was created. If
 // an excluded node may be used again, this function replaces the pod by a new incarnation without that
-// exclusion. The replacement of the pod counts as no loss.
+// exclusion. The replaced pod does not count as a loss.
 void recreate_unplaced(const Observation& seen, const std::vector<api::NodeToAvoid>& avoid_nodes,
                        std::vector<api::MemberStatus>& members);
 

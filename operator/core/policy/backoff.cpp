@@ -6,38 +6,39 @@
 namespace ratoon::core {
 namespace {
 
-// Returns whether the loss has a cause in the platform that may also hit the member's next pod: missing
-// storage, a node that does not start pods, no connection to the operator or to other members.
+// Returns whether the loss has a cause outside the program that may also hit the member's next pod: missing
+// storage, a node that starts no pods, or no connection to the operator or to other members.
 bool is_outage(const Loss& loss) {
-  return loss.is_rejection || loss.is_of_storage || loss.is_unheard || loss.is_unreachable;
+  return loss.is_kubelet_rejection || loss.is_storage_fault || loss.is_whole_job_unheard ||
+         loss.is_unreachable;
 }
 
-// Returns whether the member's next pod must wait, because it might fail as the last one did.
-bool is_to_wait(const Loss& loss) {
+// Returns whether the member's next pod must wait, because it might fail as the previous pod did.
+bool needs_pause(const Loss& loss) {
   return loss.cause == EndCause::kApplication || is_outage(loss);
 }
 
-bool is_any_to_wait(const std::vector<Loss>& losses) {
-  return std::ranges::any_of(losses, is_to_wait);
+bool is_any_pause_needed(const std::vector<Loss>& losses) {
+  return std::ranges::any_of(losses, needs_pause);
 }
 
-// Returns the pause for a member without which the current world trains, because steps of that world do not
-// show whether this member works. The pause before a member's next successor grows with the number of its
-// successors that failed. Each member has a pause of its own.
-Duration pause_outside(const api::RestartPolicy& policy, const api::MemberStatus& member) {
+// Returns the pause for a member outside the current world. The pause does not depend on steps of that world,
+// because they do not show whether this member works. If a member is to be replaced, the pause before its
+// next successor grows with the number of its successors that failed.
+Duration pause_outside_world(const api::RestartPolicy& policy, const api::MemberStatus& member) {
   if (!member.is_leaving())
     return policy.backoff_seconds == 0 ? Duration(0) : std::chrono::seconds(policy.backoff_max_seconds);
   return pause_after(policy, std::max(1U, member.successor - member.incarnation - 1));
 }
 
 template <class PauseOf>
-void put_off(const Observation& seen, const std::vector<Loss>& losses, const PauseOf& pause_of,
-             RosterChange& change) {
+void delay_next_pods(const Observation& seen, const std::vector<Loss>& losses, const PauseOf& pause_of,
+                     RosterChange& change) {
   for (const auto& loss : losses) {
-    if (!is_to_wait(loss)) continue;
+    if (!needs_pause(loss)) continue;
     for (auto& member : change.members) {
       const bool is_it = member.index == loss.member.index && member.role == loss.member.role;
-      // If the member's new pod or its successor exists already, a pause has no purpose.
+      // A pause would have no effect if the pod that it must delay (the member's or its successor's) exists.
       const bool is_there = !(member.is_leaving() ? member.successor_uid : member.uid).empty();
       const Duration pause = pause_of(loss, member);
       if (!is_it || is_there || pause == Duration(0)) continue;
@@ -48,35 +49,36 @@ void put_off(const Observation& seen, const std::vector<Loss>& losses, const Pau
 
 }  // namespace
 
-Duration pause_after(const api::RestartPolicy& policy, std::uint32_t crashes_in_a_row) {
+Duration pause_after(const api::RestartPolicy& policy, std::uint32_t consecutive_crashes) {
   constexpr std::uint32_t kDoublingsMax = 12;  // enough for the longest pause
-  if (crashes_in_a_row == 0) return Duration(0);
+  if (consecutive_crashes == 0) return Duration(0);
   const std::uint64_t pause = std::uint64_t{policy.backoff_seconds}
-                              << std::min(crashes_in_a_row - 1, kDoublingsMax);
+                              << std::min(consecutive_crashes - 1, kDoublingsMax);
   return std::chrono::seconds(std::min<std::uint64_t>(pause, policy.backoff_max_seconds));
 }
 
 void delay_crashed_members(const Observation& seen, bool has_stepped, RosterChange& change) {
   const auto& before = seen.job.status.restarts;
-  change.restarts.crashes_in_a_row = has_stepped ? 0 : before.crashes_in_a_row;
+  change.restarts.consecutive_crashes = has_stepped ? 0 : before.consecutive_crashes;
   const auto& policy = seen.job.spec.restart_policy;
-  const bool stands = seen.job.status.is_formed;
-  if (is_any_to_wait(change.losses) || (!stands && is_any_to_wait(change.outside_losses)))
-    ++change.restarts.crashes_in_a_row;
-  const std::uint32_t crashes = change.restarts.crashes_in_a_row;
-  // If a member was lost because it had no connections to others, its first replacement does not wait,
-  // because it may work on another node.
+  const bool stands = seen.job.status.is_world_formed;
+  if (is_any_pause_needed(change.losses) || (!stands && is_any_pause_needed(change.outside_losses)))
+    ++change.restarts.consecutive_crashes;
+  const std::uint32_t crashes = change.restarts.consecutive_crashes;
+  // If a member was lost because it could not connect to other members, its first replacement starts without
+  // a pause, because the replacement may work on another node.
   const auto as_in_a_row = [&](const Loss& loss, const api::MemberStatus&) {
     return pause_after(policy, loss.is_unreachable ? crashes - 1 : crashes);
   };
-  put_off(seen, change.losses, as_in_a_row, change);
-  if (!stands) return put_off(seen, change.outside_losses, as_in_a_row, change);
-  put_off(
+  delay_next_pods(seen, change.losses, as_in_a_row, change);
+  if (!stands) return delay_next_pods(seen, change.outside_losses, as_in_a_row, change);
+  delay_next_pods(
       seen, change.outside_losses,
-      [&](const Loss&, const api::MemberStatus& member) { return pause_outside(policy, member); }, change);
+      [&](const Loss&, const api::MemberStatus& member) { return pause_outside_world(policy, member); },
+      change);
 }
 
-void note_rejection(const RosterChange& change, api::TrainingJobStatus& status) {
+void record_kubelet_rejection(const RosterChange& change, api::TrainingJobStatus& status) {
   for (const auto* losses : {&change.losses, &change.outside_losses})
     for (const auto& loss : *losses)
       if (is_outage(loss)) status.rejection = loss.member.node + ": " + loss.reason;

@@ -1,6 +1,6 @@
-// Pauses before a member's pod is created again, if its program or storage failed, a node did not start it,
-// or it could not connect to other members. Without pauses, a failure at every start would keep nodes busy. A
-// member that was lost for any other reason gets no pause.
+// Makes a member pause before its next pod if its program or storage failed, if a node did not start it, or
+// if it could not connect to other members. Without pauses, a program that always fails would keep nodes
+// busy. A member that was lost for another reason gets no pause.
 #pragma once
 
 #include <optional>
@@ -11,14 +11,14 @@
 namespace ratoon::core {
 
 // Returns the pause after this number of crashes in a row without a training step between them.
-[[nodiscard]] Duration pause_after(const api::RestartPolicy& policy, std::uint32_t crashes_in_a_row);
+[[nodiscard]] Duration pause_after(const api::RestartPolicy& policy, std::uint32_t consecutive_crashes);
 
-// If there were crashes or rejected pods, counts them as one crash and delays these members' next pods.
+// If members crashed or pods were rejected, counts one crash for all together and delays their next pods.
 void delay_crashed_members(const Observation& seen, bool has_stepped, RosterChange& change);
 
-// Stores in the status why a member's last pod failed to start or had no storage, while the member waits.
-void note_rejection(const RosterChange& change, api::TrainingJobStatus& status);
-// Clears the reason that note_rejection() stored once no member of the job waits any longer.
+// While a member waits, stores in the status why its last pod failed to start or had no storage.
+void record_kubelet_rejection(const RosterChange& change, api::TrainingJobStatus& status);
+// If no member of the job waits any longer, clears the reason that record_kubelet_rejection() stored.
 void forget_rejection_if_none_waits(api::TrainingJobStatus& status);
 
 // Clears pauses that have ended, and returns when the next pause ends.

@@ -12,7 +12,7 @@ bool can_fail_job(const api::TrainingJobSpec& spec, const std::string& role) {
 MemberEnd apply_failure_policy(const api::TrainingJobSpec& spec, const std::string& role, MemberEnd ending) {
   if (ending.cause != EndCause::kFatal || can_fail_job(spec, role)) return ending;
   ending.cause = EndCause::kApplication;
-  ending.sentence += " (failurePolicy: role " + role + " does not decide)";
+  ending.explanation += " (failurePolicy: role " + role + " cannot fail the job)";
   return ending;
 }
 

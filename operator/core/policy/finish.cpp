@@ -13,10 +13,11 @@ Decision finish(const Observation& seen, api::TrainingJobStatus status, api::Job
   status.phase = phase;
   if (is_news) status.message = message;
   if (!status.completed_at) status.completed_at = seen.wall_now;
-  status.is_formed = false;
+  status.is_world_formed = false;
   status.world_size = 0;
-  status.formed_at.reset();
-  status.waiting_since.reset();
+  status.world_formed_at.reset();
+  status.world_awaited_since.reset();
+  status.capacity_wait.reset();
   status.suspending_since.reset();
   for (auto& action : clean_pods(seen, status, message)) decision.actions.push_back(std::move(action));
   if (is_news) {

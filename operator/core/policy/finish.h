@@ -1,4 +1,4 @@
-// Finishes a job as Succeeded or Failed: its final status, the deletion of its pods, and the last
+// Finishes a job as Succeeded or Failed: sets its final status, deletes its pods, and makes the last
 // announcement to its agents.
 #pragma once
 
@@ -11,7 +11,7 @@
 namespace ratoon::core {
 
 // Returns the decision that ends the job: removes its members and asks the agents to leave. `news`: events
-// that the decision also emits.
+// that are added to the decision.
 [[nodiscard]] Decision finish(const Observation& seen, api::TrainingJobStatus status, api::JobPhase phase,
                               std::string message, std::vector<Action> news = {});
 

@@ -7,12 +7,12 @@ namespace {
 
 constexpr int kSignalExitBase = 128;
 
-bool holds(const std::vector<std::uint32_t>& numbers, int wanted) {
+bool contains_code(const std::vector<std::uint32_t>& numbers, int wanted) {
   return wanted > 0 &&
          std::find(numbers.begin(), numbers.end(), static_cast<std::uint32_t>(wanted)) != numbers.end();
 }
 
-bool is_met(const api::RestartRule& rule, const api::Pod& pod) {
+bool matches_pod(const api::RestartRule& rule, const api::Pod& pod) {
   const bool is_of_role =
       rule.roles.empty() || std::find(rule.roles.begin(), rule.roles.end(), pod.role) != rule.roles.end();
   if (!is_of_role) return false;
@@ -21,14 +21,15 @@ bool is_met(const api::RestartRule& rule, const api::Pod& pod) {
         return std::find(rule.reasons.begin(), rule.reasons.end(), reason) != rule.reasons.end();
       });
   if (is_reason_listed || pod.is_evicted || !pod.exit_code) return is_reason_listed;
-  return holds(rule.exit_codes, *pod.exit_code) || holds(rule.signals, *pod.exit_code - kSignalExitBase);
+  return contains_code(rule.exit_codes, *pod.exit_code) ||
+         contains_code(rule.signals, *pod.exit_code - kSignalExitBase);
 }
 
 }  // namespace
 
 std::optional<MatchedRule> match_restart_rule(const api::RestartPolicy& policy, const api::Pod& pod) {
   const auto met = std::find_if(policy.rules.begin(), policy.rules.end(),
-                                [&](const auto& rule) { return is_met(rule, pod); });
+                                [&](const auto& rule) { return matches_pod(rule, pod); });
   if (met == policy.rules.end()) return std::nullopt;
   return MatchedRule{.number = static_cast<std::size_t>(met - policy.rules.begin()), .action = met->action};
 }

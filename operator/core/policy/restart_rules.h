@@ -1,4 +1,4 @@
-// Applies the job's own rules about how its members' ends count: the first rule that matches decides.
+// Applies the rules in restartPolicy.rules, which say how ends of members count. The first match decides.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ struct MatchedRule {
   api::RuleAction action = api::RuleAction::kRestart;
 };
 
-// If Kubernetes ended the pod, only rules about reasons match, because the exit code then only follows from
-// that end.
+// If Kubernetes ended the pod, only rules about reasons match: Kubernetes caused the exit code, which
+// therefore says nothing about the program.
 [[nodiscard]] std::optional<MatchedRule> match_restart_rule(const api::RestartPolicy& policy,
                                                             const api::Pod& pod);
 

@@ -7,12 +7,12 @@ namespace ratoon::core {
 namespace {
 
 constexpr auto kSaveTimeoutMin = std::chrono::seconds(60);
-constexpr auto kMargin = std::chrono::seconds(10);  // for the step before the save, and for slower disks
+constexpr auto kSaveMargin = std::chrono::seconds(10);  // for the step before the save, and for slower disks
 // The greatest plausible duration of a save: a longer duration is a mistake of the process that reported it.
-constexpr auto kSaveMax = std::chrono::hours(24);
+constexpr auto kSaveDurationMax = std::chrono::hours(24);
 
 Duration time_of_two_saves(Duration save) {
-  return 2 * save + kMargin;
+  return 2 * save + kSaveMargin;
 }
 
 }  // namespace
@@ -21,7 +21,7 @@ std::optional<Duration> longest_save(const Observation& seen) {
   std::optional<Duration> longest;
   for (const auto& process : seen.processes) {
     if (!process.beat || !process.beat->save_seconds) continue;
-    const Duration save = std::min<Duration>(from_seconds(*process.beat->save_seconds), kSaveMax);
+    const Duration save = std::min<Duration>(from_seconds(*process.beat->save_seconds), kSaveDurationMax);
     longest = std::max(save, longest.value_or(save));
   }
   return longest;

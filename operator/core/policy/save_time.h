@@ -8,11 +8,11 @@
 
 namespace ratoon::core {
 
-// Returns the longest duration among all processes' last saves, or nothing if no process has saved yet.
+// Returns the longest of all processes' last saves, or nothing if no process has saved yet.
 [[nodiscard]] std::optional<Duration> longest_save(const Observation& seen);
 
-// Returns how long to wait for a world that was asked to save: the time of two saves, because the world may
-// have to finish an earlier save before it begins the requested save.
+// Returns how long to wait for the save that a world was asked to make: the time of two saves, because the
+// world may first have to finish an earlier save.
 [[nodiscard]] Duration save_timeout(const Observation& seen);
 
 // Returns whether a save that begins now leaves enough time for a second save before `end`. Returns true if

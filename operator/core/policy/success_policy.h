@@ -1,4 +1,4 @@
-// The success policy decides which members must complete so that the job succeeds.
+// The success policy of a job decides which members must complete before the job counts as succeeded.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 namespace ratoon::core {
 
 // Returns whether all members that decide about the job have completed. If a member has completed, members
-// that were not in the last world need not complete, because the members of the last world did their work.
+// that were not in the last world need not complete, because that world finished the training.
 [[nodiscard]] bool has_succeeded(const Observation& seen, const std::vector<api::MemberStatus>& members);
 
 }  // namespace ratoon::core

@@ -16,8 +16,8 @@
 namespace ratoon::core {
 namespace {
 
-// Returns whether every member has sent a message to this operator. A silent member may be in a long save; if
-// the member stays silent, it counts as lost and its world ends.
+// Returns whether every member has sent a message to this operator. Until then, a suspension waits, because a
+// silent member may be in a long save. If it stays silent, it counts as lost.
 bool is_all_heard(const Observation& seen, const api::TrainingJobStatus& status) {
   return std::ranges::all_of(status.members, [&](const auto& member) {
     if (member.is_absent || is_completed(seen, member)) return true;
@@ -33,8 +33,8 @@ bool has_pod(const Observation& seen, const api::MemberStatus& member) {
 
 // Returns whether any pod of the job still occupies its node or counts against a resource quota.
 bool is_any_pod_left(const Observation& seen) {
-  return std::ranges::any_of(seen.pods,
-                             [](const api::Pod& pod) { return !pod.has_ended() || pod.others_run; });
+  return std::ranges::any_of(
+      seen.pods, [](const api::Pod& pod) { return !pod.has_ended() || pod.has_running_sidecars; });
 }
 
 }  // namespace
@@ -46,17 +46,36 @@ std::optional<WallTime> drain_deadline(const Observation& seen, const api::Train
 
 void release_members(const Observation& seen, std::vector<api::MemberStatus>& members) {
   for (auto& member : members) {
-    if (member.is_completed && !api::is_group(seen.job.spec)) continue;
+    if (member.is_completed && api::reports_steps(seen.job.spec)) continue;
     if (!member.is_completed && !has_pod(seen, member) && !member.is_leaving()) continue;
     member = make_fresh_incarnation(member);
+  }
+}
+
+void free_nodes(const Observation& seen, const std::string& reason, Decision& decision) {
+  auto& status = decision.status;
+  if (status.is_world_formed) status.attempt = status.attempt.next();
+  status.is_world_formed = false;
+  status.world_size = 0;
+  status.world_formed_at.reset();
+  status.world_awaited_since.reset();
+  release_members(seen, status.members);
+  Observation rests = seen;
+  rests.job.status = status;
+  status.members = next_members(rests);  // with the size that the spec has now
+  const bool has_grace = !api::reports_steps(seen.job.spec);
+  for (const auto& pod : seen.pods) {
+    if ((pod.has_ended() && !pod.has_running_sidecars) || pod.is_deleting) continue;
+    Action removal = DeletePod{.name = pod.name, .uid = pod.uid, .reason = reason, .has_grace = has_grace};
+    decision.actions.push_back(std::move(removal));
   }
 }
 
 std::optional<Decision> drain(const Observation& seen, const RosterChange& change,
                               std::optional<Timestamp> next_check, const std::string& purpose,
                               api::TrainingJobStatus status) {
-  if (api::is_group(seen.job.spec)) return std::nullopt;  // such programs receive no orders
-  const bool stands = status.is_formed && change.keeps_world() && is_intact(seen, status.members);
+  if (api::is_agentless(seen.job.spec)) return std::nullopt;  // such programs receive no orders
+  const bool stands = status.is_world_formed && change.keeps_world() && is_intact(seen, status.members);
   const auto end = drain_deadline(seen, status);
   if (!stands || (end && *end <= seen.wall_now)) return std::nullopt;
   Decision decision;
@@ -74,32 +93,18 @@ Decision suspend(const Observation& seen, const RosterChange& change, std::optio
                  api::TrainingJobStatus status) {
   if (!status.suspending_since) status.suspending_since = seen.wall_now;
   if (auto draining = drain(seen, change, next_check, "to be suspended", status)) return std::move(*draining);
-  Decision decision;
-  decision.actions = change.actions;
-  note_saves_before_leaving(seen.processes, status);
+  record_saves_before_leaving(seen.processes, status);
   stop_active_time(seen.wall_now, status);
-  if (status.is_formed) status.attempt = status.attempt.next();
-  status.is_formed = false;
-  status.world_size = 0;
-  status.formed_at.reset();
-  status.waiting_since.reset();
-  release_members(seen, status.members);
-  Observation rests = seen;
-  rests.job.status = status;
-  status.members = next_members(rests);  // with the size that the spec has now
-  const bool has_grace = api::is_group(seen.job.spec);
-  for (const auto& pod : seen.pods) {
-    if ((pod.has_ended() && !pod.others_run) || pod.is_deleting) continue;
-    Action removal =
-        DeletePod{.name = pod.name, .uid = pod.uid, .reason = "suspended", .has_grace = has_grace};
-    decision.actions.push_back(std::move(removal));
-  }
+  status.capacity_wait.reset();
+  Decision decision{.status = std::move(status), .actions = change.actions};
+  free_nodes(seen, "suspended", decision);
+  status = std::move(decision.status);
   const Step from = status.last_checkpoint ? status.last_checkpoint->step : Step(0);
   if (status.phase != api::JobPhase::kSuspended && is_any_pod_left(seen)) {
     status.phase = status.attempt.value() <= 1 ? api::JobPhase::kPending : api::JobPhase::kRecovering;
-    status.message = "its pods end; the suspended run goes on from step " + std::to_string(from.value());
+    status.message = "its pods end; when resumed, the run goes on from step " + std::to_string(from.value());
   } else {
-    status.message = "suspended; the run goes on from step " + std::to_string(from.value());
+    status.message = "suspended; when resumed, the run goes on from step " + std::to_string(from.value());
     if (std::exchange(status.phase, api::JobPhase::kSuspended) != api::JobPhase::kSuspended)
       decision.actions.push_back(
           EmitEvent{.is_warning = false, .reason = "Suspended", .message = status.message});

@@ -18,10 +18,14 @@ namespace ratoon::core {
                                                      const api::TrainingJobStatus& status);
 
 // Gives each member that has not completed (in a group: each member) a new incarnation without a pod, which
-// supersedes the existing pods. A member that is released in this way does not count as lost.
+// supersedes the existing pods. A member whose pod ends because of a suspension does not count as lost.
 void release_members(const Observation& seen, std::vector<api::MemberStatus>& members);
 
-// Asks the world to save before it ends: returns a decision that waits for the save until drain_deadline(),
+// Ends the decision's world, gives its members new incarnations without pods, and deletes all pods of the
+// job. `reason` is the reason of the deletions.
+void free_nodes(const Observation& seen, const std::string& reason, Decision& decision);
+
+// Asks the world to save before it ends. Returns a decision that waits until drain_deadline() for the save,
 // or nothing if the wait is over or no world trains.
 [[nodiscard]] std::optional<Decision> drain(const Observation& seen, const RosterChange& change,
                                             std::optional<Timestamp> next_check, const std::string& purpose,

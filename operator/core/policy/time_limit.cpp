@@ -17,7 +17,7 @@ void start_active_time(WallTime now, api::TrainingJobStatus& status) {
 
 void stop_active_time(WallTime now, api::TrainingJobStatus& status) {
   if (!status.active_since) return;
-  // If the wall clock was set back, the passed time counts as zero and not as negative.
+  // If the wall clock was set back, the elapsed time counts as zero and not as negative.
   const Duration passed = std::max(Duration(0), now.since_epoch - status.active_since->since_epoch);
   status.active_seconds +=
       static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(passed).count());
@@ -38,10 +38,10 @@ Decision end_at_time_limit(const Observation& seen, const RosterChange& change,
   const std::string limit = "maxDurationSeconds (" + std::to_string(seen.job.spec.max_duration_seconds) + ")";
   if (auto draining = drain(seen, change, next_check, limit + " is over", status))
     return std::move(*draining);
-  note_saves_before_leaving(seen.processes, status);
+  record_saves_before_leaving(seen.processes, status);
   const std::string saved = status.last_checkpoint
                                 ? "the checkpoint of step " +
-                                      std::to_string(status.last_checkpoint->step.value()) + " is its newest"
+                                      std::to_string(status.last_checkpoint->step.value()) + " is the newest"
                                 : "nothing was saved";
   return finish(seen, std::move(status), api::JobPhase::kFailed, limit + " is over; " + saved,
                 change.actions);

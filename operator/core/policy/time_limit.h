@@ -15,8 +15,8 @@ void start_active_time(WallTime now, api::TrainingJobStatus& status);
 // Stops counting the job's active time, for example while it is suspended.
 void stop_active_time(WallTime now, api::TrainingJobStatus& status);
 
-// Returns when the job reaches its time limit, or nothing if it has no limit or while its active time is not
-// being counted.
+// Returns when the job reaches its time limit. Returns nothing if the job has no limit, or if its active time
+// is not being counted now.
 [[nodiscard]] std::optional<WallTime> time_limit_end(const api::TrainingJobSpec& spec,
                                                      const api::TrainingJobStatus& status);
 

@@ -1,5 +1,5 @@
 // Deletes finished jobs after their time to live. The operator stores a job's final status before it deletes
-// the job: if the user applies the job again, the new job must not inherit the old job's end.
+// the job, so that other controllers do not mistake the deleted job for a failed one.
 #pragma once
 
 #include <optional>
@@ -13,8 +13,8 @@ namespace ratoon::core {
 [[nodiscard]] std::optional<WallTime> expires_at(const api::TrainingJobSpec& spec,
                                                  const api::TrainingJobStatus& status);
 
-// Adds the job's deletion to the decision if its time to live has passed, else sets when to decide again.
-// Call this only for a job whose stored status is final.
+// If the job's time to live has passed, adds its deletion to the decision; otherwise sets the time of the
+// next decision. Call expire_job() only for a job whose stored status is final.
 void expire_job(const Observation& seen, Timestamp now, Decision& decision);
 
 }  // namespace ratoon::core

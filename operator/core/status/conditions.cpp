@@ -5,28 +5,32 @@
 #include <string_view>
 
 #include "base/contract/names.h"
-#include "base/core/counted.h"
-#include "base/core/lists.h"
+#include "base/core/count_with_noun.h"
+#include "base/core/split_join.h"
 #include "base/core/utf8.h"
 #include "operator/core/members/roster.h"
 #include "operator/core/members/shared_volume_claim.h"
-#include "operator/core/status/why_waiting.h"
+#include "operator/core/status/waiting_reason.h"
 #include "operator/core/world/elastic.h"
+#include "operator/core/world/release_nodes.h"
 
 namespace ratoon::core {
 namespace {
 
 using api::JobPhase;
 
-// A condition's value according to this decision, before the value is merged into the status.
-struct Reading {
+constexpr std::size_t kReasonBytesMax = 1024;
+constexpr std::string_view kNodesReleased = "NodesReleased";
+
+// The new value of a condition. set_condition() writes the value into the status.
+struct ConditionValue {
   std::string_view type;
   bool is_true = false;
   std::string_view reason;
   std::string message;
 };
 
-void set(const Observation& seen, Reading reading, api::TrainingJobStatus& status) {
+void set_condition(const Observation& seen, ConditionValue reading, api::TrainingJobStatus& status) {
   auto& all = status.conditions;
   auto known = std::find_if(all.begin(), all.end(), [&](const auto& c) { return c.type == reading.type; });
   if (known == all.end()) {
@@ -42,13 +46,14 @@ void set(const Observation& seen, Reading reading, api::TrainingJobStatus& statu
 }
 
 // Returns whether the job has no world because it is suspended or about to be suspended.
-bool is_at_rest(const Observation& seen, const api::TrainingJobStatus& status) {
-  return seen.job.spec.is_suspended && !status.is_formed && !api::is_over(status.phase);
+bool is_suspended_without_world(const Observation& seen, const api::TrainingJobStatus& status) {
+  return seen.job.spec.is_suspended && !status.is_world_formed && !api::is_over(status.phase);
 }
 
-// Returns the `reason` for the condition of the job's phase; its message comes from the status.
+// Returns the `reason` for the condition of the job's phase; the condition's message comes from the status.
 std::string_view reason_of(const Observation& seen, const api::TrainingJobStatus& status) {
-  if (is_at_rest(seen, status) && status.phase != JobPhase::kSuspended) return "Suspending";
+  if (is_suspended_without_world(seen, status) && status.phase != JobPhase::kSuspended) return "Suspending";
+  if (is_released(status)) return kNodesReleased;
   switch (status.phase) {
     case JobPhase::kPending:
       return "Starting";
@@ -66,58 +71,60 @@ std::string_view reason_of(const Observation& seen, const api::TrainingJobStatus
   return "Failed";
 }
 
-// Returns the message of a condition. Unlike the status's message, a condition's message does not contain the
-// number of ready members, because each new number would cause another write of the list of conditions.
+// Returns the message of a condition. Unlike the status's message, a condition's message omits the number of
+// ready members, because each change of the number would write the list of conditions again.
 std::string describe(const Observation& seen, const api::TrainingJobStatus& status, bool is_true) {
   if (!is_true) return "";
-  if (is_at_rest(seen, status)) return status.message;
+  if (is_suspended_without_world(seen, status) || is_released(status)) return status.message;
   const std::string attempt = "attempt " + std::to_string(status.attempt.value());
   if (status.phase == JobPhase::kRunning)
-    return attempt + " trains with " + counted(status.world_size, "process", "processes");
+    return attempt + " trains with " + count_with_noun(status.world_size, "process", "processes");
   if (status.phase == JobPhase::kRecovering) return "the job waits for " + attempt;
   return status.message;
 }
 
-constexpr std::size_t kWhyBytesMax = 1024;
-
-// Adds the condition Scheduled with value false: a pod finds no node, or was not even created.
+// Adds the condition Scheduled with value false, because a pod finds no node, or was not created.
 void set_not_scheduled(const Observation& seen, std::string_view reason, std::string message,
                        api::TrainingJobStatus& status) {
   const bool is_known = std::any_of(status.conditions.begin(), status.conditions.end(),
                                     [&](const auto& c) { return c.type == api::condition::kScheduled; });
   if (!is_known)
     status.conditions.push_back({.type = std::string(api::condition::kScheduled), .since = seen.wall_now});
-  set(seen,
+  set_condition(
+      seen,
       {.type = api::condition::kScheduled, .is_true = false, .reason = reason, .message = std::move(message)},
       status);
 }
 
-// Sets the condition Scheduled. A pod about which the scheduler has not reported yet leaves the condition
-// unchanged.
+// Sets the condition Scheduled. A pod about which the scheduler has not reported yet does not change the
+// condition Scheduled.
 void set_scheduled(const Observation& seen, api::TrainingJobStatus& status) {
+  if (is_released(status))
+    return set_not_scheduled(seen, kNodesReleased, cut_text(status.message, kReasonBytesMax), status);
   if (!seen.refusal.empty())
-    return set_not_scheduled(seen, "PodRefused", cut_text(seen.refusal, kWhyBytesMax), status);
+    return set_not_scheduled(seen, "PodRefused", cut_text(seen.refusal, kReasonBytesMax), status);
   bool is_any_placed = false;
   bool are_all_placed = true;
   for (const auto& pod : seen.pods) {
     if (pod.is_deleting || pod.has_ended() || !is_in_roster(pod, status.members)) continue;
     if (pod.node.empty() && !is_pod_needed(seen, status.members, pod)) continue;
     if (!pod.unplaced_reason.empty()) {
-      const std::string why = cut_text(pod.unplaced_reason, kWhyBytesMax);
+      const std::string why = cut_text(pod.unplaced_reason, kReasonBytesMax);
       return set_not_scheduled(seen, "Unschedulable", "no node takes " + pod.name + ": " + why, status);
     }
-    if (const std::string why = why_not_judged(seen, pod); !why.empty())
+    if (const std::string why = describe_scheduler_silence(seen, pod); !why.empty())
       return set_not_scheduled(seen, "NoScheduler", why, status);
     is_any_placed |= !pod.node.empty();
     are_all_placed &= !pod.node.empty();
   }
   if (is_any_placed && are_all_placed)
-    set(seen, {.type = api::condition::kScheduled, .is_true = true, .reason = "Placed", .message = ""},
-        status);
+    set_condition(seen,
+                  {.type = api::condition::kScheduled, .is_true = true, .reason = "Placed", .message = ""},
+                  status);
 }
 
-// Returns whether a member has no pod yet, so that the API server may still refuse to create it.
-bool lacks_pods(const Observation& seen, const api::TrainingJobStatus& status) {
+// Returns whether a member has no pod yet. The API server may still refuse such a pod.
+bool is_any_pod_missing(const Observation& seen, const api::TrainingJobStatus& status) {
   return std::ranges::any_of(status.members, [&](const api::MemberStatus& member) {
     return !member.is_completed && member.uid.empty() && find_pod(seen, member) == nullptr;
   });
@@ -144,9 +151,9 @@ std::string select_replicas(const api::TrainingJob& job) {
 
 }  // namespace
 
-void note_conditions(const Observation& seen, api::TrainingJobStatus& status) {
-  // The selector depends only on the spec, so it is set only when a new spec causes a write of the status
-  // anyway.
+void update_conditions(const Observation& seen, api::TrainingJobStatus& status) {
+  // The selector depends only on the spec, so it is set only when a new spec causes a write of the
+  // status.
   if (seen.job.status.observed_generation != seen.job.meta.generation)
     status.selector = select_replicas(seen.job);
   status.observed_generation = seen.job.meta.generation;
@@ -162,20 +169,20 @@ void note_conditions(const Observation& seen, api::TrainingJobStatus& status) {
                               {"Failed", JobPhase::kFailed}};
   for (const auto& named : kNamed) {
     const bool is_true = status.phase == named.phase;
-    set(seen,
-        {.type = named.type,
-         .is_true = is_true,
-         .reason = reason_of(seen, status),
-         .message = describe(seen, status, is_true)},
-        status);
+    set_condition(seen,
+                  {.type = named.type,
+                   .is_true = is_true,
+                   .reason = reason_of(seen, status),
+                   .message = describe(seen, status, is_true)},
+                  status);
   }
   // A suspended job has no pods, so its condition Scheduled does not change.
-  if (!is_at_rest(seen, status)) set_scheduled(seen, status);
-  note_validity(seen, status);
+  if (!is_suspended_without_world(seen, status)) set_scheduled(seen, status);
+  set_invalid_spec_condition(seen, status);
 }
 
-void note_validity(const Observation& seen, api::TrainingJobStatus& status) {
-  // While a job creates no pods, its claim and template are not checked, and the last condition stays.
+void set_invalid_spec_condition(const Observation& seen, api::TrainingJobStatus& status) {
+  // While a job creates no pods, its claim and template are not checked, and the last condition remains.
   const bool is_waiting = seen.job.spec.is_suspended || api::is_over(status.phase);
   const auto known =
       std::ranges::find(status.conditions, api::condition::kInvalidSpec, &api::Condition::type);
@@ -185,18 +192,18 @@ void note_validity(const Observation& seen, api::TrainingJobStatus& status) {
   std::string fault = find_volume_claim_fault(seen);
   std::string_view reason = api::condition::kClaimNotShared;
   if (fault.empty() && seen.is_template_refused) {
-    fault = cut_text(seen.refusal, kWhyBytesMax);
+    fault = cut_text(seen.refusal, kReasonBytesMax);
     reason = api::condition::kTemplateRefused;
-  } else if (fault.empty() && seen.refusal.empty() && is_template_told && lacks_pods(seen, status)) {
+  } else if (fault.empty() && seen.refusal.empty() && is_template_told && is_any_pod_missing(seen, status)) {
     return;  // the pods were not requested again, or the result is not known yet
   }
   const bool is_true = !fault.empty();
-  set(seen,
-      {.type = api::condition::kInvalidSpec,
-       .is_true = is_true,
-       .reason = is_true ? reason : "Mended",
-       .message = std::move(fault)},
-      status);
+  set_condition(seen,
+                {.type = api::condition::kInvalidSpec,
+                 .is_true = is_true,
+                 .reason = is_true ? reason : "Mended",
+                 .message = std::move(fault)},
+                status);
 }
 
 }  // namespace ratoon::core

@@ -4,19 +4,20 @@
 #include <optional>
 
 #include "operator/core/members/roster.h"
+#include "operator/core/world/release_nodes.h"
 
 namespace ratoon::core {
 namespace {
 
-using api::LedgerPart;
+using api::TimeLedgerPart;
 
 // Truncates to milliseconds, as the status stores times, so that sums of stored times are exact.
 WallTime to_milliseconds(WallTime time) {
   return {std::chrono::floor<std::chrono::milliseconds>(time.since_epoch)};
 }
 
-bool trains(LedgerPart part) {
-  return part == LedgerPart::kUseful || part == LedgerPart::kRecomputed;
+bool trains(TimeLedgerPart part) {
+  return part == TimeLedgerPart::kUseful || part == TimeLedgerPart::kRecomputed;
 }
 
 bool lacks_capacity(const Observation& seen, const std::vector<api::MemberStatus>& members) {
@@ -27,7 +28,7 @@ bool lacks_capacity(const Observation& seen, const std::vector<api::MemberStatus
 }
 
 // Returns the newest step that a process of this attempt has reported.
-std::optional<Step> reached_step(const Observation& seen, Attempt attempt) {
+std::optional<Step> newest_reported_step(const Observation& seen, Attempt attempt) {
   std::optional<Step> reached;
   for (const auto& process : seen.processes)
     if (process.beat && process.beat->attempt == attempt)
@@ -41,30 +42,32 @@ std::optional<Step> resumed_step(const api::TrainingJobStatus& status) {
   return status.ledger.resumed_step;
 }
 
-LedgerPart part_of_world(const Observation& seen, const api::TrainingJobStatus& status) {
-  // Without the agent a program reports no steps: running pods count as useful time.
-  if (api::is_group(seen.job.spec)) return LedgerPart::kUseful;
-  const auto reached = reached_step(seen, status.attempt);
-  if (!reached) return is_world_forgotten(seen) ? status.ledger.part : LedgerPart::kRestarting;
+TimeLedgerPart part_of_world(const Observation& seen, const api::TrainingJobStatus& status) {
+  // Without the agent a program reports no steps, so the time in which its pods run counts as useful.
+  if (!api::reports_steps(seen.job.spec)) return TimeLedgerPart::kUseful;
+  const auto reached = newest_reported_step(seen, status.attempt);
+  if (!reached) return is_world_forgotten(seen) ? status.ledger.part : TimeLedgerPart::kRestarting;
   const auto resumed = resumed_step(status);
-  if (resumed && *reached <= *resumed) return LedgerPart::kRestarting;
-  return *reached < status.ledger.newest_step ? LedgerPart::kRecomputed : LedgerPart::kUseful;
+  if (resumed && *reached <= *resumed) return TimeLedgerPart::kRestarting;
+  return *reached < status.ledger.newest_step ? TimeLedgerPart::kRecomputed : TimeLedgerPart::kUseful;
 }
 
-LedgerPart part_of(const Observation& seen, const api::TrainingJobStatus& status) {
-  if (status.is_formed) return part_of_world(seen, status);
-  if (seen.job.spec.is_suspended) return LedgerPart::kSuspended;
-  return lacks_capacity(seen, status.members) ? LedgerPart::kWaitingForCapacity : LedgerPart::kRestarting;
+TimeLedgerPart current_part_of(const Observation& seen, const api::TrainingJobStatus& status) {
+  if (status.is_world_formed) return part_of_world(seen, status);
+  if (seen.job.spec.is_suspended) return TimeLedgerPart::kSuspended;
+  if (is_released(status)) return TimeLedgerPart::kWaitingForCapacity;
+  return lacks_capacity(seen, status.members) ? TimeLedgerPart::kWaitingForCapacity
+                                              : TimeLedgerPart::kRestarting;
 }
 
 // Records the newest step that the world reached before it ended, whether saved or not.
 void note_newest_step(const Observation& seen, api::TrainingJobStatus& status) {
-  const bool stands = status.is_formed && status.attempt == seen.job.status.attempt;
+  const bool stands = status.is_world_formed && status.attempt == seen.job.status.attempt;
   Step& newest = status.ledger.newest_step;
   if (!stands) newest = std::max({newest, seen.job.status.step, status.step});
 }
 
-void begin(LedgerPart part, WallTime at, api::JobLedger& ledger) {
+void begin_part(TimeLedgerPart part, WallTime at, api::JobTimeLedger& ledger) {
   if (ledger.since) {
     const Duration passed = std::max(at.since_epoch - ledger.since->since_epoch, Duration(0));
     ledger.seconds[static_cast<std::size_t>(ledger.part)] += seconds(passed);
@@ -75,43 +78,44 @@ void begin(LedgerPart part, WallTime at, api::JobLedger& ledger) {
 
 }  // namespace
 
-void count_steps_made_again(Step resumed, api::TrainingJobStatus& status) {
+void count_repeated_steps(Step resumed, api::TrainingJobStatus& status) {
   const Step reached = status.step;  // of the world that ended
-  api::JobLedger& ledger = status.ledger;
+  api::JobTimeLedger& ledger = status.ledger;
   if (ledger.newest_attempt.value() > 0 && reached > resumed)
-    ledger.steps_made_again += reached.value() - resumed.value();
+    ledger.repeated_step_count += reached.value() - resumed.value();
   ledger.newest_step = std::max(ledger.newest_step, reached);
   ledger.newest_attempt = status.attempt;
   ledger.resumed_step = resumed;
 }
 
-void note_ledger(const Observation& seen, Timestamp now, Decision& decision) {
-  api::JobLedger& ledger = decision.status.ledger;
+void update_time_ledger(const Observation& seen, Timestamp now, Decision& decision) {
+  api::JobTimeLedger& ledger = decision.status.ledger;
   const WallTime at = to_milliseconds(seen.wall_now);
   if (api::is_over(decision.status.phase)) {
-    if (ledger.since) begin(LedgerPart::kRestarting, at, ledger);
-    ledger.part = LedgerPart::kRestarting;
+    if (ledger.since) begin_part(TimeLedgerPart::kRestarting, at, ledger);
+    ledger.part = TimeLedgerPart::kRestarting;
     ledger.since.reset();
     return;
   }
   note_newest_step(seen, decision.status);
-  const LedgerPart part = part_of(seen, decision.status);
+  const TimeLedgerPart part = current_part_of(seen, decision.status);
   const auto& watch = decision.recovery;
   const auto& open = decision.status.open_recovery;
-  const bool is_loss = watch && open && watch->decided == now && !seen.job.status.open_recovery;
+  const bool is_loss = watch && open && watch->judged_lost_at == now && !seen.job.status.open_recovery;
   if (is_loss && ledger.since && trains(ledger.part)) {
-    const WallTime sign = to_milliseconds({seen.wall_now.since_epoch - (now - watch->last_sign)});
-    begin(open->is_hung ? LedgerPart::kHung : LedgerPart::kRestarting,
-          {std::clamp(sign.since_epoch, ledger.since->since_epoch, std::max(at, *ledger.since).since_epoch)},
-          ledger);
+    const WallTime sign = to_milliseconds({seen.wall_now.since_epoch - (now - watch->last_message_at)});
+    begin_part(
+        open->is_hung ? TimeLedgerPart::kHung : TimeLedgerPart::kRestarting,
+        {std::clamp(sign.since_epoch, ledger.since->since_epoch, std::max(at, *ledger.since).since_epoch)},
+        ledger);
   }
-  if (!ledger.since || ledger.part != part) begin(part, at, ledger);
+  if (!ledger.since || ledger.part != part) begin_part(part, at, ledger);
 }
 
-void end_with_last_step(api::TrainingJobStatus& status) {
+void end_useful_time_at_last_step(api::TrainingJobStatus& status) {
   if (!status.ledger.since || !trains(status.ledger.part)) return;
-  const WallTime last = to_milliseconds(status.stepped_at.value_or(*status.ledger.since));
-  begin(LedgerPart::kRestarting, std::max(last, *status.ledger.since), status.ledger);
+  const WallTime last = to_milliseconds(status.last_step_at.value_or(*status.ledger.since));
+  begin_part(TimeLedgerPart::kRestarting, std::max(last, *status.ledger.since), status.ledger);
 }
 
 }  // namespace ratoon::core

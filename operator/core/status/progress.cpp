@@ -14,9 +14,9 @@ namespace ratoon::core {
 
 namespace {
 
-// Rounds to six digits, which are enough for people. Every JSON store keeps six digits exactly, so a value
-// that is read back equals the stored value.
-double shortened(double value) {
+// Rounds to six digits, which are enough for people. Six digits survive encoding as JSON exactly, so a value
+// that is read back is equal to the stored one.
+double round_to_six_digits(double value) {
   constexpr int kDigits = 6;
   std::array<char, 32> text{};
   const auto written = std::to_chars(text.begin(), text.end(), value, std::chars_format::general, kDigits);
@@ -24,19 +24,20 @@ double shortened(double value) {
   return value;
 }
 
-Outlook shortened(const Outlook& told) {
+Outlook round_to_six_digits(const Outlook& told) {
   Outlook kept;
   if (told.total > 0) kept = {.position = told.position, .total = told.total, .unit = told.unit, .loss = {}};
-  if (told.loss && std::isfinite(*told.loss)) kept.loss = shortened(*told.loss);
+  kept.best = told.best;
+  if (told.loss && std::isfinite(*told.loss)) kept.loss = round_to_six_digits(*told.loss);
   return kept;
 }
 
-void note_checkpoint(const InventoryEntry& entry, api::TrainingJobStatus& status) {
-  if (!entry.is_complete || !is_own(status, entry.attempt)) return;
+void record_last_checkpoint(const InventoryEntry& entry, api::TrainingJobStatus& status) {
+  if (!entry.is_complete || !is_own_checkpoint(status, entry.attempt)) return;
   // A checkpoint of a step proves that the step was completed.
   if (entry.attempt == status.attempt) status.step = std::max(status.step, entry.step);
   const auto& last = status.last_checkpoint;
-  if (last && last->attempt == entry.attempt && last->step == entry.step && is_shared(entry))
+  if (last && last->attempt == entry.attempt && last->step == entry.step && is_on_shared_storage(entry))
     status.last_checkpoint_tier = entry.tier;  // all members can reach it from now on
   if (last && std::pair(last->attempt, last->step) >= std::pair(entry.attempt, entry.step)) return;
   status.last_checkpoint = ResumePoint{.attempt = entry.attempt, .step = entry.step, .digest = entry.digest};
@@ -58,8 +59,8 @@ bool is_reported_damaged(const std::vector<api::ProcessFacts>& processes, Attemp
 }
 
 void note_progress(const std::vector<api::ProcessFacts>& processes, api::TrainingJobStatus& status) {
-  // Only members of this attempt can revoke the checkpoint as damaged. Members of the next attempt report a
-  // new list of their checkpoints, not damage.
+  // Only a process that is in the current attempt can revoke the newest checkpoint. Processes that wait for
+  // the next attempt report a new list of their checkpoints instead.
   const auto& last = status.last_checkpoint;
   const bool is_damaged = last && std::ranges::any_of(processes, [&](const auto& process) {
                             return process.beat && process.beat->attempt == status.attempt &&
@@ -72,19 +73,19 @@ void note_progress(const std::vector<api::ProcessFacts>& processes, api::Trainin
   for (const auto& process : processes) {
     if (!process.beat || process.beat->attempt != status.attempt) continue;
     status.step = std::max(status.step, process.beat->step);
-    if (process.beat->outlook) status.outlook = shortened(*process.beat->outlook);
+    if (process.beat->outlook) status.outlook = round_to_six_digits(*process.beat->outlook);
     const auto& committed = process.beat->committed;
     if (committed && !is_reported_damaged(processes, committed->attempt, committed->step))
-      note_checkpoint(*committed, status);
+      record_last_checkpoint(*committed, status);
   }
 }
 
-void note_left_steps(const Observation& seen, api::TrainingJobStatus& status) {
+void record_steps_of_left_world(const Observation& seen, api::TrainingJobStatus& status) {
   const Attempt newest = seen.job.status.ledger.newest_attempt;
   if (newest.value() == 0) return;  // the folder may have the history of an older run
   for (const auto& process : seen.processes)
-    if (process.waiting && process.waiting->left_attempt >= newest)
-      status.step = std::max(status.step, process.waiting->left_step);
+    if (process.join_request && process.join_request->left_attempt >= newest)
+      status.step = std::max(status.step, process.join_request->left_step);
 }
 
 std::vector<Action> report_damaged_checkpoint(const std::optional<ResumePoint>& before,
@@ -99,16 +100,23 @@ std::vector<Action> report_damaged_checkpoint(const std::optional<ResumePoint>& 
                  " until the next save"}};
 }
 
-void note_saves_before_leaving(const std::vector<api::ProcessFacts>& processes,
-                               api::TrainingJobStatus& status) {
+void record_saves_before_leaving(const std::vector<api::ProcessFacts>& processes,
+                                 api::TrainingJobStatus& status) {
   for (const auto& process : processes) {
-    if (!process.waiting || process.waiting->left_attempt != status.attempt) continue;
-    for (const auto& entry : process.waiting->inventory)
-      if (entry.attempt == status.attempt && is_shared(entry)) note_checkpoint(entry, status);
+    if (!process.join_request || process.join_request->left_attempt != status.attempt) continue;
+    for (const auto& entry : process.join_request->inventory)
+      if (entry.attempt == status.attempt && is_on_shared_storage(entry))
+        record_last_checkpoint(entry, status);
   }
 }
 
-void note_results(const Observation& seen, api::TrainingJobStatus& status) {
+void record_save_location(const std::vector<api::ProcessFacts>& processes, api::TrainingJobStatus& status) {
+  const auto told =
+      std::ranges::find_if(processes, [](const auto& process) { return !process.save_location.empty(); });
+  if (told != processes.end()) status.save_location = told->save_location;
+}
+
+void record_run_results(const Observation& seen, api::TrainingJobStatus& status) {
   const auto note = [&status](const auto& member) {
     if (!member.is_completed) return;
     if (!member.weights.empty()) status.final_weights = member.weights;

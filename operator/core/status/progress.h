@@ -16,28 +16,31 @@ namespace ratoon::core {
 // be damaged. Heartbeats of an old attempt do not change the progress.
 void note_progress(const std::vector<api::ProcessFacts>& processes, api::TrainingJobStatus& status);
 
-// Records the last world's newest step, which a process made or read in the run's history. The step is
-// recorded as soon as the process waits for the next world, because the process may be lost before that world
-// forms.
-void note_left_steps(const Observation& seen, api::TrainingJobStatus& status);
+// Records the last world's newest step, which a process made or read in the run's history. The function
+// records the step as soon as the process waits for the next world, because the process may be lost before
+// that world forms.
+void record_steps_of_left_world(const Observation& seen, api::TrainingJobStatus& status);
 
 // Returns whether a process that read the checkpoint again reports it as damaged. A report of damage takes
-// precedence over reports of processes that only saw the commit: these may report the checkpoint as durable
-// for a long time.
+// precedence over other reports, because a process that saw only the commit may report the checkpoint as
+// durable for a long time.
 [[nodiscard]] bool is_reported_damaged(const std::vector<api::ProcessFacts>& processes, Attempt attempt,
                                        Step step);
 
-// Returns an event if the newest checkpoint was damaged, so that an older one is now the newest.
+// Returns an event if an older checkpoint is now the newest, because the newest one (`before`) was damaged.
 [[nodiscard]] std::vector<Action> report_damaged_checkpoint(const std::optional<ResumePoint>& before,
                                                             const std::optional<ResumePoint>& after);
 
-// Records the last checkpoint that a world saved before it ended. No heartbeat reports such a last
-// checkpoint, but processes that wait for the next world list it.
-void note_saves_before_leaving(const std::vector<api::ProcessFacts>& processes,
-                               api::TrainingJobStatus& status);
+// Records the last checkpoint that a world saved before it ended. A checkpoint that a world saved just before
+// its end is in no heartbeat, but processes that wait for the next world list it.
+void record_saves_before_leaving(const std::vector<api::ProcessFacts>& processes,
+                                 api::TrainingJobStatus& status);
+
+// Records the save location that each process reports when it joins.
+void record_save_location(const std::vector<api::ProcessFacts>& processes, api::TrainingJobStatus& status);
 
 // Records the path of the trained weights, and the reason of an early finish(), as soon as a completed
 // process or its pod reports them.
-void note_results(const Observation& seen, api::TrainingJobStatus& status);
+void record_run_results(const Observation& seen, api::TrainingJobStatus& status);
 
 }  // namespace ratoon::core

@@ -6,23 +6,23 @@
 #include <functional>
 #include <utility>
 
-#include "base/core/counted.h"
+#include "base/core/count_with_noun.h"
 #include "operator/core/members/suspect_nodes.h"
 #include "operator/core/observation_index.h"
 
 namespace ratoon::core {
 namespace {
 
-using Watch = RecoveryWatch;
+using Watch = RecoveryTimestamps;
 
-bool speaks(const Observation& seen, const api::MemberStatus& member) {
+bool has_sent_message(const Observation& seen, const api::MemberStatus& member) {
   return std::any_of(seen.processes.begin(), seen.processes.end(),
                      [&](const auto& process) { return is_process_of(process.identity, member); });
 }
 
 // Returns whether each process of the attempt has completed or has a newest heartbeat for which `says` is
 // true.
-bool all_seated(const Observation& seen, const std::function<bool(const Beat&)>& says) {
+bool do_all_assigned_report(const Observation& seen, const std::function<bool(const Heartbeat&)>& says) {
   return std::all_of(seen.world.begin(), seen.world.end(), [&](const auto& seat) {
     const auto* process = find_process(seen, seat.process);
     if (process == nullptr) return false;
@@ -31,9 +31,9 @@ bool all_seated(const Observation& seen, const std::function<bool(const Beat&)>&
   });
 }
 
-// Returns whether each process of the world's members has completed or fulfils `says`; used if this operator
-// does not know the world's assignments.
-bool all_of_members(const Observation& seen, const std::function<bool(const Beat&)>& says) {
+// Returns whether each process of the world's members has completed or fulfils `says`. Call
+// do_all_members_report() if the operator does not know the world's assignments.
+bool do_all_members_report(const Observation& seen, const std::function<bool(const Heartbeat&)>& says) {
   return std::ranges::all_of(seen.job.status.members, [&](const api::MemberStatus& member) {
     if (member.is_absent || member.is_completed) return true;
     const auto count = std::ranges::count_if(processes_of(seen, member), [&](const auto* process) {
@@ -45,13 +45,13 @@ bool all_of_members(const Observation& seen, const std::function<bool(const Beat
   });
 }
 
-bool all_ranks(const Observation& seen, const std::function<bool(const Beat&)>& says) {
-  return seen.world.empty() ? all_of_members(seen, says) : all_seated(seen, says);
+bool do_all_ranks_report(const Observation& seen, const std::function<bool(const Heartbeat&)>& says) {
+  return seen.world.empty() ? do_all_members_report(seen, says) : do_all_assigned_report(seen, says);
 }
 
-// Returns the time of a lost member's last message; for a hung process, which still sends heartbeats, the
-// start of its phase.
-Timestamp last_sign_of(const Observation& seen, const Loss& loss, Timestamp now) {
+// Returns the time of a lost member's last message. A hung process still sends heartbeats, so for a hung
+// process returns the time at which its phase (such as a step) began.
+Timestamp last_message_time_of(const Observation& seen, const Loss& loss, Timestamp now) {
   std::optional<Timestamp> last;
   for (const auto& process : seen.processes) {
     if (!is_process_of(process.identity, loss.member)) continue;
@@ -61,20 +61,21 @@ Timestamp last_sign_of(const Observation& seen, const Loss& loss, Timestamp now)
     last = std::min(sign, last.value_or(sign));
   }
   if (last) return *last;
-  // The member has never sent a message to this operator, which became leader while the world trained.
+  // The member sent this operator no message: use the time at which this operator began to listen.
   return is_world_forgotten(seen) && loss.is_silent ? std::min(now, seen.listening_since) : now;
 }
 
-struct Opened {
+struct NewRecovery {
   api::OpenRecovery open;
   Watch watch;
 };
 
-WallTime to_wall(const Observation& seen, Timestamp moment, Timestamp now) {
+WallTime to_wall_time(const Observation& seen, Timestamp moment, Timestamp now) {
   return {seen.wall_now.since_epoch - (now - moment)};
 }
 
-Opened begin(const Observation& seen, const Loss& loss, Timestamp last_sign, Timestamp now) {
+NewRecovery make_new_recovery(const Observation& seen, const Loss& loss, Timestamp last_message_at,
+                              Timestamp now) {
   const auto& lost = loss.member;
   return {.open = {.member = display_name(seen, lost),
                    .role = lost.role,
@@ -83,8 +84,8 @@ Opened begin(const Observation& seen, const Loss& loss, Timestamp last_sign, Tim
                    .reason = loss.reason,
                    .is_hung = loss.cause == EndCause::kHung,
                    .time = seen.wall_now,
-                   .last_sign = to_wall(seen, last_sign, now)},
-          .watch = {.last_sign = last_sign, .decided = now}};
+                   .last_message_at = to_wall_time(seen, last_message_at, now)},
+          .watch = {.last_message_at = last_message_at, .judged_lost_at = now}};
 }
 
 // Continues to measure a recovery after a change of leader. A time in the future, which occurs after a clock
@@ -94,45 +95,56 @@ Watch resume_watch(const Observation& seen, const api::OpenRecovery& open, Times
     return now - std::max(Duration(0), seen.wall_now.since_epoch - time.since_epoch);
   };
   const Timestamp decided = moment_of(open.time);
-  return {.last_sign = std::min(decided, moment_of(open.last_sign)), .decided = decided};
+  return {.last_message_at = std::min(decided, moment_of(open.last_message_at)), .judged_lost_at = decided};
 }
 
-void stamp(std::optional<Timestamp>& moment, bool is_reached, Timestamp now) {
+void set_if_reached(std::optional<Timestamp>& moment, bool is_reached, Timestamp now) {
   if (is_reached && !moment) moment = now;
 }
 
-void observe(const Observation& seen, const api::TrainingJobStatus& status, Timestamp now, Watch& watch) {
+void record_recovery_phases(const Observation& seen, const api::TrainingJobStatus& status, Timestamp now,
+                            Watch& watch) {
   const api::OpenRecovery& open = *status.open_recovery;
   const auto member = std::find_if(status.members.begin(), status.members.end(), [&](const auto& m) {
     return m.index == open.index && m.role == open.role;
   });
   if (member == status.members.end()) return;
   const api::Pod* pod = find_pod(seen, *member);
-  stamp(watch.created, pod != nullptr, now);
-  stamp(watch.placed, pod != nullptr && !pod->node.empty(), now);
-  stamp(watch.spoke, speaks(seen, *member), now);
-  if (api::is_group(seen.job.spec) && status.is_formed) {  // such a program shows only that its pods run
-    for (auto* moment : {&watch.spoke, &watch.met, &watch.loaded, &watch.stepped}) stamp(*moment, true, now);
+  set_if_reached(watch.pod_created_at, pod != nullptr, now);
+  set_if_reached(watch.pod_placed_at, pod != nullptr && !pod->node.empty(), now);
+  set_if_reached(watch.first_message_at, has_sent_message(seen, *member), now);
+  if (api::is_agentless(seen.job.spec) &&
+      status.is_world_formed) {  // such a program shows only that its pods run
+    for (auto* moment :
+         {&watch.first_message_at, &watch.world_joined_at, &watch.state_loaded_at, &watch.first_step_at})
+      set_if_reached(*moment, true, now);
     return;
   }
-  const bool is_formed = status.is_formed && seen.job.status.is_formed &&
-                         seen.job.status.attempt == status.attempt &&
-                         status.ledger.newest_attempt == status.attempt;
-  if (!is_formed) return;
-  stamp(watch.met, all_ranks(seen, [](const Beat&) { return true; }), now);
+  const bool is_world_formed = status.is_world_formed && seen.job.status.is_world_formed &&
+                               seen.job.status.attempt == status.attempt &&
+                               status.ledger.newest_attempt == status.attempt;
+  if (!is_world_formed) return;
+  set_if_reached(watch.world_joined_at, do_all_ranks_report(seen, [](const Heartbeat&) { return true; }),
+                 now);
+  if (api::uses_launcher(seen.job.spec)) {  // a launcher speaks of an attempt when it has started its program
+    for (auto* moment : {&watch.state_loaded_at, &watch.first_step_at})
+      set_if_reached(*moment, watch.world_joined_at.has_value(), now);
+    return;
+  }
   const Step resumed = status.ledger.resumed_step;
-  const auto has_state = [&](const Beat& beat) {
+  const auto has_state = [&](const Heartbeat& beat) {
     const bool is_before = beat.phase == ProcessPhase::kJoining || beat.phase == ProcessPhase::kUser ||
                            beat.phase == ProcessPhase::kLoad;
     return !is_before || beat.step > resumed;
   };
-  stamp(watch.loaded, all_ranks(seen, has_state), now);
-  stamp(watch.stepped, all_ranks(seen, [&](const Beat& b) { return b.step > resumed; }), now);
+  set_if_reached(watch.state_loaded_at, do_all_ranks_report(seen, has_state), now);
+  set_if_reached(watch.first_step_at,
+                 do_all_ranks_report(seen, [&](const Heartbeat& b) { return b.step > resumed; }), now);
 }
 
-api::RecoveryPhases measure(const Watch& watch) {
-  Timestamp before = watch.last_sign;
-  // If a phase ended earlier than its preceding phase, it counts as zero seconds.
+api::RecoveryPhases phase_durations(const Watch& watch) {
+  Timestamp before = watch.last_message_at;
+  // If a phase ended earlier than the phase before it, the later phase counts as zero seconds.
   const auto since_before = [&](const std::optional<Timestamp>& end) {
     const Timestamp moment = std::max(before, end.value_or(before));
     const double passed = seconds(moment - before);
@@ -140,13 +152,13 @@ api::RecoveryPhases measure(const Watch& watch) {
     return passed;
   };
   api::RecoveryPhases phases;
-  phases.detect_seconds = since_before(watch.decided);
-  phases.decide_seconds = since_before(watch.created);
-  phases.place_seconds = since_before(watch.placed);
-  phases.start_seconds = since_before(watch.spoke);
-  phases.rendezvous_seconds = since_before(watch.met);
-  phases.load_seconds = since_before(watch.loaded);
-  phases.first_step_seconds = since_before(watch.stepped);
+  phases.detect_seconds = since_before(watch.judged_lost_at);
+  phases.decide_seconds = since_before(watch.pod_created_at);
+  phases.place_seconds = since_before(watch.pod_placed_at);
+  phases.start_seconds = since_before(watch.first_message_at);
+  phases.rendezvous_seconds = since_before(watch.world_joined_at);
+  phases.load_seconds = since_before(watch.state_loaded_at);
+  phases.first_step_seconds = since_before(watch.first_step_at);
   return phases;
 }
 
@@ -158,19 +170,19 @@ std::string describe(const api::Disruption& done, const char* what) {
                 "rendezvous %.2f, load %.2f, first step %.2f); %s made again",
                 what, p.total_seconds(), p.detect_seconds, p.decide_seconds, p.place_seconds, p.start_seconds,
                 p.rendezvous_seconds, p.load_seconds, p.first_step_seconds,
-                counted(done.lost_steps, "step is", "steps are").c_str());
+                count_with_noun(done.lost_steps, "step is", "steps are").c_str());
   return text.data();
 }
 
 void finish(const Observation& seen, const Watch& watch, Decision& decision) {
-  const char* const what = api::is_group(seen.job.spec) ? "run" : "step";
+  const char* const what = api::reports_steps(seen.job.spec) ? "step" : "run";
   const api::OpenRecovery& open = *decision.status.open_recovery;
   const api::Disruption done{.member = open.member,
                              .node = open.node,
                              .reason = open.reason,
                              .time = open.time,
                              .lost_steps = open.lost_steps,
-                             .phases = measure(watch)};
+                             .phases = phase_durations(watch)};
   decision.actions.push_back(EmitEvent{
       .is_warning = false, .reason = "Recovered", .message = done.member + ": " + describe(done, what)});
   decision.status.last_disruption = done;
@@ -178,8 +190,8 @@ void finish(const Observation& seen, const Watch& watch, Decision& decision) {
   decision.recovery.reset();
 }
 
-// Returns the losses. If no single member was lost because the whole world was given up, the recovery names
-// the world's first member.
+// Returns the losses. If the whole world was given up, no single member was lost: returns the loss of the
+// world's first member, which the recovery then names.
 std::vector<Loss> losses_of(const Observation& seen, const RosterChange& change) {
   if (change.gives_up_world.empty()) return change.losses;
   const auto& members = seen.job.status.members;
@@ -189,24 +201,35 @@ std::vector<Loss> losses_of(const Observation& seen, const RosterChange& change)
   return {{.member = *first, .reason = change.gives_up_world, .cause = EndCause::kHung}};
 }
 
-// A further loss during a recovery continues that recovery, which began with the first loss.
-void take_loss(Opened next, Decision& decision) {
+constexpr std::string_view kFirstLossPhrase = "; the recovery began with the loss of ";
+
+// Returns the member whose loss began the recovery.
+std::string first_member_of(const api::OpenRecovery& open) {
+  const auto at = open.reason.find(kFirstLossPhrase);
+  return at == std::string::npos ? open.member : open.reason.substr(at + kFirstLossPhrase.size());
+}
+
+// A further loss during a recovery continues that recovery, and begins no new one. The recovery then names
+// the last lost member as its member, and the first lost member in its reason.
+void begin_or_continue_recovery(NewRecovery next, Decision& decision) {
   auto& open = decision.status.open_recovery;
   if (open) {
+    const std::string first = first_member_of(*open);
+    if (first != next.open.member) next.open.reason += std::string(kFirstLossPhrase) + first;
     next.open.time = open->time;
-    next.open.last_sign = open->last_sign;
+    next.open.last_message_at = open->last_message_at;
     next.open.is_hung = next.open.is_hung || open->is_hung;
     next.open.lost_steps = open->lost_steps;
-    next.watch.last_sign = decision.recovery->last_sign;
-    next.watch.decided = decision.recovery->decided;
+    next.watch.last_message_at = decision.recovery->last_message_at;
+    next.watch.judged_lost_at = decision.recovery->judged_lost_at;
   }
   open = std::move(next.open);
   decision.recovery = next.watch;
 }
 
 // Begins a recovery after a hand-over: the world ended without a loss, because a successor replaced a member
-// or a process left by itself. When this recovery begins, the next world may exist already.
-void take_hand_over(const Observation& seen, Timestamp now, Decision& decision) {
+// or a process left by itself. The next world may already exist when this recovery begins.
+void begin_after_hand_over(const Observation& seen, Timestamp now, Decision& decision) {
   for (const auto& member : seen.job.status.members) {
     if (decision.recovery || !member.is_leaving()) continue;
     const api::Pod* pod = find_pod(seen, member);
@@ -216,17 +239,17 @@ void take_hand_over(const Observation& seen, Timestamp now, Decision& decision) 
                     .reason = is_deleted   ? "its pod was deleted"
                               : is_cut_off ? "its node is avoided"
                                            : "its node will become unavailable"};
-    take_loss(begin(seen, loss, now, now), decision);
+    begin_or_continue_recovery(make_new_recovery(seen, loss, now, now), decision);
   }
 }
 
 // If this decision forms the next world, adds the steps that it must repeat to the recovery.
-void note_formed(const Observation& seen, Decision& decision) {
+void add_repeated_steps(const Observation& seen, Decision& decision) {
   const auto& before = seen.job.status;
   auto& status = decision.status;
-  const bool is_new = status.is_formed && (!before.is_formed || before.attempt != status.attempt);
+  const bool is_new = status.is_world_formed && (!before.is_world_formed || before.attempt != status.attempt);
   if (!is_new) return;
-  status.open_recovery->lost_steps += status.ledger.steps_made_again - before.ledger.steps_made_again;
+  status.open_recovery->lost_steps += status.ledger.repeated_step_count - before.ledger.repeated_step_count;
 }
 
 }  // namespace
@@ -235,16 +258,18 @@ void watch_recovery(const Observation& seen, const RosterChange& change, Timesta
   auto& open = decision.status.open_recovery;
   decision.recovery = open ? seen.recovery : std::nullopt;
   if (open && !decision.recovery) decision.recovery = resume_watch(seen, *open, now);
-  const bool was_training = seen.job.status.is_formed;
+  const bool was_training = seen.job.status.is_world_formed;
   const auto losses = losses_of(seen, change);
   if (!losses.empty() && (open || was_training))
-    take_loss(begin(seen, losses.front(), last_sign_of(seen, losses.front(), now), now), decision);
+    begin_or_continue_recovery(
+        make_new_recovery(seen, losses.front(), last_message_time_of(seen, losses.front(), now), now),
+        decision);
   else if (was_training && decision.status.attempt != seen.job.status.attempt)
-    take_hand_over(seen, now, decision);
+    begin_after_hand_over(seen, now, decision);
   if (!open) return;
-  note_formed(seen, decision);
-  observe(seen, decision.status, now, *decision.recovery);
-  if (decision.recovery->stepped) finish(seen, *decision.recovery, decision);
+  add_repeated_steps(seen, decision);
+  record_recovery_phases(seen, decision.status, now, *decision.recovery);
+  if (decision.recovery->first_step_at) finish(seen, *decision.recovery, decision);
 }
 
 }  // namespace ratoon::core

@@ -30,19 +30,19 @@ std::vector<ProcessIdentity> current_members(const Observation& seen,
 api::Announcement announce(const Observation& seen, const api::TrainingJobStatus& status, bool keeps_world,
                            const GrowthPlan& growth) {
   api::Announcement announcement{.attempt = status.attempt,
-                                 .world = keeps_world ? seen.world : std::vector<api::Seat>{},
+                                 .world = keeps_world ? seen.world : std::vector<api::AssignedProcess>{},
                                  .current = current_members(seen, status.members),
                                  .departures = departures_of(seen, status.members),
                                  .processes_per_node = seen.job.spec.processes_per_node};
   for (const auto& member : status.members) {
     if (const std::uint64_t done = member.is_completed ? ~std::uint64_t{0} : member.done; done != 0)
       announcement.done.push_back({.member_uid = member.uid, .local_ranks = done});
-    // No hand-over is needed for a member without which the world was formed: its successor joins when the
+    // An absent member, without which the world was formed, needs no hand-over: its successor joins when the
     // world grows.
     if (!member.is_leaving() || member.is_absent) continue;
     const bool is_ready = is_successor_ready(seen, member);
-    // Request no early save if it would delay the hand-over's save beyond the node's end. A member that knows
-    // when its node ends saves by itself, as late as possible.
+    // Request an early save only if enough time remains afterwards for the save at the hand-over. A member
+    // that knows when its node ends saves by itself, as late as possible.
     if (is_ready || has_time_for_two_saves(seen, end_of_member(seen, member))) ++announcement.save_request;
     announcement.hand_over = announcement.hand_over || is_ready;
   }

@@ -8,13 +8,13 @@
 namespace ratoon::core {
 namespace {
 
-// Returns the newest attempt in which any process has been. Even if the job's status is lost or restored, the
-// attempt number must not decrease, because agents accept only newer attempts.
+// Returns the newest attempt that any process has reported. The job's status may have an older one if the
+// status was lost or restored, but agents accept only attempts that are newer than their own.
 Attempt newest_heard(const Observation& seen) {
   Attempt newest{0};
   for (const auto& process : seen.processes) {
     if (process.beat) newest = std::max(newest, process.beat->attempt);
-    if (process.waiting) newest = std::max(newest, process.waiting->left_attempt);
+    if (process.join_request) newest = std::max(newest, process.join_request->left_attempt);
   }
   return newest;
 }
@@ -22,16 +22,16 @@ Attempt newest_heard(const Observation& seen) {
 }  // namespace
 
 bool keep_world(const Observation& seen, const RosterChange& change, api::TrainingJobStatus& status) {
-  if (status.is_formed && change.keeps_world() && is_intact(seen, status.members)) return true;
-  promote_ready(seen, status.members);
+  if (status.is_world_formed && change.keeps_world() && is_intact(seen, status.members)) return true;
+  promote_ready_successors(seen, status.members);
   const Attempt heard = newest_heard(seen);
-  if (status.is_formed || status.attempt.value() == 0 || heard >= status.attempt) {
+  if (status.is_world_formed || status.attempt.value() == 0 || heard >= status.attempt) {
     status.attempt = std::max(status.attempt, heard).next();
-    status.is_formed = false;
+    status.is_world_formed = false;
     status.world_size = 0;
-    status.formed_at.reset();
+    status.world_formed_at.reset();
   }
-  if (!status.waiting_since) status.waiting_since = seen.wall_now;
+  if (!status.world_awaited_since) status.world_awaited_since = seen.wall_now;
   return false;
 }
 

@@ -6,8 +6,8 @@
 
 namespace ratoon::core {
 
-// Keeps the current world or ends it. When a world ends, takes the next attempt number and replaces members
-// by their ready successors. Returns whether the world was kept.
+// Decides whether the current world continues, and ends it if not. When a world ends, takes the next attempt
+// number and replaces members by their ready successors. Returns whether the current world continues.
 bool keep_world(const Observation& seen, const RosterChange& change, api::TrainingJobStatus& status);
 
 }  // namespace ratoon::core

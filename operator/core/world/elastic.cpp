@@ -12,8 +12,8 @@
 namespace ratoon::core {
 namespace {
 
-// How much longer to wait for a member that has sent a message: the member is between the last world and the
-// next one, and a start a few seconds earlier is not worth training without this member.
+// How much longer a new world waits for a member that has sent a message. Such a member is about to join, and
+// training without it would gain only a few seconds.
 constexpr auto kJoinDelay = std::chrono::seconds(10);
 
 bool is_elastic(const api::TrainingJob& job, const std::string& role_name) {
@@ -21,18 +21,18 @@ bool is_elastic(const api::TrainingJob& job, const std::string& role_name) {
                      [&](const auto& role) { return role.name == role_name && !role.replicas; });
 }
 
-WallTime end_of_wait(const Observation& seen, const api::MemberStatus& member, bool are_enough_ready,
-                     WallTime since) {
-  const bool has_spoken = std::any_of(seen.processes.begin(), seen.processes.end(), [&](const auto& process) {
-    return is_process_of(process.identity, member);
-  });
+WallTime wait_end_of_member(const Observation& seen, const api::MemberStatus& member, bool are_enough_ready,
+                            WallTime since) {
+  const bool has_sent_message =
+      std::any_of(seen.processes.begin(), seen.processes.end(),
+                  [&](const auto& process) { return is_process_of(process.identity, member); });
   const auto& policy = *seen.job.spec.elastic_policy;
   Duration wait = std::chrono::seconds(policy.shrink_after_seconds);
-  // Before the first world wait longer, because its members start one after the other: a first world of few
-  // members would soon end again in order to grow.
+  // Wait longer before the first world, because members start one after the other, and a first world of few
+  // members would soon end in order to grow.
   if (seen.job.status.attempt.value() <= 1) wait += std::chrono::seconds(policy.grow_cooldown_seconds);
   if (are_enough_ready) wait = Duration(0);
-  return {since.since_epoch + wait + (has_spoken ? kJoinDelay : Duration(0))};
+  return {since.since_epoch + wait + (has_sent_message ? kJoinDelay : Duration(0))};
 }
 
 template <class Predicate>
@@ -44,6 +44,14 @@ std::uint32_t count_of(const std::vector<api::MemberStatus>& members, const std:
 
 std::uint32_t count_seated(const std::vector<api::MemberStatus>& members, const std::string& role) {
   return count_of(members, role, [](const auto& member) { return !member.is_absent; });
+}
+
+// Returns whether at least numNodes members of the role, not counting the one with this index, have a node.
+bool are_enough_placed(const Observation& seen, const std::vector<api::MemberStatus>& members,
+                       const std::string& role, std::uint32_t index) {
+  const auto others = count_of(
+      members, role, [&](const auto& member) { return member.index != index && !member.node.empty(); });
+  return others >= seen.job.spec.num_nodes;
 }
 
 // Returns the roles of which at least numNodes members are ready.
@@ -62,7 +70,7 @@ std::set<std::string> find_full_roles(const Observation& seen,
 
 NextWorldMembers pick_next_world_members(const Observation& seen,
                                          const std::vector<api::MemberStatus>& members,
-                                         WallTime waiting_since) {
+                                         WallTime world_awaited_since) {
   NextWorldMembers all_members{.members = members};
   for (auto& member : all_members.members) member.is_absent = false;
   const auto& policy = seen.job.spec.elastic_policy;
@@ -74,11 +82,14 @@ NextWorldMembers pick_next_world_members(const Observation& seen,
     const bool was_absent = member.is_absent;
     member.is_absent = false;
     if (is_ready(seen, member) || !is_elastic(seen.job, member.role)) continue;
-    const WallTime patient_until = end_of_wait(seen, member, full_roles.contains(member.role), waiting_since);
+    const WallTime patient_until =
+        wait_end_of_member(seen, member, full_roles.contains(member.role), world_awaited_since);
     member.is_absent = was_absent || patient_until <= seen.wall_now;
     if (member.is_absent) continue;
-    next_world.fewer_at = std::max(patient_until, next_world.fewer_at.value_or(patient_until));
-    next_world.next_at = std::min(patient_until, next_world.next_at.value_or(patient_until));
+    next_world.last_wait_ends_at =
+        std::max(patient_until, next_world.last_wait_ends_at.value_or(patient_until));
+    next_world.next_wait_ends_at =
+        std::min(patient_until, next_world.next_wait_ends_at.value_or(patient_until));
   }
   const bool is_enough = std::all_of(members.begin(), members.end(), [&](const auto& member) {
     return !is_elastic(seen.job, member.role) ||
@@ -89,7 +100,7 @@ NextWorldMembers pick_next_world_members(const Observation& seen,
 
 GrowthPlan find_growth(const Observation& seen, const api::TrainingJobStatus& status) {
   const auto& policy = seen.job.spec.elastic_policy;
-  if (!policy || !status.is_formed || !status.formed_at) return {};
+  if (!policy || !status.is_world_formed || !status.world_formed_at) return {};
   const bool is_any_ready =
       std::any_of(status.members.begin(), status.members.end(), [&](const auto& member) {
         if (!member.is_absent) return false;
@@ -97,7 +108,8 @@ GrowthPlan find_growth(const Observation& seen, const api::TrainingJobStatus& st
         return is_ready(seen, member) && find_node_notice(seen, member.node).empty();
       });
   if (!is_any_ready) return {};
-  const WallTime due_at{status.formed_at->since_epoch + std::chrono::seconds(policy->grow_cooldown_seconds)};
+  const WallTime due_at{status.world_formed_at->since_epoch +
+                        std::chrono::seconds(policy->grow_cooldown_seconds)};
   if (due_at <= seen.wall_now) return {.is_due = true};  // then only the hand-over is awaited
   return {.due_at = due_at};
 }
@@ -116,13 +128,24 @@ bool is_pod_needed(const Observation& seen, const std::vector<api::MemberStatus>
   const bool is_member = std::ranges::any_of(members, [&](const auto& m) {
     return m.index == pod.index && m.role == pod.role && m.incarnation == pod.incarnation;
   });
-  // A pod that belongs to no current incarnation is the pod of a member's successor, so the job needs the
-  // pod.
+  // If a pod belongs to no current incarnation, the pod belongs to a member's successor, so the job needs
+  // this pod.
   if (!is_member || !is_elastic(seen.job, pod.role)) return true;
-  const auto others = count_of(members, pod.role, [&](const auto& member) {
-    return member.index != pod.index && !member.node.empty();
-  });
-  return others < seen.job.spec.num_nodes;
+  return !are_enough_placed(seen, members, pod.role, pod.index);
+}
+
+std::size_t count_unreported_processes(const Observation& seen,
+                                       const std::vector<api::MemberStatus>& members) {
+  std::vector<api::MemberStatus> awaited;
+  for (const auto& member : members) {
+    const bool is_spare = member.node.empty() && is_elastic(seen.job, member.role) &&
+                          are_enough_placed(seen, members, member.role, member.index);
+    if (is_spare) continue;
+    awaited.push_back(member);
+    awaited.back().is_absent = false;
+  }
+  const Gang gang = gather_joiners(seen, awaited);
+  return gang.needed - gang.joiners.size();
 }
 
 }  // namespace ratoon::core

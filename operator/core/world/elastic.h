@@ -1,7 +1,7 @@
 // Elastic jobs: decides when the next world is formed without missing members, and when a world ends because
-// members came back. A role may have more than numNodes members (up to maxReplicas); as soon as numNodes of
-// them are ready, a world is formed without waiting for more. The job's status marks members without which a
-// world was formed (is_absent), so that a later leader of the operator knows them.
+// members came back. A role may have up to maxReplicas members; as soon as numNodes of them are ready, a
+// world is formed without waiting for the others. The job's status marks members without which a world was
+// formed (is_absent), so that a later leader of the operator knows them.
 #pragma once
 
 #include <optional>
@@ -13,19 +13,19 @@ namespace ratoon::core {
 
 // The members of the next world.
 struct NextWorldMembers {
-  std::vector<api::MemberStatus> members;  // the roster, with is_absent for the next world
-  std::optional<WallTime> fewer_at;        // when the wait for the last missing member ends
-  // When the wait for the first missing member ends; even then too few members may be ready.
-  std::optional<WallTime> next_at;
+  std::vector<api::MemberStatus> members;     // the roster, with is_absent for the next world
+  std::optional<WallTime> last_wait_ends_at;  // when the wait for the last missing member ends
+  // The time at which the wait for the first missing member ends, even if too few members are ready then.
+  std::optional<WallTime> next_wait_ends_at;
 };
 
-// Returns all members. Marks a member that is not ready as absent if the last world was formed without it, or
-// if numNodes members of its role are ready, or after the wait for missing members: shrinkAfterSeconds since
-// `waiting_since`, and before the first world also growCooldownSeconds. A world has at least minReplicas
-// members of each role, and all members of a role with `replicas`.
+// Returns all members. Marks a member that is not ready as absent in three cases: the last world was formed
+// without it, numNodes members of its role are ready, or the wait for missing members is over
+// (shrinkAfterSeconds after `world_awaited_since`, plus growCooldownSeconds before the first world). A world
+// has at least minReplicas members of each role, and all members of a role with `replicas`.
 [[nodiscard]] NextWorldMembers pick_next_world_members(const Observation& seen,
                                                        const std::vector<api::MemberStatus>& members,
-                                                       WallTime waiting_since);
+                                                       WallTime world_awaited_since);
 
 // Says whether and when the current world must end so that a larger world can be formed.
 struct GrowthPlan {
@@ -34,7 +34,7 @@ struct GrowthPlan {
 };
 [[nodiscard]] GrowthPlan find_growth(const Observation& seen, const api::TrainingJobStatus& status);
 
-// Returns how many members the world lacks compared with the numbers in the job's spec.
+// Returns by how many members the world is smaller than the job's spec asks for.
 [[nodiscard]] std::uint32_t count_missing(const api::TrainingJobSpec& spec,
                                           const std::vector<api::MemberStatus>& members);
 
@@ -42,5 +42,11 @@ struct GrowthPlan {
 // nodes can use more members, but does not need them.
 [[nodiscard]] bool is_pod_needed(const Observation& seen, const std::vector<api::MemberStatus>& members,
                                  const api::Pod& pod);
+
+// Returns how many processes have not reported their checkpoints yet, because they do not wait for the next
+// world. Counts processes of absent members, too. Omits a member that has no node and that the job does not
+// need (see is_pod_needed()), because such a member may never get a node.
+[[nodiscard]] std::size_t count_unreported_processes(const Observation& seen,
+                                                     const std::vector<api::MemberStatus>& members);
 
 }  // namespace ratoon::core

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <string>
 
-#include "base/core/counted.h"
+#include "base/core/count_with_noun.h"
 #include "operator/core/members/roster.h"
-#include "operator/core/status/why_waiting.h"
+#include "operator/core/status/waiting_reason.h"
 
 namespace ratoon::core {
 namespace {
@@ -25,16 +25,16 @@ void form_group(const Observation& seen, Decision& decision) {
   if (running < std::ssize(status.members)) {
     status.phase = status.attempt.value() <= 1 ? api::JobPhase::kPending : api::JobPhase::kRecovering;
     status.message = std::to_string(running) + " of " + std::to_string(status.members.size()) +
-                     " members run for " + attempt + why_waiting(seen, status);
+                     " members run for " + attempt + waiting_reason(seen, status);
     return;
   }
   status.phase = api::JobPhase::kRunning;
-  status.is_formed = true;
-  status.formed_at = seen.wall_now;
-  status.waiting_since.reset();
+  status.is_world_formed = true;
+  status.world_formed_at = seen.wall_now;
+  status.world_awaited_since.reset();
   status.world_size = static_cast<std::uint32_t>(status.members.size()) * seen.job.spec.processes_per_node;
-  status.message =
-      attempt + " runs with " + counted(status.world_size, "process", "processes") + " without the agent";
+  status.message = attempt + " runs with " + count_with_noun(status.world_size, "process", "processes") +
+                   " without the agent";
   decision.actions.push_back(
       EmitEvent{.is_warning = false, .reason = "WorldFormed", .message = status.message});
 }

@@ -11,13 +11,13 @@
 namespace ratoon::core {
 
 struct FormWorldResult {
-  std::string fatal{};  // not empty: why the job cannot go on
-  // When the wait for the next missing member ends if no new message comes.
-  std::optional<WallTime> next_at{};
+  std::string fatal_reason{};  // not empty: why the job cannot go on
+  // The time at which the wait for the next missing member ends, if no message comes first.
+  std::optional<WallTime> next_wait_ends_at{};
 };
 
-// Assigns the ranks of the next attempt if all needed processes wait. If some processes are missing, writes
-// into the status how many processes are ready and what is missing.
+// Assigns the ranks of the next attempt if all processes that it needs wait. If some processes are missing,
+// writes into the status how many processes are ready and what is missing.
 [[nodiscard]] FormWorldResult form_world(const Observation& seen, Timestamp now, Decision& decision);
 
 }  // namespace ratoon::core

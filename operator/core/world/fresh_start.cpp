@@ -2,23 +2,24 @@
 
 namespace ratoon::core {
 
-void note_fresh_start_request(const api::TrainingJob& job, api::TrainingJobStatus& status) {
+void record_fresh_start_request(const api::TrainingJob& job, api::TrainingJobStatus& status) {
   const bool is_first_look = job.status.attempt.value() == 0;
-  if (is_first_look && job.spec.checkpoint_policy.overwrites) status.lineage_start = Attempt(0);
+  if (is_first_look && job.spec.checkpoint_policy.overwrites) status.first_own_attempt = Attempt(0);
 }
 
-void begin_lineage(api::TrainingJobStatus& status) {
-  if (status.lineage_start == Attempt(0)) status.lineage_start = status.attempt;
+void record_first_attempt(api::TrainingJobStatus& status) {
+  if (status.first_own_attempt == Attempt(0)) status.first_own_attempt = status.attempt;
 }
 
-bool is_own(const api::TrainingJobStatus& status, Attempt attempt) {
-  if (!status.lineage_start) return true;
-  return status.lineage_start->value() != 0 && attempt >= *status.lineage_start;
+bool is_own_checkpoint(const api::TrainingJobStatus& status, Attempt attempt) {
+  if (!status.first_own_attempt) return true;
+  return status.first_own_attempt->value() != 0 && attempt >= *status.first_own_attempt;
 }
 
 std::vector<InventoryEntry> own_checkpoints_of(const api::TrainingJobStatus& status,
                                                std::vector<InventoryEntry> inventory) {
-  std::erase_if(inventory, [&](const InventoryEntry& entry) { return !is_own(status, entry.attempt); });
+  std::erase_if(inventory,
+                [&](const InventoryEntry& entry) { return !is_own_checkpoint(status, entry.attempt); });
   return inventory;
 }
 

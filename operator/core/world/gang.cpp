@@ -22,28 +22,32 @@ bool has_completed(const api::MemberStatus& member, std::uint32_t local_rank,
 }
 
 // Returns whether this process is in the current world and does not wait for a newer world.
-bool holds_seat(const Observation& seen, const api::ProcessFacts* process) {
+bool is_in_current_world(const Observation& seen, const api::ProcessFacts* process) {
   if (is_world_forgotten(seen)) {
     if (process == nullptr) return true;  // no message yet; find_silent() judges how long that may last
-    return !process->waiting && process->beat && process->beat->attempt == seen.job.status.attempt;
+    return !process->join_request && process->beat && process->beat->attempt == seen.job.status.attempt;
   }
   if (process == nullptr) return false;
-  const api::Seat* const seat = find_seat(seen, process->identity);
+  const api::AssignedProcess* const seat = find_assigned_process(seen, process->identity);
   if (seat == nullptr) return false;
-  return !process->waiting || process->waiting->left_attempt < seat->assignment.attempt;
+  return !process->join_request || process->join_request->left_attempt < seat->assignment.attempt;
 }
 
-bool has_place(const std::vector<api::MemberStatus>& members, const api::MemberStatus& wanted) {
+bool contains_member(const std::vector<api::MemberStatus>& members, const api::MemberStatus& wanted) {
   return std::ranges::any_of(members, [&](const auto& member) {
     return member.index == wanted.index && member.role == wanted.role;
   });
 }
 
-// Returns whether the world's members are those of the spec: a user may have changed the job's size.
-bool has_its_size(const Observation& seen, const std::vector<api::MemberStatus>& members) {
+// Returns whether the world still has the members of the spec. If not, a user has changed the job's size.
+bool has_members_of_spec(const Observation& seen, const std::vector<api::MemberStatus>& members) {
   const auto& stored = seen.job.status.members;
-  const auto is_wanted = [&](const auto& member) { return member.is_absent || has_place(members, member); };
-  const auto is_there = [&](const auto& member) { return member.is_absent || has_place(stored, member); };
+  const auto is_wanted = [&](const auto& member) {
+    return member.is_absent || contains_member(members, member);
+  };
+  const auto is_there = [&](const auto& member) {
+    return member.is_absent || contains_member(stored, member);
+  };
   return std::ranges::all_of(stored, is_wanted) &&
          (seen.job.spec.elastic_policy || std::ranges::all_of(members, is_there));
 }
@@ -52,7 +56,7 @@ bool has_its_size(const Observation& seen, const std::vector<api::MemberStatus>&
 std::size_t count_current(const Observation& seen, const std::vector<api::MemberStatus>& members) {
   std::size_t current = 0;
   for (const auto& member : members)
-    for (const auto* seat : seats_of(seen, member))
+    for (const auto* seat : assigned_processes_of(seen, member))
       if (is_process_of(seat->process, member)) ++current;
   return current;
 }
@@ -60,10 +64,10 @@ std::size_t count_current(const Observation& seen, const std::vector<api::Member
 }  // namespace
 
 bool is_intact(const Observation& seen, const std::vector<api::MemberStatus>& members) {
-  if (!has_its_size(seen, members)) return false;
-  if (api::is_group(seen.job.spec)) return true;  // a missing member is a loss
+  if (!has_members_of_spec(seen, members)) return false;
+  if (api::is_agentless(seen.job.spec)) return true;  // a missing member is a loss
   if (count_current(seen, members) != seen.world.size()) return false;
-  // If the status has a newer attempt number (a decision that is not announced yet), the current world is
+  // If the status has a newer attempt number, from a decision that is not announced yet, the current world is
   // over.
   for (const auto& seat : seen.world)
     if (seat.assignment.attempt != seen.job.status.attempt) return false;
@@ -71,7 +75,7 @@ bool is_intact(const Observation& seen, const std::vector<api::MemberStatus>& me
     if (member.is_completed || member.is_absent) continue;
     for (std::uint32_t local_rank = 0; local_rank < seen.job.spec.processes_per_node; ++local_rank) {
       const auto* process = find_rank(seen, member, local_rank);
-      if (!has_completed(member, local_rank, process) && !holds_seat(seen, process)) return false;
+      if (!has_completed(member, local_rank, process) && !is_in_current_world(seen, process)) return false;
     }
   }
   return true;
@@ -81,13 +85,13 @@ bool is_ready(const Observation& seen, const api::MemberStatus& member) {
   if (member.is_completed) return true;
   for (std::uint32_t local_rank = 0; local_rank < seen.job.spec.processes_per_node; ++local_rank) {
     const auto* process = find_rank(seen, member, local_rank);
-    const bool waits = process != nullptr && process->waiting;
+    const bool waits = process != nullptr && process->join_request;
     if (!waits && !has_completed(member, local_rank, process)) return false;
   }
   return true;
 }
 
-Gang gather(const Observation& seen, const std::vector<api::MemberStatus>& members) {
+Gang gather_joiners(const Observation& seen, const std::vector<api::MemberStatus>& members) {
   Gang gang;
   for (const auto& member : members) {
     if (member.is_completed || member.is_absent) continue;
@@ -95,15 +99,15 @@ Gang gather(const Observation& seen, const std::vector<api::MemberStatus>& membe
       const auto* process = find_rank(seen, member, local_rank);
       if (has_completed(member, local_rank, process)) continue;
       ++gang.needed;
-      if (process != nullptr && process->waiting) gang.joiners.push_back(*process->waiting);
+      if (process != nullptr && process->join_request) gang.joiners.push_back(*process->join_request);
     }
   }
   return gang;
 }
 
-std::vector<api::Seat> assign_seats(const Gang& gang, Attempt attempt, double beat_seconds,
-                                    const std::optional<ResumePoint>& resume) {
-  std::vector<api::Seat> seats;
+std::vector<api::AssignedProcess> assign_ranks(const Gang& gang, Attempt attempt, double beat_seconds,
+                                               const std::optional<ResumePoint>& resume) {
+  std::vector<api::AssignedProcess> seats;
   for (std::uint32_t rank = 0; rank < gang.joiners.size(); ++rank) {
     seats.push_back({.process = gang.joiners[rank].process,
                      .assignment = {.attempt = attempt,

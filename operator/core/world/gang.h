@@ -1,6 +1,6 @@
 // Gang start: a world is formed when every process that has not completed waits to join. The world ends as
-// soon as one of its processes is gone or waits again. A completed process need not join again: it reported
-// completion after the last checkpoint's commit, so the other processes resume at the run's end.
+// soon as one of its processes is gone or asks to join again. A completed process need not join again: it
+// completed after the commit of the last checkpoint, so the other processes resume at the end of the run.
 #pragma once
 
 #include <optional>
@@ -25,10 +25,11 @@ struct Gang {
 };
 
 // Returns the processes of current incarnations that wait for an attempt, except those of absent members.
-[[nodiscard]] Gang gather(const Observation& seen, const std::vector<api::MemberStatus>& members);
+[[nodiscard]] Gang gather_joiners(const Observation& seen, const std::vector<api::MemberStatus>& members);
 
 // Returns an assignment (rank, world size, ...) for each process of a complete gang.
-[[nodiscard]] std::vector<api::Seat> assign_seats(const Gang& gang, Attempt attempt, double beat_seconds,
-                                                  const std::optional<ResumePoint>& resume);
+[[nodiscard]] std::vector<api::AssignedProcess> assign_ranks(const Gang& gang, Attempt attempt,
+                                                             double beat_seconds,
+                                                             const std::optional<ResumePoint>& resume);
 
 }  // namespace ratoon::core

@@ -166,7 +166,7 @@ class CopyStory {
     if (dice_.percent(20)) object["spec"]["numNodes"] = dice_.percent(50) ? json(2U) : json("poison");
     object["metadata"]["generation"] = ++generation_;
     const json stored = server_.put(kJobKind, std::move(object));
-    if (known != all.end() && dice_.percent(30)) note_own([&] { store_.put_own_job(stored); });
+    if (known != all.end() && dice_.percent(30)) note_own([&] { store_.put_written_job(stored); });
   }
 
   void make_pod() {
@@ -219,7 +219,7 @@ class CopyStory {
     const json& meta = stored["metadata"];
     if (meta["labels"].is_object())
       own_[meta["labels"]["ratoon.dev/job-uid"].get<std::string>()].insert(meta["uid"].get<std::string>());
-    note_own([&] { store_.put_own_pod(stored); });
+    note_own([&] { store_.put_written_pod(stored); });
   }
 
   // The copy contains the server's answer to our write at once, and no event reports it.
@@ -356,7 +356,7 @@ TEST(CopyLaws, HoldOverAServerThatMisbehaves) {
             << " refusals, " << sum.expirations << " expirations, " << sum.cuts << " cuts, " << sum.repeated
             << " events said twice, " << sum.bookmarks << " bookmarks, " << sum.nonsense
             << " lines of nonsense\n";
-  if (all.is_one()) return;
+  if (all.count() < kEnoughToCount) return;
   for (const auto count :
        {sum.refusals, sum.expirations, sum.cuts, sum.repeated, sum.bookmarks, sum.nonsense})
     EXPECT_GE(count, seeds / 2) << "a fault is drawn too seldom";

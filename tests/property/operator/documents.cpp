@@ -93,6 +93,7 @@ json spec_document(const api::TrainingJobSpec& spec) {
               {"checkpointPolicy", {{"overwrite", spec.checkpoint_policy.overwrites}}}};
   if (!spec.success_policy.roles.empty()) out["successPolicy"] = {{"roles", spec.success_policy.roles}};
   if (!spec.failure_policy.roles.empty()) out["failurePolicy"] = {{"roles", spec.failure_policy.roles}};
+  if (spec.release_after_seconds > 0) out["releaseAfterSeconds"] = spec.release_after_seconds;
   if (spec.ttl_seconds_after_finished) out["ttlSecondsAfterFinished"] = *spec.ttl_seconds_after_finished;
   if (const auto& elastic = spec.elastic_policy) {
     out["elasticPolicy"] = {{"minReplicas", elastic->members_min},
@@ -114,16 +115,16 @@ json job_document(const api::TrainingJob& job) {
           {"spec", spec_document(job.spec)}};
 }
 
-std::optional<api::GroupSeat> group_seat_in(const json& document) {
+std::optional<api::GroupRankAssignment> group_seat_in(const json& document) {
   std::map<std::string, std::string> told;
   for (const auto& variable : document["spec"]["containers"].back()["env"])
     told[variable["name"].get<std::string>()] = variable.value("value", "");
   if (!told.contains(names::env::kMasterAddress)) return std::nullopt;
   const auto number = [&](const char* name) { return static_cast<std::uint32_t>(std::stoul(told.at(name))); };
-  return api::GroupSeat{.master_address = told.at(names::env::kMasterAddress),
-                        .master_uid = {},
-                        .first_rank = number(names::env::kRank),
-                        .world_size = number(names::env::kWorldSize)};
+  return api::GroupRankAssignment{.master_address = told.at(names::env::kMasterAddress),
+                                  .master_uid = {},
+                                  .first_rank = number(names::env::kRank),
+                                  .world_size = number(names::env::kWorldSize)};
 }
 
 json pod_document(json made, const api::Pod& pod) {
@@ -136,14 +137,15 @@ json pod_document(json made, const api::Pod& pod) {
   if (pod.is_evicted) conditions.push_back({{"type", "DisruptionTarget"}, {"status", "True"}});
   if (!pod.unplaced_reason.empty())
     conditions.push_back({{"type", "PodScheduled"}, {"status", "False"}, {"message", pod.unplaced_reason}});
-  const auto phase = pod.others_run ? api::PodPhase::kRunning : pod.phase;
+  const auto phase = pod.has_running_sidecars ? api::PodPhase::kRunning : pod.phase;
   json status = {{"phase", phase_name(phase)}, {"podIP", pod.address}, {"conditions", conditions}};
   for (const auto& reason : pod.end_reasons)
-    if (reason == "Evicted" || !pod.rejection.empty()) status["reason"] = reason;
-  if (!pod.rejection.empty()) status["message"] = pod.rejection.substr(pod.rejection.find(' ') + 1);
+    if (reason == "Evicted" || !pod.kubelet_rejection.empty()) status["reason"] = reason;
+  if (!pod.kubelet_rejection.empty())
+    status["message"] = pod.kubelet_rejection.substr(pod.kubelet_rejection.find(' ') + 1);
   if (pod.exit_code) {
-    const json injected =
-        pod.others_run ? json{{"running", json::object()}} : json{{"terminated", {{"exitCode", 0}}}};
+    const json injected = pod.has_running_sidecars ? json{{"running", json::object()}}
+                                                   : json{{"terminated", {{"exitCode", 0}}}};
     status["containerStatuses"] = {
         {{"name", kInjected}, {"state", injected}},
         {{"name", kTrainer}, {"state", {{"terminated", terminated_document(pod)}}}}};
@@ -160,14 +162,7 @@ json node_document(const api::Node& node) {
   }
   json out = {{"metadata", {{"name", node.name}}},
               {"spec", {{"unschedulable", node.is_unschedulable}, {"taints", taints}}}};
-  json labels = node.labels;
-  if (!node.zone.empty()) labels["topology.kubernetes.io/zone"] = node.zone;
-  if (!labels.empty()) out["metadata"]["labels"] = std::move(labels);
-  if (node.is_shutting_down) {
-    json ready = {{"type", "Ready"}, {"status", "False"}, {"message", "node is shutting down"}};
-    if (node.shutting_down_since) ready["lastTransitionTime"] = whole_seconds(*node.shutting_down_since);
-    out["status"]["conditions"] = {std::move(ready)};
-  }
+  if (!node.zone.empty()) out["metadata"]["labels"] = {{"topology.kubernetes.io/zone", node.zone}};
   if (node.is_deleting) out["metadata"]["deletionTimestamp"] = "2026-11-22T12:00:00Z";
   return out;
 }

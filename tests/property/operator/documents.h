@@ -16,7 +16,7 @@ namespace ratoon::sim {
 // The pod as the operator made it, with its later state.
 [[nodiscard]] nlohmann::json pod_document(nlohmann::json made, const api::Pod& pod);
 // The pod's orders for a program without the agent, by which it meets its group.
-[[nodiscard]] std::optional<api::GroupSeat> group_seat_in(const nlohmann::json& pod);
+[[nodiscard]] std::optional<api::GroupRankAssignment> group_seat_in(const nlohmann::json& pod);
 [[nodiscard]] nlohmann::json node_document(const api::Node& node);
 
 }  // namespace ratoon::sim

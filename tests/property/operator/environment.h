@@ -1,8 +1,8 @@
 // The environment's settings for a run of laws: the number of seeds, and the first one.
 //   RATOON_SEED=1234                     one
 //   RATOON_FIRST_SEED=9 RATOON_SEEDS=50  so many from that one on; without the first, the commit says it:
-//   RATOON_COMMIT=0a1b2c3d...            so that no two commits look at the same worlds; without it, from 1
-//   on RATOON_SHARD=2 RATOON_SHARDS=4       a share of them
+//   RATOON_COMMIT=0a1b2c3d...            so that no two commits look at the same worlds; without it, from 1 on
+//   RATOON_SHARD=2 RATOON_SHARDS=4       a share of them
 #pragma once
 
 #include <charconv>
@@ -27,6 +27,10 @@ inline std::uint64_t seed_of_commit(std::string_view commit) {
   const auto read = std::from_chars(begin.data(), begin.data() + begin.size(), seed, 16);
   return read.ec == std::errc() && read.ptr == begin.data() + begin.size() && seed != 0 ? seed : 1;
 }
+
+// A law counts how often something happened only over at least so many worlds: in fewer worlds, for example
+// the few that a build with sanitizers affords, the count depends on chance.
+inline constexpr std::uint64_t kEnoughToCount = 50;
 
 class Seeds {
  public:

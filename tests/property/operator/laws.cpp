@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "operator/core/reconcile.h"
+#include "operator/core/world/release_nodes.h"
 #include "tests/property/operator/recount.h"
 #include "tests/support/builders.h"
 
@@ -43,7 +44,7 @@ bool lost_its_storage(const Decision& decision, const std::string& name = {}) {
   });
 }
 
-bool is_any_unheard(const Decision& decision) {
+bool is_any_member_unheard(const Decision& decision) {
   return std::ranges::any_of(decision.actions, [](const core::Action& action) {
     const auto* event = std::get_if<core::EmitEvent>(&action);
     return event != nullptr && (event->message.find("no process of its job did") != std::string::npos ||
@@ -57,7 +58,7 @@ std::uint32_t ends_counted(const api::TrainingJobStatus& status) {
 
 }  // namespace
 
-SeatList keys_of(const std::vector<api::Seat>& world) {
+SeatList keys_of(const std::vector<api::AssignedProcess>& world) {
   SeatList keys;
   for (const auto& seat : world) {
     const auto& a = seat.assignment;
@@ -118,6 +119,7 @@ Decision Laws::decide() {
   check_duration(seen, decision);
   check_told(seen, decision);
   if (api::is_over(decision.status.phase)) return decision;
+  check_released(seen, decision);
   check_counting(seen, decision);
   check_deletions(seen, decision);
   check_rest(seen, decision);
@@ -127,7 +129,7 @@ Decision Laws::decide() {
   check_suspended(seen, decision);
   check_placement(seen, decision);
   check_starting(seen);
-  if (world_.scenario().starts_in_overload) check_slow_starts(seen, decision);
+  check_slow_starts(seen, decision);
   check_silent(seen, decision);
   check_unreachable(seen, decision);
   check_finishing(seen, decision);
@@ -176,7 +178,7 @@ void Laws::note_times(const api::TrainingJobStatus& status) {
     if (status.phase == api::JobPhase::kFailed) ++tally_.failures;
     tally_.ignored += status.restarts.ignored;
   }
-  const bool rests = status.suspending_since && !status.is_formed && !api::is_over(status.phase);
+  const bool rests = status.suspending_since && !status.is_world_formed && !api::is_over(status.phase);
   if (!rests) {
     if (!awake_since_) awake_since_ = world_.now();
   } else if (awake_since_) {
@@ -220,18 +222,18 @@ void Laws::check_status(const api::TrainingJobStatus& before, const api::Trainin
 
 // Each moment belongs to one part, for any events in it.
 void Laws::check_ledger(const Observation& seen, const api::TrainingJobStatus& after) {
-  const auto whole = [&](const api::JobLedger& ledger) {
+  const auto whole = [&](const api::JobTimeLedger& ledger) {
     double sum = std::accumulate(ledger.seconds.begin(), ledger.seconds.end(), 0.0);
     if (ledger.since) sum += seconds(seen.wall_now.since_epoch - ledger.since->since_epoch);
     return sum;
   };
-  const api::JobLedger& before = seen.job.status.ledger;
+  const api::JobTimeLedger& before = seen.job.status.ledger;
   if (before.since) {
     EXPECT_NEAR(whole(after.ledger), whole(before), 0.002);
   }
   EXPECT_EQ(after.ledger.since.has_value(), !api::is_over(after.phase));
-  for (std::size_t i = 0; i < api::kLedgerParts; ++i)
-    EXPECT_GE(after.ledger.seconds[i], before.seconds[i]) << name_of(static_cast<api::LedgerPart>(i));
+  for (std::size_t i = 0; i < api::kTimeLedgerParts; ++i)
+    EXPECT_GE(after.ledger.seconds[i], before.seconds[i]) << name_of(static_cast<api::TimeLedgerPart>(i));
 }
 
 // No pod is made for a job that is to be suspended. The job is suspended when no pod is left, and a pod that
@@ -246,7 +248,7 @@ void Laws::check_suspended(const Observation& seen, const Decision& decision) co
   }
   const bool was_suspended = seen.job.status.phase == api::JobPhase::kSuspended;
   for (const auto& pod : seen.pods) {
-    const bool is_there = !pod.has_ended() || pod.others_run;
+    const bool is_there = !pod.has_ended() || pod.has_running_sidecars;
     EXPECT_TRUE(!is_suspended || was_suspended || !is_there) << pod.name << " is still there";
     EXPECT_TRUE(!is_suspended || !is_there || pod.is_deleting || deleted.contains(pod.uid))
         << pod.name << " is left";
@@ -262,7 +264,7 @@ void Laws::check_pauses(const Observation& seen, const Decision& decision) const
     if (const auto* create = std::get_if<core::CreatePod>(&action)) made.insert(create->pod.name);
   const bool is_any_crash = decision.status.restarts.application > seen.job.status.restarts.application ||
                             is_any_rejected(decision) || lost_its_storage(decision) ||
-                            is_any_unheard(decision) || is_any_unreachable(decision);
+                            is_any_member_unheard(decision) || is_any_unreachable(decision);
   for (const auto& member : decision.status.members) {
     if (!member.not_before) continue;
     EXPECT_GT(*member.not_before, seen.wall_now);
@@ -270,7 +272,7 @@ void Laws::check_pauses(const Observation& seen, const Decision& decision) const
     const auto* before = find_member(seen.job.status, member);
     EXPECT_TRUE((before != nullptr && before->not_before == member.not_before) || is_any_crash)
         << name_of(member) << " waits for no reason";
-    EXPECT_TRUE(decision.wake_at || decision.status.suspending_since) << "nobody would end the pause";
+    EXPECT_TRUE(decision.wake_at || decision.status.suspending_since) << "no decision would end the pause";
   }
   if (!is_any_crash || seen.job.spec.restart_policy.backoff_seconds == 0) return;
   for (const auto& member : decision.status.members) {
@@ -312,7 +314,8 @@ void Laws::check_counting(const Observation& seen, const Decision& decision) con
                           });
     if (was_done && !world_.is_end_at_hand()) continue;
     EXPECT_FALSE(before.is_completed);
-    if (seen.job.spec.is_suspended && !decision.status.is_formed) continue;
+    if (seen.job.spec.is_suspended && !decision.status.is_world_formed) continue;
+    if (core::is_released(decision.status)) continue;
     const bool is_handed_over = before.successor == after.incarnation && world_.all_wait_in(after.uid);
     EXPECT_TRUE(lost.contains(name_of(before)) || is_handed_over || waits_away_from_nodes(seen, before))
         << name_of(before) << " was replaced for no reason";

@@ -18,7 +18,7 @@ namespace ratoon::sim {
 using SeatKey = std::tuple<std::string, std::uint32_t, std::string, std::string>;
 using SeatList = std::vector<SeatKey>;
 
-[[nodiscard]] SeatList keys_of(const std::vector<api::Seat>& world);
+[[nodiscard]] SeatList keys_of(const std::vector<api::AssignedProcess>& world);
 [[nodiscard]] std::string name_of(const api::MemberStatus& member);
 // The names of the incarnations whose end this decision reports.
 [[nodiscard]] std::set<std::string> lost_in(const core::Decision& decision);
@@ -47,6 +47,9 @@ struct Tally {
   std::uint64_t older_points = 0;  // worlds that went back to before what another one resumed
   std::uint64_t taken_back = 0;    // members that were done with a checkpoint that was lost
   std::uint64_t unreachable = 0;   // members that were replaced because of a cut between nodes
+  std::uint64_t releases = 0;      // of nodes, because others were lacking
+  std::uint64_t requests = 0;      // of nodes, after a release
+  std::uint64_t hurried = 0;       // of those, before the pause was over, because the spec was changed
 };
 
 class Laws {
@@ -98,6 +101,10 @@ class Laws {
   void check_sizes(const core::Observation& seen, const core::Decision& decision) const;
   void check_deadlines(const core::Observation& seen, const core::Decision& decision) const;
   void check_duration(const core::Observation& seen, const core::Decision& decision) const;
+  // laws_of_releases.cpp
+  void check_released(const core::Observation& seen, const core::Decision& decision);
+  void check_release(const core::Observation& seen, const core::Decision& decision);
+  void check_request(const core::Observation& seen, const core::Decision& decision) const;
   // laws_of_ends.cpp
   void check_end(const core::Observation& seen, const core::Decision& decision) const;
   void check_deletions(const core::Observation& seen, const core::Decision& decision) const;
@@ -119,6 +126,7 @@ class Laws {
   std::optional<Timestamp> awake_since_;  // by what was stored
   Duration awake_{0};                     // before that
   int rests_ = 0;
+  Duration pause_{0};                  // after the last release
   std::uint32_t left_with_nodes_ = 0;  // exits with 0 on nodes that were to go
 };
 

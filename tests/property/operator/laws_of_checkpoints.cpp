@@ -18,7 +18,7 @@ struct Found {
   std::size_t asked = 0;
 };
 
-Found found_by(const World& world, const std::vector<api::Seat>& seats) {
+Found found_by(const World& world, const std::vector<api::AssignedProcess>& seats) {
   Found found;
   for (const auto& seat : seats) {
     const JoinRequest* request = world.heard_from(seat.process);

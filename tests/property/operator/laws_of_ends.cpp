@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "operator/core/world/release_nodes.h"
 #include "tests/property/operator/laws.h"
 #include "tests/property/operator/recount.h"
 
@@ -61,7 +62,8 @@ void Laws::check_deletions(const Observation& seen, const Decision& decision) co
         std::find_if(seen.pods.begin(), seen.pods.end(), [&](const auto& p) { return p.uid == uid; });
     ASSERT_NE(pod, seen.pods.end()) << "deletes what it has not seen";
     for (const auto& member : incarnations_of(decision.status.members)) {
-      if (member.is_completed && seen.job.spec.is_suspended) continue;  // nobody is to have a pod
+      const bool leaves_no_pod = seen.job.spec.is_suspended || core::is_released(decision.status);
+      if (member.is_completed && leaves_no_pod) continue;
       EXPECT_FALSE(member.uid == uid || (member.uid.empty() && name_of(member) == pod->name))
           << pod->name << " is still wanted";
     }
@@ -111,8 +113,8 @@ void Laws::check_told(const Observation& seen, const Decision& decision) const {
   const auto& before = seen.job.status;
   const auto& status = decision.status;
   EXPECT_EQ(status.observed_generation, seen.job.meta.generation);
-  EXPECT_EQ(status.formed_at.has_value(), status.is_formed);
-  EXPECT_TRUE(!status.waiting_since || !status.is_formed);
+  EXPECT_EQ(status.world_formed_at.has_value(), status.is_world_formed);
+  EXPECT_TRUE(!status.world_awaited_since || !status.is_world_formed);
   const auto& world = decision.announcement.world;
   EXPECT_TRUE(world.empty() || world.size() == status.world_size) << "another size than is told";
   std::uint32_t replicas = 0;

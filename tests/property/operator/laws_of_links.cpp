@@ -36,7 +36,7 @@ void Laws::check_unreachable(const Observation& seen, const Decision& decision) 
     if (event == nullptr || !is_unreachable(*event)) continue;
     ++found;
     ++tally_.unreachable;
-    EXPECT_TRUE(seen.job.status.is_formed) << event->message;
+    EXPECT_TRUE(seen.job.status.is_world_formed) << event->message;
     const std::string name = event->message.substr(0, event->message.find(": "));
     const auto pod = std::ranges::find(seen.pods, name, &api::Pod::name);
     ASSERT_NE(pod, seen.pods.end()) << event->message;

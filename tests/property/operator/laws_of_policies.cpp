@@ -34,8 +34,8 @@ std::vector<Lost> lost_of(const World& world, const Observation& seen, const Dec
       one.role = member.role;
       const bool is_seated = std::ranges::any_of(
           members, [&](const auto& known) { return name_of(known) == one.name && !known.is_absent; });
-      one.is_outside = seen.job.status.is_formed && !is_seated;
-      is_of_world = seen.job.status.is_formed && is_seated;
+      one.is_outside = seen.job.status.is_world_formed && !is_seated;
+      is_of_world = seen.job.status.is_world_formed && is_seated;
       for (const auto& pod : seen.pods)
         if (pod.name == one.name && (member.uid.empty() || pod.uid == member.uid)) one.pod = &pod;
     }
@@ -54,7 +54,7 @@ namespace {
 constexpr int kStorageFailed = 84;
 
 // Members of the world whose processes differ from the processes that got the seats.
-std::uint32_t count_begun_again(const std::vector<api::Seat>& world,
+std::uint32_t count_begun_again(const std::vector<api::AssignedProcess>& world,
                                 const std::vector<api::ProcessFacts>& processes) {
   std::set<std::string> uids;
   for (const auto& seat : world)
@@ -85,6 +85,14 @@ bool is_heard_whole(const Observation& seen, Timestamp now) {
   });
 }
 
+// Whether each member that has a node, and is not done, waits and reported its checkpoints to this operator.
+bool are_all_asked(const World& world, const Observation& seen, const api::TrainingJobStatus& status) {
+  return std::ranges::all_of(status.members, [&](const auto& member) {
+    if (member.node.empty() || member.done != 0 || is_known_done(seen, member)) return true;
+    return world.all_wait_in(member.uid);
+  });
+}
+
 }  // namespace
 
 // Counters, and an end by them, equal a recount of the pods; disruptions cost nothing, a hang one restart.
@@ -102,14 +110,14 @@ void Laws::check_bill(const Observation& seen, const Decision& decision) {
   EXPECT_EQ(after.restarts.disruption - before.restarts.disruption, bill.free) << "another bill";
   const std::uint32_t blamed =
       bill.blamed + worlds_hung_in(decision) + count_begun_again(seen.world, seen.processes);
-  EXPECT_LE(after.restarts.without_step, before.restarts.without_step + blamed)
+  EXPECT_LE(after.restarts.losses_without_step, before.restarts.losses_without_step + blamed)
       << "what the platform did is held against the job";
   const bool is_used_up = after.restarts.application + after.restarts.hung - after.restarts.ignored >
                           seen.job.spec.restart_policy.restarts_max;
   // A size that the job gets while it saves counts from the next world on.
-  const auto members = seen.job.spec.is_suspended && before.is_formed ? before.members : after.members;
-  const bool is_in_vain =
-      after.restarts.without_step > seen.job.spec.restart_policy.losses_without_step_max * members.size();
+  const auto members = seen.job.spec.is_suspended && before.is_world_formed ? before.members : after.members;
+  const bool is_in_vain = after.restarts.losses_without_step >
+                          seen.job.spec.restart_policy.losses_without_step_max * members.size();
   const bool is_any_blamed = blamed > 0;
   const bool has_failed = after.phase == api::JobPhase::kFailed;
   const bool is_too_much =
@@ -117,15 +125,18 @@ void Laws::check_bill(const Observation& seen, const Decision& decision) {
   EXPECT_TRUE(has_failed || !is_too_much) << "goes on after what ends a job";
   const bool is_run_lost = after.message.find("cannot be found by any member") != std::string::npos;
   EXPECT_TRUE(!is_run_lost || !world_.is_any_checkpoint_offered()) << "a waiting member found a checkpoint";
+  EXPECT_TRUE(!is_run_lost || are_all_asked(world_, seen, after))
+      << "a member that may have the checkpoint was not asked\n"
+      << world_.describe();
   EXPECT_TRUE(!has_failed || is_too_much || is_run_lost || after.message.starts_with("maxDurationSeconds"))
       << "failed for no reason: " << after.message;
   if (before.last_failure == after.last_failure) return;
   EXPECT_TRUE(std::any_of(lost.begin(), lost.end(),
                           [&](const auto& one) { return one.name == after.last_failure->member; }))
       << after.last_failure->member << " did not end now";
-  const bool is_of_storage = std::ranges::any_of(
+  const bool is_storage_fault = std::ranges::any_of(
       lost, [](const Lost& one) { return one.pod != nullptr && one.pod->exit_code == kStorageFailed; });
-  EXPECT_TRUE(bill.budget > 0 || bill.hung > 0 || bill.ends_job || is_of_storage)
+  EXPECT_TRUE(bill.budget > 0 || bill.hung > 0 || bill.ends_job || is_storage_fault)
       << "a disruption is no failure";
 }
 
@@ -164,7 +175,7 @@ void Laws::check_sizes(const Observation& seen, const Decision& decision) const 
   const auto& before = seen.job.status;
   const auto& status = decision.status;
   const auto& policy = seen.job.spec.elastic_policy;
-  const bool is_new = status.is_formed && (!before.is_formed || before.attempt != status.attempt);
+  const bool is_new = status.is_world_formed && (!before.is_world_formed || before.attempt != status.attempt);
   const auto seated = std::ranges::count_if(
       status.members, [](const auto& member) { return member.role == kWorker && !member.is_absent; });
   const bool is_as_wanted = std::cmp_greater_equal(seated, seen.job.spec.num_nodes);
@@ -173,7 +184,7 @@ void Laws::check_sizes(const Observation& seen, const Decision& decision) const 
     if (!is_new || !member.is_absent || (known != nullptr && known->is_absent)) continue;
     ASSERT_TRUE(policy) << name_of(member) << " is left out of a job that is not elastic";
     EXPECT_EQ(member.role, kWorker) << "has a number of its own";
-    const WallTime since = before.waiting_since.value_or(seen.wall_now);
+    const WallTime since = before.world_awaited_since.value_or(seen.wall_now);
     EXPECT_TRUE(is_as_wanted || after(since, policy->shrink_after_seconds) <= seen.wall_now)
         << "was not waited for";
   }
@@ -183,17 +194,17 @@ void Laws::check_sizes(const Observation& seen, const Decision& decision) const 
   const auto is_quiet = [&](const auto& member) {
     return std::ranges::any_of(seen.processes, [&](const auto& process) {
       const Duration silence = world_.now() - std::max(process.last_heard, seen.listening_since);
-      return process.identity.member_uid == member.uid && process.waiting && silence >= limit;
+      return process.identity.member_uid == member.uid && process.join_request && silence >= limit;
     });
   };
   // A late beat of an earlier start hides that the process waits, until it asks again.
   const auto is_hidden = [&](const auto& member) {
     return std::ranges::any_of(seen.processes, [&](const auto& process) {
-      return process.identity.member_uid == member.uid && !process.waiting;
+      return process.identity.member_uid == member.uid && !process.join_request;
     });
   };
-  const bool may_grow = policy && status.formed_at && !is_new && status.is_formed &&
-                        after(*status.formed_at, policy->grow_cooldown_seconds) <= seen.wall_now;
+  const bool may_grow = policy && status.world_formed_at && !is_new && status.is_world_formed &&
+                        after(*status.world_formed_at, policy->grow_cooldown_seconds) <= seen.wall_now;
   for (const auto& member : status.members) {
     const bool is_waiting = member.is_absent && world_.wait_alone_in(member.uid) &&
                             !world_.is_noticed(member.node) && !is_quiet(member) && !is_hidden(member);
@@ -205,8 +216,8 @@ void Laws::check_sizes(const Observation& seen, const Decision& decision) const 
       status.members.begin(), status.members.end(),
       [&](const auto& member) { return !member.is_absent && world_.all_wait_in(member.successor_uid); });
   if (is_successor_there) return;
-  ASSERT_TRUE(policy && status.formed_at) << "hands over to nobody";
-  EXPECT_LE(after(*status.formed_at, policy->grow_cooldown_seconds), seen.wall_now) << "grows too soon";
+  ASSERT_TRUE(policy && status.world_formed_at) << "hands over to no successor";
+  EXPECT_LE(after(*status.world_formed_at, policy->grow_cooldown_seconds), seen.wall_now) << "grows too soon";
 }
 
 // No member is late, and no world stalls, for an operator to which they could not send messages yet, or

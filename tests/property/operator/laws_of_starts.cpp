@@ -29,7 +29,7 @@ void Laws::check_slow_starts(const core::Observation& seen, const core::Decision
       if (pod.name != name || pod.node.empty() || is_in_trouble(pod.node)) continue;
       // A seat was announced to it, in a world that may be over: from then on it is one that trains.
       const bool has_seat = std::ranges::any_of(seen.processes, [&](const api::ProcessFacts& process) {
-        return process.identity.member_uid == pod.uid && process.has_met;
+        return process.identity.member_uid == pod.uid && process.has_been_in_world;
       });
       EXPECT_FALSE(is_silent && !has_seat && world_.starts_in_time(pod.uid))
           << event->message << ", and is still starting\n"

@@ -18,7 +18,7 @@ using core::Observation;
 std::optional<WallTime> granted_until(const Observation& seen, const api::MemberStatus& member) {
   const auto& before = seen.job.status;
   const auto* sitting = find_member(before, member);
-  if (!before.is_formed || sitting == nullptr || sitting->is_absent) return std::nullopt;
+  if (!before.is_world_formed || sitting == nullptr || sitting->is_absent) return std::nullopt;
   for (const auto& pod : seen.pods) {
     const bool is_its_own = pod.uid == sitting->uid && name_of(member) == pod.name;
     if (is_its_own && pod.is_deleting && !pod.has_ended() && pod.ends_at > seen.wall_now) return pod.ends_at;
@@ -45,7 +45,7 @@ bool is_listened_to(const Observation& seen, const api::Pod& pod) {
 // The loss of the operator, or of its memory, is no reason.
 void Laws::check_given_up(const Observation& seen, const Decision& decision) const {
   const auto& before = seen.job.status;
-  if (!before.is_formed || decision.status.attempt == before.attempt) return;
+  if (!before.is_world_formed || decision.status.attempt == before.attempt) return;
   const bool is_saved_in_vain = is_all_heard(seen, before) && seen.wall_now >= end_of_saving(seen, before);
   if (seen.job.spec.is_suspended && is_saved_in_vain) return;
   if (decision.status.restarts.hung > before.restarts.hung) return;  // check_hung() has the law
@@ -100,7 +100,7 @@ void Laws::check_placement(const Observation& seen, const Decision& decision) co
     const auto avoided = test::names_of(create->avoid_nodes);
     EXPECT_EQ(std::set<std::string>(avoided.begin(), avoided.end()), expected);
     for (const auto& node : create->avoid_nodes) check_avoided(seen, decision, node);
-    for (const auto& name : create->sick_nodes) {
+    for (const auto& name : create->faulty_nodes) {
       const auto node = std::ranges::find(decision.status.failed_nodes, name, &api::FailedNode::name);
       ASSERT_NE(node, decision.status.failed_nodes.end());
       EXPECT_GE(node->failures, 2U) << name << " is held to be sick";
@@ -124,7 +124,7 @@ void Laws::check_placement(const Observation& seen, const Decision& decision) co
 void Laws::check_avoided(const Observation& seen, const Decision& decision, const api::NodeToAvoid& node) {
   std::size_t there = 0;
   for (const auto& pod : seen.pods) {
-    if (pod.node != node.name || (pod.has_ended() && !pod.others_run)) continue;
+    if (pod.node != node.name || (pod.has_ended() && !pod.has_running_sidecars)) continue;
     ++there;
     const api::MemberPodKey key{.role = pod.role, .index = pod.index, .incarnation = pod.incarnation};
     EXPECT_NE(std::ranges::find(node.pods, key), node.pods.end()) << pod.name << " does not exclude its node";
@@ -132,7 +132,8 @@ void Laws::check_avoided(const Observation& seen, const Decision& decision, cons
   EXPECT_EQ(node.pods.size(), there) << node.name;
   const auto& suspects = decision.status.suspect_nodes;
   if (std::ranges::find(suspects, node.name, &api::SuspectNode::name) != suspects.end()) {
-    EXPECT_TRUE(node.closed_by.empty()) << node.name << " is left to a taint that may never come";
+    EXPECT_TRUE(node.scheduler_avoided_taints.empty())
+        << node.name << " is left to a taint that may never come";
   }
 }
 
@@ -161,7 +162,7 @@ void Laws::check_devices(const Observation& seen, const Decision& decision) cons
     for (const auto& action : decision.actions) {
       const auto* create = std::get_if<core::CreatePod>(&action);
       if (create == nullptr) continue;
-      EXPECT_NE(std::ranges::find(create->sick_nodes, name), create->sick_nodes.end())
+      EXPECT_NE(std::ranges::find(create->faulty_nodes, name), create->faulty_nodes.end())
           << create->pod.name << " may go to " << name << ", which has an unusable accelerator";
     }
   }
@@ -190,8 +191,8 @@ void Laws::check_suspects(const Observation& seen, const Decision& decision) con
 // was in a world.
 void Laws::check_starting(const Observation& seen) const {
   for (const auto& process : seen.processes) {
-    if (!process.waiting) continue;
-    EXPECT_TRUE(process.has_met || !world_.has_met(process.identity))
+    if (!process.join_request) continue;
+    EXPECT_TRUE(process.has_been_in_world || !world_.has_been_in_world(process.identity))
         << process.identity.member_uid << " was in a world and counts as starting\n"
         << world_.describe();
   }
@@ -230,8 +231,8 @@ void Laws::check_silent(const Observation& seen, const Decision& decision) const
       zone.talks |= process.is_completed;
       const Duration passed = world_.now() - std::max(process.last_heard, seen.listening_since);
       const bool is_starting =
-          !process.is_completed && !process.has_met &&
-          std::ranges::find(seen.world, process.identity, &api::Seat::process) == seen.world.end();
+          !process.is_completed && !process.has_been_in_world &&
+          std::ranges::find(seen.world, process.identity, &api::AssignedProcess::process) == seen.world.end();
       auto& quietest = is_starting ? start_silence : silence;
       quietest = std::max(passed, quietest.value_or(passed));
     }
@@ -351,7 +352,7 @@ void Laws::check_world(const Observation& seen, const Decision& decision) {
   EXPECT_EQ(ranks.size(), world.size());
   check_size(seen, decision);
   EXPECT_EQ(*ranks.rbegin() + 1, world.size());
-  if (seen.job.status.is_formed && seen.job.status.attempt == decision.status.attempt) return;
+  if (seen.job.status.is_world_formed && seen.job.status.attempt == decision.status.attempt) return;
 
   check_resume(seen, decision);
 }

@@ -33,7 +33,7 @@ class MemoryServer final : public ServerBehind {
     const json& before = found->second["metadata"];
     const json& stated = kube::child(body, request.method == "DELETE" ? "preconditions" : "metadata");
     for (const char* what : {"uid", "resourceVersion"})
-      if (const auto text = kube::text_in(stated, what); !text.empty() && text != before[what])
+      if (const auto text = kube::string_field(stated, what); !text.empty() && text != before[what])
         return refusal_of(409, "Conflict");
     if (request.method == "DELETE") return remove_at(place, found->second);
     json object = found->second;
@@ -70,9 +70,9 @@ class MemoryServer final : public ServerBehind {
       front_.remove(place.kind, key);
       return answer_of(200, {{"kind", "Status"}, {"status", "Success"}});
     }
-    const std::string phase = kube::text_in(kube::child(last, "status"), "phase");
-    const bool runs = !kube::text_in(kube::child(last, "spec"), "nodeName").empty() && phase != "Succeeded" &&
-                      phase != "Failed";
+    const std::string phase = kube::string_field(kube::child(last, "status"), "phase");
+    const bool runs = !kube::string_field(kube::child(last, "spec"), "nodeName").empty() &&
+                      phase != "Succeeded" && phase != "Failed";
     if (runs || holds_pods_) return answer_of(200, last);
     last["metadata"]["deletionTimestamp"] = format_rfc3339(clock_.wall_now());
     front_.put(place.kind, std::move(last));

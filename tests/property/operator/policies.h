@@ -42,6 +42,10 @@ struct Policies {
   bool has_late_ways = false;        // to an operator that is new, which agents find seconds later
   bool ends_slowly = false;          // copies of the last checkpoint are made before a process is done
   bool cuts_links = false;           // between nodes, while both reach the operator
+  // Never drawn (make_nodes_scarce()).
+  std::uint64_t places_per_node = 0;        // pods that a node takes; 0: any number
+  bool has_fixed_nodes = false;             // no node is added for a pod, even when the faults are over
+  std::uint32_t release_after_seconds = 0;  // 0: the job keeps its nodes
 };
 
 // The roles of a policy; an empty list means all roles.
@@ -112,6 +116,18 @@ inline Policies draw_policies(Moves& moves) {
     p.save_seconds = moves.pick("save-seconds", {1, 1, 30, 30, 30, 70, 70, 600});
   p.cuts_links = moves.percent("cuts-links", 30);
   return p;
+}
+
+// Laws of their own have scarce nodes: while faults happen, no node is added. The scheduler says so, as on a
+// cluster. These choices are of another stream than the world's.
+inline void make_nodes_scarce(std::uint64_t seed, Policies& p) {
+  constexpr std::uint64_t kScarce = 0xd1342543de82ef95ULL;
+  Dice dice(seed ^ kScarce);
+  p.places_per_node = 1 + dice.below(2);
+  p.tells_avoided_nodes = true;
+  if (dice.percent(20)) return;
+  constexpr std::uint32_t kSeconds[] = {2, 5, 10, 20};
+  p.release_after_seconds = kSeconds[dice.below(4)];
 }
 
 }  // namespace ratoon::sim

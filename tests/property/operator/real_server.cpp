@@ -232,7 +232,7 @@ class RealServer final : public ServerBehind {
     const std::string key = SimulatedApiServer::key_of(object);
     await(kind, [&] {
       const json* known = find(kind, key);
-      return known != nullptr && kube::version_in(*known) >= kube::version_in(object);
+      return known != nullptr && kube::resource_version_in(*known) >= kube::resource_version_in(object);
     });
   }
 

@@ -37,7 +37,7 @@ constexpr int kAfterlifeTicks = 330;
 // The time in which no event happens any more.
 constexpr int kQuietTicks = 20;
 // With fewer worlds, the number of events depends on chance.
-constexpr std::uint64_t kEnoughToCount = 1000;
+constexpr std::uint64_t kEnoughForRareEvents = 1000;
 
 // A world, its operator, and the course of a story in it.
 class Story {
@@ -52,7 +52,7 @@ class Story {
     for (int tick = 0; tick < scenario.chaos_ticks && !is_broken(); ++tick) pass(true);
     if (scenario.policies.rests) rest();
     world_.suspend(false);
-    const int calm = kCalmTicksMax + ticks_of_saves(kSavesInCalm);
+    const int calm = kCalmTicksMax + ticks_of_saves(kSavesInCalm) + ticks_of_releases();
     for (int tick = 0; tick < calm && !is_over() && !is_broken(); ++tick) pass(false);
     tally_.rejections += world_.pods_rejected();
     if (is_broken()) return;
@@ -65,6 +65,12 @@ class Story {
   [[nodiscard]] int ticks_of_saves(int saves) const {
     const auto save = std::chrono::seconds(world_.scenario().policies.save_seconds);
     return saves * static_cast<int>(save / kTick);
+  }
+  // The longest pause after a release, and as much time until the next one.
+  [[nodiscard]] int ticks_of_releases() const {
+    constexpr int kLongestPauses = 16;
+    const auto limit = std::chrono::seconds(world_.scenario().policies.release_after_seconds);
+    return kLongestPauses * static_cast<int>(limit / kTick);
   }
   [[nodiscard]] bool is_over() const { return api::is_over(world_.job().status.phase); }
 
@@ -101,7 +107,8 @@ class Story {
     if (is_over() || is_broken()) return;
     EXPECT_EQ(world_.job().status.phase, api::JobPhase::kSuspended);
     for (const auto& pod : world_.pods())
-      EXPECT_TRUE(pod.has_ended() && !pod.others_run) << pod.name << " lives\n" << world_.describe();
+      EXPECT_TRUE(pod.has_ended() && !pod.has_running_sidecars) << pod.name << " lives\n"
+                                                                << world_.describe();
     ++tally_.rests;
     be_quiet();
     if (world_.scenario().policies.is_resized) world_.resize();
@@ -126,7 +133,7 @@ class Story {
 
   [[nodiscard]] bool holds_on(const api::Pod& pod) const {
     const bool may_stay = world_.job().spec.clean_pod_policy == api::CleanPodPolicy::kNone && is_members(pod);
-    return pod.others_run && !pod.is_deleting && !may_stay;
+    return pod.has_running_sidecars && !pod.is_deleting && !may_stay;
   }
 
   // One pod of a member may be on a node that died.
@@ -191,7 +198,7 @@ TEST(ReconcileLaws, HoldInEveryWorldWithFaults) {
             << " failures of roles that fail no job, " << tally.older_points << " worlds from older points, "
             << tally.taken_back << " members done in vain, " << tally.deletions
             << " jobs deleted when their time was up\n";
-  if (seeds < kEnoughToCount) return;
+  if (seeds < kEnoughForRareEvents) return;
   EXPECT_GE(tally.smaller_worlds, seeds / 100) << "few jobs ever shrank: look at draw_scenario()";
   EXPECT_GE(tally.larger_worlds, seeds / 2) << "few jobs were ever larger than they asked for";
   EXPECT_GE(tally.hangs, seeds / 200) << "few hangs were ever found: look at trouble_for()";
@@ -231,7 +238,7 @@ TEST(ReconcileLaws, HoldWhereTrainersEndWithoutTheLastCheckpoint) {
     wrong += story.world().wrong_completions();
   }
   std::cout << worlds << " worlds, " << wrong << " wrong completions\n";
-  if (worlds < kEnoughToCount / kShare) return;
+  if (worlds < kEnoughForRareEvents / kShare) return;
   EXPECT_GE(wrong, worlds / 5) << "few trainers ever ended early";
 }
 
@@ -257,8 +264,33 @@ TEST(ReconcileLaws, HoldWhereMembersStartInOverload) {
     slow += story.world().slow_starts();
   }
   std::cout << worlds << " worlds, " << slow << " slow starts\n";
-  if (worlds < kEnoughToCount / kShare) return;
+  if (worlds < kEnoughForRareEvents / kShare) return;
   EXPECT_GE(slow, worlds) << "few members ever started slowly";
+}
+
+// No node is added while faults happen, and most jobs free their nodes when they lack others.
+TEST(ReconcileLaws, HoldWhereNodesAreScarce) {
+  if (std::getenv("RATOON_STORY") != nullptr) return;
+  constexpr std::uint64_t kShare = 5;  // of the worlds of the first law, in each shard
+  Tally tally;
+  std::uint64_t worlds = 0;
+  const Seeds all = seeds_of_this_run(test::afforded(1600), "reconcile_laws_test");
+  for (const std::uint64_t seed : all) {
+    if (!all.is_one() && seed / 4 % kShare != 2) continue;
+    SCOPED_TRACE(all.replay(seed));
+    Moves moves(seed);
+    Scenario scenario = draw_all(moves);
+    make_nodes_scarce(seed, scenario.policies);
+    Story(std::move(moves), scenario, all.is_one(), tally).live();
+    if (HasFailure()) return;
+    ++worlds;
+  }
+  std::cout << worlds << " worlds, " << tally.releases << " releases of nodes, " << tally.requests
+            << " requests after one, " << tally.hurried << " at once for another spec\n";
+  if (worlds < kEnoughForRareEvents / kShare) return;
+  EXPECT_GE(tally.releases, worlds / 10) << "few jobs ever freed their nodes: look at make_nodes_scarce()";
+  EXPECT_GE(tally.requests, worlds / 10) << "few jobs ever asked for nodes again";
+  EXPECT_GE(tally.hurried, worlds / 100) << "few specs were ever changed during a pause";
 }
 
 // Each story is the shortest list of moves that led to a fault of the core, or of a law, which its first

@@ -47,15 +47,15 @@ bool was_said(const Lost& lost, const char* words) {
 }
 
 // The operator may not have been able to receive its messages.
-bool is_unheard(const Lost& lost) {
+bool is_whole_job_unheard(const Lost& lost) {
   return was_said(lost, "no process of its job did") || was_said(lost, "as far as this operator knows");
 }
 
 // The storage failed or the connection to the operator: no limit counts such an end unless the job set it.
 bool is_outage(const Lost& lost) {
   const bool runs = lost.pod != nullptr && !lost.pod->has_ended() && !lost.pod->is_deleting;
-  const bool is_of_storage = lost.pod != nullptr && lost.pod->exit_code == 84;
-  return (runs && is_unheard(lost)) || is_of_storage;
+  const bool is_storage_fault = lost.pod != nullptr && lost.pod->exit_code == 84;
+  return (runs && is_whole_job_unheard(lost)) || is_storage_fault;
 }
 
 // The messages about earlier incarnations.
@@ -69,7 +69,7 @@ struct Said {
 Toll toll_of(const api::TrainingJobSpec& spec, const Lost& lost, Said& said) {
   if (lost.pod == nullptr || (lost.pod->is_deleting && !lost.trains_on)) return Toll::kFree;
   if (lost.pod->has_ended()) return toll_of_end(spec.restart_policy, *lost.pod, lost.node_goes);
-  if (is_unheard(lost)) return Toll::kFree;
+  if (is_whole_job_unheard(lost)) return Toll::kFree;
   if (was_said(lost, "sent no message within") || was_said(lost, "made no step for"))
     return std::exchange(said.stalled, true) ? Toll::kFree : Toll::kBudget;
   if (was_said(lost, ": hung: ")) return std::exchange(said.hung, true) ? Toll::kFree : Toll::kHang;
@@ -78,11 +78,11 @@ Toll toll_of(const api::TrainingJobSpec& spec, const Lost& lost, Said& said) {
 
 // The platform itself reports that it took the pod, that it has no such pod, or that it does not know; or its
 // network between members is cut.
-bool is_of_platform(const Lost& lost) {
+bool is_platform_caused(const Lost& lost) {
   if (lost.pod == nullptr || (lost.pod->is_deleting && !lost.trains_on)) return true;
   if (!lost.pod->has_ended() && was_said(lost, ": has no connection to ")) return true;
   const bool is_reset = holds(lost.pod->end_reasons, "Unknown") && lost.pod->exit_code == 255;
-  return lost.pod->has_ended() && (lost.pod->is_evicted || !lost.pod->rejection.empty() || is_reset);
+  return lost.pod->has_ended() && (lost.pod->is_evicted || !lost.pod->kubelet_rejection.empty() || is_reset);
 }
 
 bool is_process_of(const api::Pod& pod, const api::MemberStatus& member) {
@@ -104,7 +104,7 @@ std::size_t size_of(const api::TrainingJobSpec& spec) {
 }
 
 std::vector<api::MemberStatus> members_of(const api::TrainingJob& job) {
-  if (job.spec.is_suspended && job.status.is_formed) return job.status.members;
+  if (job.spec.is_suspended && job.status.is_world_formed) return job.status.members;
   std::vector<api::MemberStatus> members;
   for (const auto& role : job.spec.roles) {
     api::TrainingJobSpec alone = job.spec;
@@ -165,7 +165,7 @@ Bill add_up(const api::TrainingJobSpec& spec, const std::vector<Lost>& lost) {
     const bool counts = decides(spec.failure_policy.roles, one.role) && !one.is_outside;
     if (toll == Toll::kFree) ++bill.free;
     const bool is_excused =
-        is_of_platform(one) || (is_outage(one) && !spec.restart_policy.is_losses_max_given);
+        is_platform_caused(one) || (is_outage(one) && !spec.restart_policy.is_losses_max_given);
     if (!one.is_outside && (toll != Toll::kFree || !is_excused)) ++bill.blamed;
     if (toll == Toll::kJob && counts) bill.ends_job = true;
     if (toll == Toll::kHang) ++bill.hung;
@@ -215,8 +215,9 @@ std::set<std::string> pods_to_go(const core::Observation& seen, const api::Train
     const bool is_members = whose != status.members.end();
     const bool ends_by_itself =
         is_members && whose->is_completed && status.phase == api::JobPhase::kSucceeded;
-    const bool outlived = pod.others_run && pod.ended_at.value_or(WallTime{}).since_epoch + kNeighboursHave <=
-                                                seen.wall_now.since_epoch;
+    const bool outlived =
+        pod.has_running_sidecars &&
+        pod.ended_at.value_or(WallTime{}).since_epoch + kNeighboursHave <= seen.wall_now.since_epoch;
     const bool goes = pod.has_ended() && !outlived ? policy == Policy::kAll
                       : policy == Policy::kNone    ? !is_members
                                                    : outlived || !ends_by_itself;

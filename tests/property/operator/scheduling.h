@@ -14,10 +14,10 @@ namespace ratoon::sim {
 [[nodiscard]] inline bool is_kept_off(const std::vector<api::NodeToAvoid>& avoided, const std::string& node,
                                       const std::vector<api::Pod>& pods) {
   return std::ranges::any_of(pods, [&](const api::Pod& pod) {
-    if (pod.node != node || (pod.has_ended() && !pod.others_run)) return false;
+    if (pod.node != node || (pod.has_ended() && !pod.has_running_sidecars)) return false;
     const api::MemberPodKey key{.role = pod.role, .index = pod.index, .incarnation = pod.incarnation};
     return std::ranges::any_of(avoided, [&](const api::NodeToAvoid& avoid) {
-      return avoid.closed_by.empty() && std::ranges::find(avoid.pods, key) != avoid.pods.end();
+      return avoid.scheduler_avoided_taints.empty() && std::ranges::find(avoid.pods, key) != avoid.pods.end();
     });
   });
 }
@@ -25,7 +25,7 @@ namespace ratoon::sim {
 // Whether the new pod goes there only if no other node takes it.
 [[nodiscard]] inline bool is_disliked(const std::vector<api::NodeToAvoid>& avoided, const std::string& node) {
   return std::ranges::any_of(avoided, [&](const api::NodeToAvoid& avoid) {
-    return avoid.name == node && avoid.closed_by.empty() && avoid.pods.empty();
+    return avoid.name == node && avoid.scheduler_avoided_taints.empty() && avoid.pods.empty();
   });
 }
 
@@ -38,7 +38,7 @@ namespace ratoon::sim {
 [[nodiscard]] inline std::vector<std::string> excluded_nodes(const std::vector<api::NodeToAvoid>& avoided) {
   std::vector<std::string> names;
   for (const auto& avoid : avoided)
-    if (avoid.closed_by.empty() && !avoid.pods.empty()) names.push_back(avoid.name);
+    if (avoid.scheduler_avoided_taints.empty() && !avoid.pods.empty()) names.push_back(avoid.name);
   return names;
 }
 

@@ -183,7 +183,7 @@ void World::ask(Agent& agent) {
   }
   agent.asked = test::join_request(agent.identity, agent.left_attempt.value());
   agent.asked->left_step = Step(agent.left_step);
-  agent.asked->has_met = agent.has_met;
+  agent.asked->has_been_in_world = agent.has_been_in_world;
   if (scenario_.rolls_back) {
     agent.asked->rollback = RollbackRequest{.resume_from = Step(scenario_.former_step), .skip = 0};
     // Until the first world has recorded the given-up checkpoints, each process skips them by itself.
@@ -191,7 +191,7 @@ void World::ask(Agent& agent) {
       const bool is_others =
           entry.attempt.value() == scenario_.former_attempt && entry.step.value() != scenario_.former_step;
       if (!is_others) continue;
-      entry.digest = kGivenUp;
+      entry.digest = kAbandonedDigest;
       entry.is_complete = false;
     }
   }
@@ -246,8 +246,8 @@ void World::join(Agent& agent) {
   agent.called_at = now_;
   agent.called_operator = operators_lost_;
   waits_.emplace(agent.pod_uid, agent.identity.local_rank);
-  const auto assignment = member_server_.take_seat(agent.identity);
-  if (!assignment && member_server_.take_list_request(agent.identity)) return agent.asked.reset();
+  const auto assignment = member_server_.take_assignment(agent.identity);
+  if (!assignment && member_server_.take_checkpoint_list_request(agent.identity)) return agent.asked.reset();
   if (assignment) {
     waits_.erase({agent.pod_uid, agent.identity.local_rank});
     heard_of_worlds_[assignment->attempt].moved_at = now_;
@@ -262,7 +262,7 @@ void World::join(Agent& agent) {
 void World::sit_down(Agent& agent, const Assignment& assignment) {
   agent.asked.reset();
   agent.assignment = assignment;
-  agent.has_met = true;
+  agent.has_been_in_world = true;
   agent.state = Agent::State::kTraining;
   agent.moved_at = agent.beats_at = now_;
   agent.served_save = 0;
@@ -316,8 +316,8 @@ void World::beat(Agent& agent) {
   if (!is_due) return;
   if (agent.state == Agent::State::kTraining)
     agent.beats_at = now_ + from_seconds(agent.assignment.beat_seconds);
-  Beat beat = test::beat(agent.identity, agent.assignment.attempt.value(), agent.step, ++agent.sequence,
-                         agent.committed);
+  Heartbeat beat = test::beat(agent.identity, agent.assignment.attempt.value(), agent.step, ++agent.sequence,
+                              agent.committed);
   beat.damaged = agent.damaged;
   if (const auto took = time_of_save(agent, now_)) beat.save_seconds = seconds(*took);
   if (agent.state == Agent::State::kTraining && agent.step < scenario_.total_steps) {

@@ -56,7 +56,7 @@ struct Served {
   // Worlds that were stored as formed, by attempt, and their members.
   using Sitting = std::tuple<Attempt, std::string, std::uint32_t, std::string>;
   std::set<Sitting> stored;
-  // UIDs of members that were done when a suspension was stored, which leaves no pod.
+  // UIDs of members that were done when a suspension or a release was stored, which leaves no pod.
   std::set<std::string> may_end;
   std::map<Attempt, std::vector<std::string>> told;  // UIDs by rank
   Lineage resumed;

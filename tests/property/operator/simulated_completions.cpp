@@ -71,7 +71,7 @@ void World::leave_wrong_record(const std::string& pod_uid) {
   pod.phase = api::PodPhase::kSucceeded;
   pod.exit_code = 0;
   pod.ended_at = wall_now();
-  pod.others_run = scenario_.policies.has_neighbours;
+  pod.has_running_sidecars = scenario_.policies.has_neighbours;
   pod.is_completed = true;
   pod.last_checkpoint = draw_wrong_end(*known);
   ++wrong_completions_;

@@ -32,7 +32,7 @@ GroupWorld::GroupWorld(std::uint64_t seed) : dice_(seed), now_(test::at_seconds(
 
 core::Observation GroupWorld::observe() const {
   core::Observation seen{.job = job_, .wall_now = wall_now()};
-  runtime::recall(roster_, seen.job.status.members);
+  runtime::restore_pod_placement(roster_, seen.job.status.members);
   for (const auto& [uid, pod] : pods_seen_) seen.pods.push_back(pod);
   for (const auto& [name, node] : nodes_) seen.nodes.push_back(node);
   seen.listening_since = test::at_seconds(0);
@@ -40,7 +40,8 @@ core::Observation GroupWorld::observe() const {
 }
 
 GroupWorld::Meeting GroupWorld::meeting_of(const api::Pod& pod) {
-  return pod.group_seat->master_address.empty() ? pod.address : pod.group_seat->master_address;
+  return pod.group_rank_assignment->master_address.empty() ? pod.address
+                                                           : pod.group_rank_assignment->master_address;
 }
 
 std::vector<GroupWorld::Entry*> GroupWorld::living(const Meeting& meeting) {
@@ -156,8 +157,8 @@ void GroupWorld::work() {
   for (const auto& meeting : meetings) {
     const auto ranks = living(meeting);
     std::set<std::uint32_t> numbers;
-    for (const Entry* rank : ranks) numbers.insert(rank->pod.group_seat->first_rank);
-    const bool is_whole = numbers.size() == ranks.front()->pod.group_seat->world_size;
+    for (const Entry* rank : ranks) numbers.insert(rank->pod.group_rank_assignment->first_rank);
+    const bool is_whole = numbers.size() == ranks.front()->pod.group_rank_assignment->world_size;
     const bool has_ended = is_trained() && met_.contains(meeting);
     if (is_whole) met_.insert(meeting);
     if (has_ended) {
@@ -205,14 +206,14 @@ void GroupWorld::forget_roster() {
 // The call comes as late as the operator allows.
 void GroupWorld::store(const api::TrainingJobStatus& decided, bool is_chaos) {
   const auto patience = runtime::status_debounce_for(job_.spec, job_.status, decided);
-  if (is_chaos && patience.has_news) {
+  if (is_chaos && patience.has_change) {
     if (!news_since_) news_since_ = now_;
-    if (now_ < runtime::due(patience, status_stored_, *news_since_)) {
+    if (now_ < runtime::status_write_time(patience, status_stored_, *news_since_)) {
       roster_ = decided.members;
       return;
     }
   }
-  if (patience.has_news) status_stored_ = now_;
+  if (patience.has_change) status_stored_ = now_;
   job_.status = decided;
   forget_roster();
 }
@@ -237,7 +238,7 @@ void GroupWorld::carry_out(const core::Decision& decision, bool is_chaos) {
         pods_, [&](const auto& item) { return item.second.pod.name == create->pod.name; });
     if (is_there) continue;
     Entry made{.pod = create->pod, .runs_at = now_ + dice_.ticks(0, 8), .gone_at = {}};
-    made.pod.meets = made.pod.group_seat->master_uid;
+    made.pod.rank0_pod_uid = made.pod.group_rank_assignment->master_uid;
     made.pod.uid = std::to_string(++made_);
     std::vector<api::Pod> there;
     for (const auto& [uid, entry] : pods_) there.push_back(entry.pod);

@@ -21,19 +21,33 @@ bool World::is_on_dead_node(const SimPod& pod) const {
   return node != nodes_.end() && node->second.is_dead;
 }
 
-void World::place(SimPod& pod) {
+bool World::has_room(const std::string& node) const {
+  if (scenario_.policies.places_per_node == 0) return true;
+  const auto others = pods_of_others_.find(node);
+  const auto own = std::ranges::count_if(pods_, [&](const auto& item) {
+    const api::Pod& pod = item.second.pod;
+    return pod.node == node && (!pod.has_ended() || pod.has_running_sidecars);
+  });
+  return static_cast<std::size_t>(own) + (others == pods_of_others_.end() ? 0 : others->second) <
+         scenario_.policies.places_per_node;
+}
+
+void World::place(SimPod& pod, bool is_chaos) {
   std::vector<std::string> fitting;
   std::vector<std::string> disliked;
   for (const auto& [name, entry] : nodes_) {
-    if (!entry.takes_pods() || is_kept_off(pod.avoid_nodes, name, pods())) continue;
+    if (!entry.takes_pods() || !has_room(name) || is_kept_off(pod.avoid_nodes, name, pods())) continue;
     (is_disliked(pod.avoid_nodes, name) ? disliked : fitting).push_back(name);
   }
   if (fitting.empty()) fitting = disliked;
+  const bool is_scarce =
+      is_chaos && scenario_.policies.places_per_node > 0 && nodes_.size() >= scenario_.nodes;
+  const bool may_grow = !is_scarce && !scenario_.policies.has_fixed_nodes;
   if (!fitting.empty()) {
     pod.pod.node = fitting[moves_.below("place", pod.pod.name, fitting.size())];
     pod.pod.unplaced_reason.clear();
     pod.runs_at = now_ + moves_.ticks("pulls-for", 0, 6);
-  } else if (!moves_.percent("no-node-yet", 80)) {
+  } else if (may_grow && !moves_.percent("no-node-yet", 80)) {
     // A pod that no node takes makes the cluster grow.
     if (scenario_.follows_nodes)
       wants_node_ = true;
@@ -64,10 +78,8 @@ void World::end_all_on(const std::string& node) {
 void World::return_node(SimNode& node) {
   node.is_dead = node.is_known_dead = false;
   node.dies_at.reset();
-  if (node.node.is_unschedulable || node.node.is_deleting)
-    node.node.taints.clear();
-  else
-    node.withdraw_notice();
+  node.node.taints.clear();
+  if (!node.node.is_unschedulable && !node.node.is_deleting) node.notice.reset();
   restart_all_on(node.node.name);
 }
 
@@ -120,7 +132,9 @@ void World::move_nodes(bool is_chaos) {
     const auto is_here = [&](const auto& item) { return item.second.pod.node == name; };
     const bool is_empty = std::none_of(pods_.begin(), pods_.end(), is_here);
     if (node.retracted_at && now_ >= *node.retracted_at) {
-      node.withdraw_notice();
+      node.node.taints.clear();
+      node.node.is_unschedulable = false;
+      node.notice.reset();
       node.retracted_at.reset();
       node.dies_at.reset();
     }

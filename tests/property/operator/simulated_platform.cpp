@@ -17,7 +17,7 @@ void World::end_pod_as(SimPod& entry, api::PodPhase phase, std::optional<int> ex
 
 void World::reject_pod(SimPod& entry) {
   entry.pod.is_evicted = true;
-  entry.pod.rejection = "UnexpectedAdmissionError: Allocate failed";
+  entry.pod.kubelet_rejection = "UnexpectedAdmissionError: Allocate failed";
   end_pod_as(entry, api::PodPhase::kFailed, std::nullopt, "UnexpectedAdmissionError");
   ++pods_rejected_;
 }

@@ -27,7 +27,7 @@ void World::create_pod(const core::CreatePod& action) {
 // unless it has a finalizer.
 bool World::goes_at_once(const SimPod& entry) const {
   return !scenario_.policies.holds_pods &&
-         (entry.pod.node.empty() || (entry.pod.has_ended() && !entry.pod.others_run));
+         (entry.pod.node.empty() || (entry.pod.has_ended() && !entry.pod.has_running_sidecars));
 }
 
 void World::delete_pod(const std::string& uid, bool is_chaos, Duration grace) {
@@ -69,7 +69,7 @@ void World::move_pods(bool is_chaos) {
     }
     if (entry.pod.phase == api::PodPhase::kPending && !entry.pod.is_deleting && now_ >= entry.runs_at) {
       if (entry.pod.node.empty()) {
-        place(entry);
+        place(entry, is_chaos);
       } else if (!is_stuck && !scenario_.has_agent && entry.pod.address.empty()) {
         // Its network is ready a moment before its program.
         entry.pod.address =
@@ -133,7 +133,7 @@ bool World::starts_in_time(const std::string& pod_uid) const {
   for (const auto& agent : agents_) {
     if (agent->pod_uid != pod_uid || agent->state == Agent::State::kGone) continue;
     const bool is_known = agent->called_at && agent->called_operator == operators_lost_;
-    if (!is_known || agent->has_met || now_ - *agent->called_at >= start_deadline()) return false;
+    if (!is_known || agent->has_been_in_world || now_ - *agent->called_at >= start_deadline()) return false;
     ++starting;
   }
   return starting == scenario_.processes_per_node;
@@ -175,7 +175,7 @@ void World::end_pod(const std::string& uid, int exit_code) {
   pod.exit_code = exit_code;
   pod.ended_at = wall_now();
   leave_record(pod);
-  pod.others_run = scenario_.policies.has_neighbours;
+  pod.has_running_sidecars = scenario_.policies.has_neighbours;
 }
 
 void World::leave(Agent& agent, int exit_code) {

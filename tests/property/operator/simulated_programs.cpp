@@ -13,8 +13,8 @@ constexpr Duration kWaitedFor = std::chrono::seconds(30);
 // A pod whose creation reached the server late may run until the operator, which may be away, has seen it.
 constexpr Duration kUnseenFor = std::chrono::seconds(120);
 
-const api::GroupSeat& seat_of(const api::Pod& pod) {
-  return *pod.group_seat;
+const api::GroupRankAssignment& seat_of(const api::Pod& pod) {
+  return *pod.group_rank_assignment;
 }
 
 const std::string& meeting_of(const api::Pod& pod) {

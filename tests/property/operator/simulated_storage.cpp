@@ -76,7 +76,7 @@ std::vector<InventoryEntry> Storage::look(const std::string& node,
   for (const auto& [id, saved] : all_) {
     if (!saved.is_within_reach(node)) continue;
     InventoryEntry entry = entry_of(id);
-    if (saved.is_given_up) entry.digest = kGivenUp;
+    if (saved.is_given_up) entry.digest = kAbandonedDigest;
     entry.is_complete = !saved.is_given_up && !unreadable.contains(id);
     found.push_back(std::move(entry));
   }

@@ -11,6 +11,7 @@ void World::make_trouble() {
   if (scenario_.has_notice && moves_.percent("notice", 3)) give_notice();
   if (scenario_.is_suspended_at_times && moves_.percent("suspend", 2)) suspend(!job_.spec.is_suspended);
   if (scenario_.policies.is_resized && moves_.percent("resize", 10)) resize();
+  if (scenario_.policies.release_after_seconds > 0 && moves_.percent("change-spec", 2)) change_spec();
   if (!scenario_.has_losses) return;
   // A time limit in wall time would end with the jump.
   const bool has_jumps = scenario_.policies.has_wall_jumps && scenario_.max_duration_seconds == 0;
@@ -117,7 +118,7 @@ void World::trouble_for(Agent& agent) {
       agent.identity.start = "start-" + std::to_string(++starts_);
       leave_world(agent);
       agent.left_attempt = Attempt(0);
-      agent.has_met = false;
+      agent.has_been_in_world = false;
       agent.left_step = agent.step = 0;
       agent.committed.reset();
       agent.unreadable.clear();
@@ -196,12 +197,17 @@ void World::lose_operator() {
 
 // The owner gives a suspended job another size, while it still saves or later; an elastic job later.
 void World::resize() {
-  if (!job_.spec.is_suspended || (job_.spec.elastic_policy && job_.status.is_formed)) return;
+  if (!job_.spec.is_suspended || (job_.spec.elastic_policy && job_.status.is_world_formed)) return;
   job_.spec.num_nodes = static_cast<std::uint32_t>(1 + moves_.below("resize-to", 4));
   if (auto& elastic = job_.spec.elastic_policy) {
     elastic->members_min = std::min(elastic->members_min, job_.spec.num_nodes);
     if (elastic->members_max > 0) elastic->members_max = job_.spec.num_nodes + scenario_.policies.more_places;
   }
+  ++job_.meta.generation;
+}
+
+void World::change_spec() {
+  job_.spec.restart_policy.backoff_max_seconds ^= 1U;
   ++job_.meta.generation;
 }
 

@@ -24,6 +24,7 @@ void apply_policies(const Policies& policies, api::TrainingJobSpec& spec) {
   spec.restart_policy.is_losses_max_given = policies.gives_losses_max;
   spec.clean_pod_policy = policies.clean_pods;
   spec.ttl_seconds_after_finished = policies.ttl_seconds;
+  spec.release_after_seconds = policies.release_after_seconds;
 }
 
 }  // namespace
@@ -74,7 +75,8 @@ void World::suspend(bool is_suspended) {
   const bool rests = job_.status.phase == api::JobPhase::kSuspended || api::is_over(job_.status.phase);
   if (!is_suspended && refuses_early_resumes_ && !rests) return;
   job_.spec.is_suspended = is_suspended;
-  if (job_.status.is_formed && size_of(job_.spec) != job_.status.members.size()) has_resumed_unsaved_ = true;
+  if (job_.status.is_world_formed && size_of(job_.spec) != job_.status.members.size())
+    has_resumed_unsaved_ = true;
   ++job_.meta.generation;
 }
 
@@ -90,7 +92,7 @@ std::uint64_t World::reached(Attempt attempt) const {
   return newest;
 }
 
-void World::hear_beat(const Beat& beat) {
+void World::hear_beat(const Heartbeat& beat) {
   has_news_ |= member_server_.record_beat(beat, now_);
   if (beat.committed) {
     const InventoryEntry& told = *beat.committed;
@@ -116,7 +118,7 @@ core::Observation World::observe() const {
                          .nodes = {},
                          .wall_now = wall_now(),
                          .recovery = recovery_,
-                         .lists_from = member_server_.announcement().lists_from,
+                         .lists_valid_from = member_server_.announcement().lists_valid_from,
                          .listening_since = listening_since()};
   for (const auto& [uid, pod] : pods_seen_) seen.pods.push_back(pod);
   for (const auto& [name, node] : nodes_seen_) {
@@ -145,7 +147,7 @@ core::Observation World::observe_after(const core::Observation& seen, const core
   job_session.announce(decision.announcement);
   after.processes = job_session.processes();
   after.world = job_session.announcement().world;
-  after.lists_from = job_session.announcement().lists_from;
+  after.lists_valid_from = job_session.announcement().lists_valid_from;
   return after;
 }
 
@@ -169,9 +171,9 @@ void World::carry_out(const core::Decision& decision, bool is_chaos) {
   if (is_cut_short && moves_.percent("and-ends", 60)) lose_operator();
 }
 
-bool World::has_met(const ProcessIdentity& process) const {
-  return std::ranges::any_of(agents_,
-                             [&](const auto& agent) { return agent->has_met && agent->identity == process; });
+bool World::has_been_in_world(const ProcessIdentity& process) const {
+  return std::ranges::any_of(
+      agents_, [&](const auto& agent) { return agent->has_been_in_world && agent->identity == process; });
 }
 
 const JoinRequest* World::heard_from(const ProcessIdentity& process) const {
@@ -319,10 +321,10 @@ bool World::is_whole(const api::MemberStatus& member, Attempt attempt) const {
 }
 
 std::string World::describe() const {
-  std::string text = "at " + std::to_string(now_.since_boot / kTick) + ": " +
-                     std::string(api::name_of(job_.status.phase)) + " attempt " +
-                     std::to_string(job_.status.attempt.value()) +
-                     (job_.status.is_formed ? " formed" : " forming") + ", " + job_.status.message + "\n";
+  std::string text =
+      "at " + std::to_string(now_.since_boot / kTick) + ": " + std::string(api::name_of(job_.status.phase)) +
+      " attempt " + std::to_string(job_.status.attempt.value()) +
+      (job_.status.is_world_formed ? " formed" : " forming") + ", " + job_.status.message + "\n";
   for (const auto& m : job_.status.members) {
     text += "  " + m.role + " " + std::to_string(m.index) + "-i" + std::to_string(m.incarnation) + " " +
             m.uid + (m.is_completed ? " completed" : "") + (m.is_absent ? " absent" : "");
@@ -335,7 +337,7 @@ std::string World::describe() const {
   for (const auto& [uid, entry] : pods_) {
     text += "  pod " + entry.pod.name + " " + uid + " on " + entry.pod.node + " phase " +
             std::to_string(static_cast<int>(entry.pod.phase)) + (entry.pod.is_deleting ? " deleting" : "");
-    if (const auto& seat = entry.pod.group_seat)
+    if (const auto& seat = entry.pod.group_rank_assignment)
       text += " at " + entry.pod.address + " meets " + seat->master_address + " as " +
               std::to_string(seat->first_rank) + " of " + std::to_string(seat->world_size);
     text += "\n";

@@ -34,7 +34,7 @@ struct Agent {
   Assignment assignment;
   Attempt left_attempt{0};
   std::uint64_t left_step = 0;
-  bool has_met = false;
+  bool has_been_in_world = false;
   std::uint64_t step = 0;
   std::uint64_t sequence = 0;
   std::uint64_t wanted_save = 0;  // as the newest orders say
@@ -112,14 +112,8 @@ struct SimNode {
   Timestamp fate_at;                      // when it comes back, or is removed
   bool comes_back = false;
 
-  // A label does not tell the scheduler that the node will end.
   [[nodiscard]] bool takes_pods() const {
-    return node.taints.empty() && !node.is_unschedulable && !node.is_deleting && !node.is_shutting_down &&
-           !is_known_dead;
-  }
-  void withdraw_notice() {
-    node = {.name = node.name, .zone = node.zone, .last_heartbeat = node.last_heartbeat};
-    notice.reset();
+    return node.taints.empty() && !node.is_unschedulable && !node.is_deleting && !is_known_dead;
   }
 };
 
@@ -170,8 +164,10 @@ class World {
   void suspend(bool is_suspended);
   // From this call on the job is as the API server has it: it is not resumed while its members still save.
   void refuse_early_resumes() { refuses_early_resumes_ = true; }
-  // For a job that is suspended.
-  void resize();
+  void resize();       // of a job that is suspended
+  void change_spec();  // in a field that no member reads
+  // How many pods of other jobs each node has.
+  void note_pods_of_others(std::map<std::string, std::size_t> counts) { pods_of_others_ = std::move(counts); }
   // The facts right after a decision was carried out completely and no other event happened.
   [[nodiscard]] core::Observation observe_after(const core::Observation& seen,
                                                 const core::Decision& decision) const;
@@ -191,7 +187,7 @@ class World {
   [[nodiscard]] const Scenario& scenario() const { return scenario_; }
   [[nodiscard]] const Storage& storage() const { return storage_; }
   // Whether that start of a process had a seat.
-  [[nodiscard]] bool has_met(const ProcessIdentity& process) const;
+  [[nodiscard]] bool has_been_in_world(const ProcessIdentity& process) const;
   // The checkpoints that that start of a process reported when it asked to join; nullptr: it sent no message.
   [[nodiscard]] const JoinRequest* heard_from(const ProcessIdentity& process) const;
   // Whether the platform, or an administrator of nodes, announced the end of this node, as far as the
@@ -246,7 +242,7 @@ class World {
   [[nodiscard]] const Moves& moves() const { return moves_; }
 
  private:
-  void hear_beat(const Beat& beat);
+  void hear_beat(const Heartbeat& beat);
   // simulated_trouble.cpp
   void make_trouble();
   void trouble_for(Agent& agent);
@@ -285,7 +281,8 @@ class World {
   void restart_all_on(const std::string& node);
   void take_pods_from(const std::string& node);
   void forget_node(const std::string& node);
-  void place(SimPod& pod);
+  void place(SimPod& pod, bool is_chaos);
+  [[nodiscard]] bool has_room(const std::string& node) const;
   [[nodiscard]] bool is_on_dead_node(const SimPod& pod) const;
   // simulated_pods.cpp
   void move_pods(bool is_chaos);
@@ -339,7 +336,8 @@ class World {
   api::TrainingJob job_;
   std::map<std::string, std::string> turns_;  // "uid-1", "uid-2", ... by UID
   std::map<std::string, SimPod, ByTurn> pods_{ByTurn{&turns_}};
-  std::map<std::string, SimNode> nodes_;         // by name
+  std::map<std::string, SimNode> nodes_;  // by name
+  std::map<std::string, std::size_t> pods_of_others_;
   std::map<std::string, api::Pod> pods_seen_;    // by UID: the operator's copy
   std::map<std::string, api::Node> nodes_seen_;  // by name
   std::map<std::string, Notice> notices_seen_;   // by name
@@ -356,9 +354,9 @@ class World {
   std::set<std::pair<std::string, std::uint32_t>> ever_done_;
   std::set<std::pair<std::string, std::uint32_t>> acknowledged_;  // was told that it is recorded
   std::map<std::string, ResumePoint> records_;  // by pod: with which checkpoint its first process was done
-  std::vector<std::pair<Timestamp, Beat>> late_beats_;
+  std::vector<std::pair<Timestamp, Heartbeat>> late_beats_;
   coordinator::JobSession member_server_;
-  std::optional<core::RecoveryWatch> recovery_;
+  std::optional<core::RecoveryTimestamps> recovery_;
   bool is_open_ = false;  // whether the operator that runs now has announced something
   Timestamp down_until_;
   Duration wall_ahead_{0};  // of the steady clock, by jumps

@@ -7,7 +7,8 @@
 #include <utility>
 
 #include "base/contract/names.h"
-#include "base/core/lists.h"
+#include "base/core/split_join.h"
+#include "operator/core/world/release_nodes.h"
 #include "operator/kube/lenient_json.h"
 #include "operator/kube/pods/pod_codec.h"
 #include "tests/property/operator/documents.h"
@@ -46,7 +47,7 @@ std::vector<api::NodeToAvoid> nodes_avoided_in(const json& pod) {
   }
   std::vector<api::NodeToAvoid> nodes;
   const json& annotations = kube::child(kube::child(pod, "metadata"), "annotations");
-  const std::string excluded = kube::text_in(annotations, names::annotation::kAvoidedNodes.data());
+  const std::string excluded = kube::string_field(annotations, names::annotation::kAvoidedNodes.data());
   for (const auto& name : split(excluded, ',')) nodes.push_back({.name = name, .pods = pods});
   for (const auto& term : kube::items_of(kube::child(affinity, "nodeAffinity"), kPreferred))
     for (const auto& field : term["preference"]["matchFields"])
@@ -93,7 +94,7 @@ http::Response SimulatedCluster::create_pod(const http::Request& request, json b
         std::tie(made->pod.role, made->pod.index, made->pod.incarnation))
       find_broken(made->pod.name + " is the second pod of an incarnation, beside " + pod.name);
   made->pod.uid = json::parse(reply.body)["metadata"]["uid"].get<std::string>();
-  made->pod.group_seat = group_seat_in(body);
+  made->pod.group_rank_assignment = group_seat_in(body);
   made->pod.avoided_nodes.clear();
   world.create_pod({.pod = made->pod, .avoid_nodes = nodes_avoided_in(body)});
   if (is_writing_late_) world.note_late(made->pod.uid);
@@ -110,7 +111,7 @@ http::Response SimulatedCluster::delete_pod(const http::Request& request, const 
   const Place place = place_of(request.url);
   const json& preconditions = kube::child(options, "preconditions");
   for (const char* what : {"uid", "resourceVersion"})
-    if (kube::text_in(preconditions, what).empty())
+    if (kube::string_field(preconditions, what).empty())
       find_broken("the deletion of " + place.name + " names no " + what);
   http::Response reply = behind_->call(request);
   if (reply.status == 409) ++tally_.changed_pods;
@@ -128,7 +129,7 @@ http::Response SimulatedCluster::delete_pod(const http::Request& request, const 
   });
   if (is_on_roster && !api::is_over(status.phase) && !job->may_end.contains(uid))
     find_broken(place.name + " is on the roster and was deleted");
-  const auto grace = kube::whole_in(options, "gracePeriodSeconds").value_or(kGraceOfPods);
+  const auto grace = kube::int_field(options, "gracePeriodSeconds").value_or(kGraceOfPods);
   job->world.delete_pod(uid, is_chaos_, std::chrono::seconds(grace));
   show();
   const auto& pods = server_.objects("pods");
@@ -139,7 +140,7 @@ http::Response SimulatedCluster::delete_pod(const http::Request& request, const 
 http::Response SimulatedCluster::delete_job(const http::Request& request, const json& options) {
   const json& preconditions = kube::child(options, "preconditions");
   for (const char* what : {"uid", "resourceVersion"})
-    if (kube::text_in(preconditions, what).empty())
+    if (kube::string_field(preconditions, what).empty())
       find_broken("the deletion of the job names no " + std::string(what));
   http::Response reply = behind_->call(request);
   if (is_refused(reply)) return reply;
@@ -161,7 +162,7 @@ http::Response SimulatedCluster::delete_job(const http::Request& request, const 
 
 http::Response SimulatedCluster::patch_status(const http::Request& request, const json& body) {
   const Place place = place_of(request.url);
-  if (kube::text_in(kube::child(body, "metadata"), "resourceVersion").empty())
+  if (kube::string_field(kube::child(body, "metadata"), "resourceVersion").empty())
     find_broken("a status names no version that it builds on");
   const auto& objects = server_.objects("trainingjobs");
   const auto found = objects.find(place.name_space + "/" + place.name);
@@ -229,7 +230,8 @@ void SimulatedCluster::check_status(Served& job, const api::TrainingJobStatus& b
   for (const auto& member : after.members) {
     const auto* known = find_member(before, member);
     if (known == nullptr) continue;
-    if (member.is_completed && after.suspending_since && !after.is_formed) job.may_end.insert(member.uid);
+    const bool leaves_no_pod = (after.suspending_since && !after.is_world_formed) || core::is_released(after);
+    if (member.is_completed && leaves_no_pod) job.may_end.insert(member.uid);
     if (member.incarnation < known->incarnation) find_broken(name_of(member) + " went back");
     if (member.incarnation != known->incarnation)
       ++ends;
@@ -237,7 +239,7 @@ void SimulatedCluster::check_status(Served& job, const api::TrainingJobStatus& b
       find_broken("another pod took the name of " + name_of(member));
     if (known->is_leaving() && (member.successor > known->successor || member.incarnation > known->successor))
       ++ends;  // its successor was lost too
-    if (after.is_formed && !member.is_absent)
+    if (after.is_world_formed && !member.is_absent)
       job.stored.emplace(after.attempt, member.role, member.index, member.uid);
   }
   for (const auto& member : before.members)

@@ -33,12 +33,13 @@ void SmallWorld::join(SmallJob& job, Body& body) const {
 // Processes that wait with a list of checkpoints that is too old act at once.
 void SmallWorld::look_again(SmallJob& job) const {
   for (Body& body : job.bodies)
-    if (body.stage == Stage::kJoins && body.has_asked && job.job_session.take_list_request(identity_of(body)))
+    if (body.stage == Stage::kJoins && body.has_asked &&
+        job.job_session.take_checkpoint_list_request(identity_of(body)))
       join(job, body);
 }
 
 void SmallWorld::sit(SmallJob& job, Body& body) {
-  const auto assignment = job.job_session.take_seat(identity_of(body));
+  const auto assignment = job.job_session.take_assignment(identity_of(body));
   body.stage = Stage::kTrains;
   body.attempt = assignment->attempt;
   body.step = assignment->resume ? assignment->resume->step.value() : 0;

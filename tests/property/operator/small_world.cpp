@@ -72,7 +72,7 @@ core::Observation SmallWorld::observe(const SmallJob& job) const {
                          .nodes = {},
                          .wall_now = wall_now(),
                          .recovery = {},
-                         .lists_from = job.job_session.announcement().lists_from,
+                         .lists_valid_from = job.job_session.announcement().lists_valid_from,
                          .listening_since = job.is_open ? job.opened : now_};
   for (std::size_t node = 0; node < kNodes; ++node)
     seen.nodes.push_back({.name = node_name(node), .taints = {}, .is_lost = is_known_dead(node)});
@@ -120,7 +120,7 @@ void SmallWorld::add_events(std::size_t number, std::vector<Event>& events) cons
     const auto who = identity_of(body);
     const bool may_sit = body.stage == Stage::kJoins && body.has_asked && [&] {
       auto job_session = job.job_session;
-      return job_session.take_seat(who).has_value();
+      return job_session.take_assignment(who).has_value();
     }();
     const bool is_told = body.stage == Stage::kTrains && told.attempt > body.attempt;
     if (may_sit) events.push_back({Kind::kSit, number, i});

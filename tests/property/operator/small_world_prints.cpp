@@ -36,15 +36,15 @@ void add(const api::Pod& pod, Print& print) {
 }
 
 void add(const api::TrainingJobStatus& status, WallTime now, Print& print) {
-  print.add(static_cast<std::uint64_t>(status.phase) * 2 + (status.is_formed ? 1 : 0));
+  print.add(static_cast<std::uint64_t>(status.phase) * 2 + (status.is_world_formed ? 1 : 0));
   print.add(status.attempt.value());
   print.add(status.step.value());
   print.add(status.last_checkpoint
                 ? status.last_checkpoint->attempt.value() * 1000 + status.last_checkpoint->step.value() + 1
                 : 0);
   const auto& restarts = status.restarts;
-  for (const auto count : {restarts.application, restarts.hung, restarts.disruption, restarts.without_step,
-                           restarts.crashes_in_a_row})
+  for (const auto count : {restarts.application, restarts.hung, restarts.disruption,
+                           restarts.losses_without_step, restarts.consecutive_crashes})
     print.add(count);
   for (const auto& member : status.members) {
     print.add(member.uid);
@@ -69,8 +69,9 @@ void add(const coordinator::JobSession& job_session, Timestamp now, Print& print
   for (const auto& facts : job_session.processes()) {
     print.add(facts.identity.member_uid);
     print.add_duration(now - facts.last_heard);
-    print.add((facts.waiting ? 2U : 0U) + (facts.is_completed ? 1U : 0U));
-    if (facts.waiting) print.add(facts.waiting->left_attempt.value() * 64 + facts.waiting->inventory.size());
+    print.add((facts.join_request ? 2U : 0U) + (facts.is_completed ? 1U : 0U));
+    if (facts.join_request)
+      print.add(facts.join_request->left_attempt.value() * 64 + facts.join_request->inventory.size());
     if (facts.beat) print.add(facts.beat->attempt.value() * 64 + facts.beat->step.value());
   }
   const auto& told = job_session.announcement();
@@ -124,7 +125,7 @@ std::string SmallWorld::describe() const {
     const SmallJob& job = *jobs_.at(number);
     const auto& status = job.job.status;
     text += " job " + std::to_string(number) + " " + std::string(api::name_of(status.phase)) + " attempt " +
-            std::to_string(status.attempt.value()) + (status.is_formed ? " formed" : "") + ", lost " +
+            std::to_string(status.attempt.value()) + (status.is_world_formed ? " formed" : "") + ", lost " +
             std::to_string(job.losses) + ", " + status.message + "\n";
     for (const auto& member : status.members)
       text += "   member " + std::to_string(member.index) + "-i" + std::to_string(member.incarnation) + " " +

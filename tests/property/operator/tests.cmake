@@ -1,6 +1,7 @@
 if(TARGET ratoon_operator_coordinator)
   ratoon_test(property/operator/reconcile_laws_test
     LIBS operator_worlds TIMEOUT 600)
+  ratoon_test(property/operator/release_laws_test LIBS operator_worlds TIMEOUT 600)
   ratoon_test(property/operator/group_laws_test
     SOURCES group_laws_test.cpp simulated_group.cpp LIBS ratoon::operator_core ratoon::operator_runtime)
   ratoon_test(property/operator/election_laws_test SOURCES election_laws_test.cpp LIBS ratoon::operator_runtime)
@@ -35,7 +36,7 @@ if(TARGET ratoon AND TARGET ratoon_operator_runtime)
     SOURCES accounts_laws_test.cpp ../../../cli/report/account.cpp ../../../cli/report/curves.cpp
             ../../../cli/report/downsample.cpp ../../../cli/report/facts/run_event.cpp
             ../../../cli/report/ledger_bars.cpp ../../../cli/report/make_report.cpp ../../../cli/report/timeline.cpp
-    LIBS operator_worlds ratoon::operator_runtime ratoon::operator_local)
+    LIBS operator_worlds ratoon::operator_runtime ratoon::operator_local ratoon::agent)
 endif()
 if(TARGET ratoon_operator_kube)
   ratoon_test(property/operator/kube_corpus_test LIBS kube_fuzz_targets)

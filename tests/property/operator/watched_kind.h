@@ -60,7 +60,7 @@ class WatchedKind final : public http::BodySink {
       using Kind = kube::WatchEventKind;
       if (event.kind == Kind::kError || event.kind == Kind::kBroken)
         return note_trouble(event.object.dump() + event.complaint);
-      version_ = kube::text_in(kube::child(event.object, "metadata"), "resourceVersion");
+      version_ = kube::string_field(kube::child(event.object, "metadata"), "resourceVersion");
       if (event.kind == Kind::kBookmark) return;
       const std::lock_guard lock(mutex_);
       events_.push_back(std::move(event));

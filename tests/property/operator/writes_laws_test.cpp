@@ -56,9 +56,16 @@ Scenario scenario_of(Moves& moves, bool holds_pods, bool has_agent = true) {
   return scenario;
 }
 
+// In some worlds nodes are scarce.
+void draw_scarcity(std::uint64_t seed, Scenario& scenario) {
+  if (seed % 4 == 0) make_nodes_scarce(seed, scenario.policies);
+}
+
 Scenario scenario_of(std::uint64_t seed, bool has_agent = true) {
   Moves moves(seed);
-  return scenario_of(moves, Dice(seed + kHeld).percent(50), has_agent);
+  Scenario scenario = scenario_of(moves, Dice(seed + kHeld).percent(50), has_agent);
+  draw_scarcity(seed, scenario);
+  return scenario;
 }
 
 // A story has a world with the agent, unless it says otherwise.
@@ -75,7 +82,9 @@ void live_through_one(std::uint64_t seed, bool has_agent) {
   const Choices choices{.seed = seed, .keeps = Moves::Keeps::kAll};
   Moves moves = choices.stream(seed);
   const bool holds_pods = Dice(seed + kHeld).percent(50);
-  WritesStory story(choices, {scenario_of(moves, holds_pods, has_agent)}, true);
+  Scenario scenario = scenario_of(moves, holds_pods, has_agent);
+  draw_scarcity(seed, scenario);
+  WritesStory story(choices, {scenario}, true);
   story.live();
   const char* path = std::getenv("RATOON_KEEP");
   if (path == nullptr) return;
@@ -123,8 +132,7 @@ void live_through_worlds(bool has_agent) {
             << " pods that existed, " << sum.refusals << " refusals, " << sum.lost_answers
             << " lost answers, " << sum.late << " writes that came late, " << sum.complaints
             << " complaints about a job that cannot be read, " << sum.cut_short << " decisions cut short\n";
-  constexpr std::uint64_t kEnoughToCount = 200;  // of fewer, chance says how often a thing comes to pass
-  if (seeds < kEnoughToCount) return;
+  if (seeds < 4 * kEnoughToCount) return;
   for (const auto count : {sum.conflicts, sum.changed_pods, sum.exist_already, sum.refusals, sum.lost_answers,
                            sum.late, sum.cut_short})
     EXPECT_GE(count, seeds / 10) << "a fault is drawn too seldom";

@@ -44,8 +44,9 @@ class RegistryOf final : public coordinator::JobRegistry {
     heard = leads() ? cluster_.world_of(key).job_session().processes() : std::vector<api::ProcessFacts>();
     return heard;
   }
-  std::vector<api::Seat> world(const JobKey& key) const override {
-    return leads() ? cluster_.world_of(key).job_session().announcement().world : std::vector<api::Seat>();
+  std::vector<api::AssignedProcess> world(const JobKey& key) const override {
+    return leads() ? cluster_.world_of(key).job_session().announcement().world
+                   : std::vector<api::AssignedProcess>();
   }
   Timestamp listening_since(const JobKey& key) const override {
     return listening_since_[key] =
@@ -77,14 +78,14 @@ class Operator {
     caller_.fence.open_until(Timestamp{Duration::max()});
     runtime::ClusterOptions options;
     options.node_facts = core::fact_keys_of(core::built_in_notice_rules());
-    options.on_news = [this](const JobKey& key, runtime::Urgency urgency) { queue_.add_now(key, urgency); };
+    options.on_change = [this](const JobKey& key, runtime::Urgency urgency) { queue_.add_now(key, urgency); };
     options.settings.coordinator_url = "http://operator";
     options.fence = &caller_.fence;
     options.log = logger_;
     options.seed = seed;
     options.transport = cluster.connect(caller_);
-    cluster_ =
-        std::move(*runtime::Cluster::attach({.server = "http://api"}, cluster.clock(), std::move(options)));
+    cluster_ = std::move(*runtime::Cluster::connect_without_threads({.server = "http://api"}, cluster.clock(),
+                                                                    std::move(options)));
     controller_.emplace(cluster.clock(), logger_, queue_, *cluster_, registry_, metrics_);
   }
 
@@ -149,13 +150,14 @@ class Operator {
     // The pods of a group and the next commit may be stored a little later, counted from the time at which
     // they were known.
     const auto patience = runtime::status_debounce_for(job.spec, status, decision.status);
-    const Duration pause = std::max(patience.from_now, patience.after_the_last_write);
+    const Duration pause = std::max(patience.after_first_change, patience.after_last_write);
     const Timestamp now = served_.clock().now();
     if (!known.is_patient || status != known.last_stored) known.until = now + pause * 2;
     known.last_stored = status;
     known.is_patient = pause > Duration::zero();
     if (known.is_patient && now <= known.until) return false;
-    return decision.status.attempt != status.attempt || decision.status.is_formed != status.is_formed ||
+    return decision.status.attempt != status.attempt ||
+           decision.status.is_world_formed != status.is_world_formed ||
            decision.status.phase != status.phase || decision.status.members != status.members ||
            decision.status.last_checkpoint != status.last_checkpoint;
   }

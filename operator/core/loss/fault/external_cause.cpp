@@ -9,12 +9,13 @@
 #include <vector>
 
 #include "base/core/never_destroyed.h"
+#include "base/core/utf8.h"
 
 namespace ratoon::core {
 namespace {
 
-// Exception types, prefixes of types, and other names, all of which are compared case-sensitively.
-constexpr auto kNames = std::to_array<std::string_view>(
+// Names that are compared case-sensitively: exception types, prefixes of types, and others.
+constexpr auto kExceptionNames = std::to_array<std::string_view>(
     {// of C++ and PyTorch
      "system_error", "filesystem_error", "bad_alloc", "ios_base", "future_error", "IoException",
      "EnforceNotMet", "DistBackend", "DistNetwork", "DistStore", "DistError", "OutOfMemory",
@@ -109,20 +110,13 @@ constexpr auto kDeviceWords = std::to_array<std::string_view>({"out of memory",
                                                                "nvidia driver",
                                                                "driver version"});
 
-std::string in_small_letters(std::string_view text) {
-  std::string small(text);
-  std::ranges::transform(small, small.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return small;
-}
-
 // Returns the system's messages for errno values, except three that also mean wrong arguments.
-std::vector<std::string> sentences_of_system() {
+std::vector<std::string> errno_messages() {
   constexpr int kNumberMax = 133;
   std::vector<std::string> sentences;
   for (int number = 1; number <= kNumberMax; ++number) {
     if (number == EINVAL || number == EDOM || number == ERANGE) continue;
-    std::string text = in_small_letters(std::generic_category().message(number));
+    std::string text = to_lower_case(std::generic_category().message(number));
     if (!text.starts_with("unknown error")) sentences.push_back(std::move(text));
   }
   return sentences;
@@ -132,7 +126,7 @@ bool is_letter_or_digit(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0;
 }
 
-// Returns whether the text has a path like "/mnt/data/train.bin"; "and/or" and "for /: 'str'" are none.
+// Returns whether the text has a path like "/mnt/data/train.bin"; "and/or" and "for /: 'str'" are not paths.
 bool names_path(std::string_view text) {
   for (std::size_t at = text.find('/'); at != std::string_view::npos; at = text.find('/', at + 1)) {
     const bool begins = at == 0 || std::string_view(" '\"(=:[").find(text[at - 1]) != std::string_view::npos;
@@ -163,14 +157,15 @@ bool names_address(std::string_view text) {
 }  // namespace
 
 bool may_have_external_cause(std::string_view fault) {
-  static const NeverDestroyed<std::vector<std::string>> kSentences(sentences_of_system());
-  const std::string small = in_small_letters(fault);
+  static const NeverDestroyed<std::vector<std::string>> kSentences(errno_messages());
+  const std::string small = to_lower_case(fault);
   const auto is_in = [](std::string_view text) {
     return [text](std::string_view word) { return text.find(word) != std::string_view::npos; };
   };
-  return std::ranges::any_of(kNames, is_in(fault)) || std::ranges::any_of(kServerWords, is_in(small)) ||
-         std::ranges::any_of(kFileWords, is_in(small)) || std::ranges::any_of(kDeviceWords, is_in(small)) ||
-         std::ranges::any_of(*kSentences, is_in(small)) || names_path(fault) || names_address(fault);
+  return std::ranges::any_of(kExceptionNames, is_in(fault)) ||
+         std::ranges::any_of(kServerWords, is_in(small)) || std::ranges::any_of(kFileWords, is_in(small)) ||
+         std::ranges::any_of(kDeviceWords, is_in(small)) || std::ranges::any_of(*kSentences, is_in(small)) ||
+         names_path(fault) || names_address(fault);
 }
 
 }  // namespace ratoon::core

@@ -1,5 +1,5 @@
 // Finds phrases in an exception's text which show that its cause may be outside of the program: memory,
-// files, connections, servers, devices. An external resource may work again at the next start.
+// files, connections, servers, devices. A resource outside of the program may work again at the next start.
 #pragma once
 
 #include <string_view>

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <string>
 
+#include "base/core/utf8.h"
 #include "operator/core/loss/fault/external_cause.h"
 
 namespace ratoon::core {
@@ -14,9 +14,9 @@ namespace {
 constexpr auto kPathSentences = std::to_array<std::string_view>(
     {"no such file or directory", "not a directory", "is a directory", "file name too long"});
 
-// Phrases (types, and calls that open a file) that an exception about a missing path may contain without
-// meaning another cause.
-constexpr auto kBesidePath = std::to_array<std::string_view>(
+// Phrases (types, and calls that open a file) that do not count as another cause if an exception about a
+// missing path contains them.
+constexpr auto kAcceptedPhrases = std::to_array<std::string_view>(
     {"filenotfounderror", "notadirectoryerror", "isadirectoryerror", "oserror",
      "ioerror",           "filesystem_error",   "system_error",      "errno",
      "file not found",    "open file failed",   "cannot open",       "can't open",
@@ -24,18 +24,11 @@ constexpr auto kBesidePath = std::to_array<std::string_view>(
      "could not read",    "failed to read",     "unable to read",    "file failed"});
 
 // Words which show that the path is a socket, or a library that the container expects from the node.
-constexpr auto kNoFile = std::to_array<std::string_view>({"connect", "shared object", ".sock"});
+constexpr auto kNotAFilePhrases = std::to_array<std::string_view>({"connect", "shared object", ".sock"});
 
 // Folders of the system: a missing path there may be a device whose driver the node lacks.
 constexpr auto kPlacesOfSystem =
     std::to_array<std::string_view>({"/dev/", "/proc/", "/sys/", "/run/", "/var/run/"});
-
-std::string small_letters_of(std::string_view text) {
-  std::string small(text);
-  std::ranges::transform(small, small.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return small;
-}
 
 bool has_any_word(std::string_view text, const auto& words) {
   return std::ranges::any_of(
@@ -45,14 +38,14 @@ bool has_any_word(std::string_view text, const auto& words) {
 // Returns the text without the phrases in `words`, regardless of case.
 std::string without_words(std::string text, const auto& words) {
   for (const std::string_view word : words) {
-    for (std::size_t at = small_letters_of(text).find(word); at != std::string::npos;
-         at = small_letters_of(text).find(word))
+    for (std::size_t at = to_lower_case(text).find(word); at != std::string::npos;
+         at = to_lower_case(text).find(word))
       text.replace(at, word.size(), " ");
   }
   return text;
 }
 
-// Returns the text without file paths; URLs stay.
+// Returns the text without file paths; URLs remain in it.
 std::string without_paths(std::string_view text) {
   constexpr std::string_view kAround = " '\"()[]=,";
   std::string rest;
@@ -71,12 +64,12 @@ std::string without_paths(std::string_view text) {
 }  // namespace
 
 bool is_missing_path(std::string_view fault) {
-  const std::string small = small_letters_of(fault);
-  if (!has_any_word(small, kPathSentences) || has_any_word(small, kNoFile) ||
+  const std::string small = to_lower_case(fault);
+  if (!has_any_word(small, kPathSentences) || has_any_word(small, kNotAFilePhrases) ||
       has_any_word(small, kPlacesOfSystem))
     return false;
   return !may_have_external_cause(
-      without_words(without_words(without_paths(fault), kPathSentences), kBesidePath));
+      without_words(without_words(without_paths(fault), kPathSentences), kAcceptedPhrases));
 }
 
 }  // namespace ratoon::core

@@ -1,5 +1,5 @@
-// Finds phrases in an exception's text which say that a file or folder does not exist. Most often the path is
-// wrong, and each start fails in the same way; sometimes another program is still writing the file.
+// Finds phrases in an exception's text which say that a file or folder does not exist. In most cases the path
+// is wrong, and each start fails in the same way. Sometimes another program is still writing the file.
 #pragma once
 
 #include <string_view>

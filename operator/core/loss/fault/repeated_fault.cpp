@@ -14,12 +14,12 @@ namespace ratoon::core {
 namespace {
 
 constexpr int kSigAbort = 6;
-constexpr int kSignalsFrom = 128;
-constexpr int kOwnCodesFrom = 80;  // codes from here on have their own meaning
-constexpr int kOwnCodesTo = 99;
+constexpr int kSignalExitCodesFrom = 128;
+constexpr int kRatoonExitCodesFrom = 80;  // codes from here on have their own meaning
+constexpr int kRatoonExitCodesTo = 99;
 constexpr std::string_view kTraceback = "Traceback (most recent call last):";
-// The minimum time between two equal exceptions if no known phrase shows that the program caused them.
-constexpr Duration kUnclearFaultPasses = std::chrono::seconds(10);
+// Two equal exceptions count only if they are this far apart, or if a phrase shows a fault of the program.
+constexpr Duration kRepeatedFaultIntervalMin = std::chrono::seconds(10);
 
 // Returns the type X from the line "terminate called after throwing an instance of 'X'".
 std::string_view find_terminate_type(std::string_view last_lines) {
@@ -30,7 +30,7 @@ std::string_view find_terminate_type(std::string_view last_lines) {
   return rest.substr(0, rest.find('\''));
 }
 
-bool tells_of_exception(std::string_view last_lines, std::string_view text) {
+bool names_exception(std::string_view last_lines, std::string_view text) {
   const bool is_python = last_lines.find(kTraceback) != std::string_view::npos;
   return text.find(" threw ") != std::string_view::npos || !find_terminate_type(last_lines).empty() ||
          is_python;
@@ -51,25 +51,26 @@ std::string without_numbers(std::string_view text) {
   return plain;
 }
 
-bool is_of_program(const Observation& seen, const api::Pod& pod) {
+bool was_ended_by_program(const Observation& seen, const api::Pod& pod) {
   if (!pod.exit_code || !pod.failed_init.empty() || match_restart_rule(seen.job.spec.restart_policy, pod))
     return false;
   const int code = *pod.exit_code;
-  const bool has_thrown = code > 0 && code < kSignalsFrom && (code < kOwnCodesFrom || code > kOwnCodesTo);
-  return has_thrown || code == kSignalsFrom + kSigAbort;
+  const bool has_thrown =
+      code > 0 && code < kSignalExitCodesFrom && (code < kRatoonExitCodesFrom || code > kRatoonExitCodesTo);
+  return has_thrown || code == kSignalExitCodesFrom + kSigAbort;
 }
 
-// Returns the program's output after the line of the exception.
-std::string_view words_after(std::string_view last_lines, std::string_view exception) {
+// Returns the program's output after the line that names the exception.
+std::string_view output_after(std::string_view last_lines, std::string_view exception) {
   const std::size_t at = last_lines.rfind(exception);
   return at == std::string_view::npos ? std::string_view() : last_lines.substr(at + exception.size());
 }
 
-// Output after a traceback means that the program continued after the exception, so this exception did not
-// end the program.
-bool ended_it(std::string_view last_lines) {
+// If output follows a traceback, the program continued after the exception, so this exception did not end the
+// program.
+bool did_exception_end_program(std::string_view last_lines) {
   if (last_lines.find(kTraceback) == std::string_view::npos) return true;
-  const auto after = words_after(last_lines, find_exception(last_lines));
+  const auto after = output_after(last_lines, find_exception(last_lines));
   return after.find_first_not_of(" \r\n") == std::string_view::npos;
 }
 
@@ -77,14 +78,15 @@ bool ended_it(std::string_view last_lines) {
 
 std::string find_fault(std::string_view last_lines) {
   const std::string text = find_exception(last_lines);
-  if (text.empty() || !tells_of_exception(last_lines, text)) return "";
+  if (text.empty() || !names_exception(last_lines, text)) return "";
   const std::string fault = std::string(find_terminate_type(last_lines)) + ": " + text;
-  if (may_have_external_cause(words_after(last_lines, text))) return "";
+  if (may_have_external_cause(output_after(last_lines, text))) return "";
   if (is_missing_path(fault)) return fault;  // numbers are kept: another shard is another file
   return may_have_external_cause(fault) ? "" : without_numbers(fault);
 }
 
-bool is_after(const Observation& seen, const api::MemberStatus& member, std::string_view name_before) {
+bool is_newer_incarnation(const Observation& seen, const api::MemberStatus& member,
+                          std::string_view name_before) {
   std::string name = member_name(api::key_of(seen.job), member.role, member.index, 0);
   name.pop_back();  // removes the incarnation's number
   if (!name_before.starts_with(name)) return false;
@@ -98,21 +100,24 @@ bool is_after(const Observation& seen, const api::MemberStatus& member, std::str
 std::string find_repeated_fault(const Observation& seen, const RosterChange& change) {
   const auto& last = seen.job.status.last_failure;
   const std::string before = last ? find_fault(last->last_lines) : "";
-  if (before.empty() || seen.job.status.stepped_at || api::is_group(seen.job.spec)) return "";
+  if (before.empty() || seen.job.status.last_step_at || !api::reports_steps(seen.job.spec)) return "";
   for (const auto* losses : {&change.losses, &change.outside_losses}) {
-    // Ignore losses of members outside of the world, because the job trains without these members.
-    if (losses == &change.outside_losses && seen.job.status.is_formed) continue;
+    // Ignore losses of members outside of the world, because the world trains without these members.
+    if (losses == &change.outside_losses && seen.job.status.is_world_formed) continue;
     for (const auto& loss : *losses) {
       const api::Pod* pod = find_pod(seen, loss.member);
-      if (pod == nullptr || loss.cause != EndCause::kApplication || !is_of_program(seen, *pod)) continue;
+      if (pod == nullptr || loss.cause != EndCause::kApplication || !was_ended_by_program(seen, *pod))
+        continue;
       if (!can_fail_job(seen.job.spec, loss.member.role) || find_fault(pod->last_lines) != before) continue;
       const api::MemberFailure failure = describe_failure(seen, loss);
       const Duration apart = failure.time.since_epoch - last->time.since_epoch;
       const bool is_clear = is_program_fault(before) && !is_missing_path(before) &&
-                            ended_it(pod->last_lines) && ended_it(last->last_lines);
-      if (!is_clear && apart < kUnclearFaultPasses) continue;
+                            did_exception_end_program(pod->last_lines) &&
+                            did_exception_end_program(last->last_lines);
+      if (!is_clear && apart < kRepeatedFaultIntervalMin) continue;
       // If several members of one world failed together with the first member, that counts as one failure.
-      if (failure.attempt <= last->attempt && !is_after(seen, loss.member, last->member)) continue;
+      if (failure.attempt <= last->attempt && !is_newer_incarnation(seen, loss.member, last->member))
+        continue;
       return failure.member + " failed as " + last->member +
              " did, before any step of the job was made: " + failure.exception +
              ": the same start would fail again; correct the program and start the job anew";

@@ -23,15 +23,15 @@ TEST(GroupStart, TheFirstMemberIsMadeAloneAndTheOthersLearnItsAddress) {
   const auto first = decide(seen);
   auto made = only<CreatePod>(first);
   ASSERT_EQ(made.size(), 1U);
-  EXPECT_EQ(made[0].pod.group_seat, (api::GroupSeat{.first_rank = 0, .world_size = 6}));
+  EXPECT_EQ(made[0].pod.group_rank_assignment, (api::GroupRankAssignment{.first_rank = 0, .world_size = 6}));
   follow(first, seen);
   EXPECT_TRUE(only<CreatePod>(decide(seen)).empty()) << "it has no address yet";
   seen.pods[0].address = "10.0.0.7";
   made = only<CreatePod>(decide(seen));
   ASSERT_EQ(made.size(), 2U);
   EXPECT_EQ(
-      made[1].pod.group_seat,
-      (api::GroupSeat{
+      made[1].pod.group_rank_assignment,
+      (api::GroupRankAssignment{
           .master_address = "10.0.0.7", .master_uid = seen.pods[0].uid, .first_rank = 4, .world_size = 6}));
 }
 
@@ -42,7 +42,7 @@ TEST(GroupStart, OfAnotherSizeIsMadeAnewAsAWhole) {
     seen.job.spec.num_nodes = size;
     auto decision = decide(seen);
     EXPECT_EQ(decision.status.attempt, Attempt(2));
-    EXPECT_FALSE(decision.status.is_formed);
+    EXPECT_FALSE(decision.status.is_world_formed);
     EXPECT_EQ(incarnations(decision.status), std::vector<std::uint32_t>(size, 1));
     EXPECT_EQ(only<DeletePod>(decision).size(), kGroupMembers);
     EXPECT_EQ(decision.status.restarts, seen.job.status.restarts) << "nobody was lost";
@@ -50,7 +50,7 @@ TEST(GroupStart, OfAnotherSizeIsMadeAnewAsAWhole) {
     auto forming = running_group();
     forming.pods.clear();
     forming.job.spec.num_nodes = size;
-    forming.job.status.is_formed = false;
+    forming.job.status.is_world_formed = false;
     for (auto& member : forming.job.status.members) member.uid.clear();
     decision = decide(forming);
     EXPECT_EQ(incarnations(decision.status), std::vector<std::uint32_t>(size, 1)) << "no pod is seen yet";
@@ -71,10 +71,10 @@ TEST(GroupStart, AViewThatIsBehindDoesNotTakeAPlaceBack) {
 // up.
 TEST(GroupStart, NobodyIsMadeBesideAFormerOneThatMeetsTheSameFirst) {
   auto seen = running_group();
-  seen.job.status.is_formed = false;
+  seen.job.status.is_world_formed = false;
   seen.job.status.members[2].incarnation = 1;
   seen.job.status.members[2].uid.clear();
-  seen.pods[2].meets = seen.pods[0].uid;
+  seen.pods[2].rank0_pod_uid = seen.pods[0].uid;
   for (const std::string node : {"node-3", ""}) {
     seen.pods[2].node = node;
     EXPECT_TRUE(only<CreatePod>(decide(seen)).empty()) << node;

@@ -24,7 +24,7 @@ using test::wall;
 
 TEST(Group, AProgramThatIsOverBeforeItsPodIsStoredIsDone) {
   auto seen = running_group();
-  seen.job.status.is_formed = false;
+  seen.job.status.is_world_formed = false;
   for (auto& member : seen.job.status.members) member.uid.clear();
   for (std::uint32_t i = 0; i < test::kGroupMembers; ++i) seen.pods[i] = test::ended_pod(i, 0);
   const auto decision = decide(seen);
@@ -35,9 +35,9 @@ TEST(Group, AProgramThatIsOverBeforeItsPodIsStoredIsDone) {
 
 TEST(Group, AFirstPodThatVanishedBeforeItWasStoredIsNotMadeASecondTime) {
   auto seen = running_group();
-  seen.job.status.is_formed = false;
+  seen.job.status.is_world_formed = false;
   for (auto& member : seen.job.status.members) member.uid.clear();
-  seen.pods[1].meets = seen.pods[2].meets = seen.pods[0].uid;
+  seen.pods[1].rank0_pod_uid = seen.pods[2].rank0_pod_uid = seen.pods[0].uid;
   EXPECT_EQ(decide(seen).status.restarts, api::Restarts{});
   auto gone = seen;
   gone.pods.erase(gone.pods.begin());
@@ -74,16 +74,16 @@ TEST(Group, IsGivenItsGraceWhereItsOwnerStopsIt) {
 
 TEST(Group, StandsOnceAllPodsRunAndIsLeftAloneThen) {
   auto seen = running_group();
-  seen.job.status.is_formed = false;
+  seen.job.status.is_world_formed = false;
   seen.pods[1].phase = api::PodPhase::kPending;
   seen.pods[1].unplaced_reason = "0/3 nodes are available";
   const auto waiting = decide(seen);
-  EXPECT_FALSE(waiting.status.is_formed);
+  EXPECT_FALSE(waiting.status.is_world_formed);
   EXPECT_THAT(waiting.status.message, testing::HasSubstr("2 of 3 members run for attempt 1; no node takes"));
   seen.pods[1] = test::pod(1);
   seen.pods[1].address = "10.0.0.2";
   const auto formed = decide(seen);
-  EXPECT_TRUE(formed.status.is_formed);
+  EXPECT_TRUE(formed.status.is_world_formed);
   EXPECT_EQ(formed.status.phase, JobPhase::kRunning);
   EXPECT_EQ(formed.status.world_size, 3U);
   follow(formed, seen);
@@ -91,7 +91,7 @@ TEST(Group, StandsOnceAllPodsRunAndIsLeftAloneThen) {
   const auto later = reconcile(seen, test::at_seconds(100'000));
   EXPECT_TRUE(later.actions.empty());
   EXPECT_EQ(later.status.attempt, formed.status.attempt);
-  EXPECT_TRUE(later.status.is_formed);
+  EXPECT_TRUE(later.status.is_world_formed);
   EXPECT_EQ(later.wake_at, std::nullopt) << "there is nothing to look at";
 }
 
@@ -101,7 +101,7 @@ TEST(Group, TheLossOfOneMakesAllAnewAndCountsOne) {
   const auto decision = decide(seen);
   EXPECT_EQ(decision.status.attempt, Attempt(2));
   EXPECT_EQ(incarnations(decision.status), std::vector<std::uint32_t>({1, 1, 1}));
-  EXPECT_EQ(decision.status.restarts, (api::Restarts{.disruption = 1, .without_step = 1}));
+  EXPECT_EQ(decision.status.restarts, (api::Restarts{.disruption = 1, .losses_without_step = 1}));
   EXPECT_EQ(only<DeletePod>(decision).size(), 3U);
   EXPECT_TRUE(only<CreatePod>(decision).empty())
       << "two of the group before run still, and nobody fences them";
@@ -121,7 +121,8 @@ TEST(Group, IsMadeAnewOnceNobodyOfTheOneBeforeCanRun) {
   }
   const auto waiting = decide(seen);
   EXPECT_TRUE(only<CreatePod>(waiting).empty());
-  EXPECT_THAT(waiting.status.message, testing::HasSubstr("digits-worker-0-i0 has to end first"));
+  EXPECT_THAT(waiting.status.message,
+              testing::HasSubstr("pod digits-worker-0-i0 of the previous group has to end first"));
   ASSERT_TRUE(waiting.wake_at);
   EXPECT_LE(*waiting.wake_at, test::at_seconds(41))
       << "a kubelet that does not end it is not waited for without end";
@@ -140,7 +141,7 @@ TEST(Group, WhoIsDoneIsMadeAnewToo) {
   seen.pods[0] = test::ended_pod(0, 0);
   follow(decide(seen), seen);
   ASSERT_TRUE(seen.job.status.members[0].is_completed);
-  EXPECT_TRUE(seen.job.status.is_formed) << "the others still work";
+  EXPECT_TRUE(seen.job.status.is_world_formed) << "the others still work";
   std::erase_if(seen.pods, [](const auto& pod) { return pod.index == 2; });  // its node is gone
   const auto decision = decide(seen);
   EXPECT_FALSE(decision.status.members[0].is_completed);
@@ -252,7 +253,7 @@ TEST(Group, IsSuspendedAtOnceSinceNobodyHearsAboutIt) {
   seen.job.spec.is_suspended = true;
   seen.job.status.members[0].is_completed = true;
   const auto decision = decide(seen);
-  EXPECT_FALSE(decision.status.is_formed);
+  EXPECT_FALSE(decision.status.is_world_formed);
   EXPECT_EQ(only<DeletePod>(decision).size(), 3U);
   EXPECT_EQ(incarnations(decision.status), std::vector<std::uint32_t>({1, 1, 1}));
   EXPECT_FALSE(decision.status.members[0].is_completed);
@@ -261,7 +262,7 @@ TEST(Group, IsSuspendedAtOnceSinceNobodyHearsAboutIt) {
 TEST(Group, LossesInARowAreForgottenOnceItRanForAMinute) {
   for (const int stood : {59, 60}) {
     auto seen = running_group();
-    seen.job.status.restarts = {.disruption = 30, .without_step = 30};
+    seen.job.status.restarts = {.disruption = 30, .losses_without_step = 30};
     seen.wall_now = wall(stood);
     seen.pods[1] = test::ended_pod(1, 137);
     const auto decision = decide(seen);
@@ -278,7 +279,7 @@ TEST(Group, ItsRecoveryIsOverWhenAllRun) {
   seen.pods[0].address = "10.0.0.9";
   follow(decide(seen), seen);
   const auto decision = decide(seen);
-  EXPECT_TRUE(decision.status.is_formed);
+  EXPECT_TRUE(decision.status.is_world_formed);
   ASSERT_TRUE(decision.status.last_disruption);
   EXPECT_EQ(decision.status.last_disruption->member, "digits-worker-1-i0");
   EXPECT_FALSE(decision.recovery);
@@ -289,7 +290,7 @@ double decision_seconds(std::uint32_t members, WallTime failed_at) {
   Observation seen = test::running(test::job(members));
   seen.job.spec.roles[0].has_agent = false;
   seen.job.spec.restart_policy.restarts_max = 1;
-  seen.job.status.formed_at = WallTime{};
+  seen.job.status.world_formed_at = WallTime{};
   seen.processes.clear();
   seen.world.clear();
   for (std::uint32_t i = 0; i < members; ++i) {

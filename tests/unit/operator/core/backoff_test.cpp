@@ -29,7 +29,7 @@ using Names = std::vector<std::string>;
 Observation crashed(std::uint32_t crashes_before = 0) {
   auto seen = test::running(test::job(2));
   seen.wall_now = {seconds(100)};
-  seen.job.status.restarts.crashes_in_a_row = crashes_before;
+  seen.job.status.restarts.consecutive_crashes = crashes_before;
   seen.job.spec.restart_policy.backoff_seconds = 2;
   seen.pods[1] = test::ended_pod(1, 1);
   return seen;
@@ -49,7 +49,8 @@ TEST(Backoff, AMemberThatFailedIsMadeAfterAPause) {
   auto decision = decide(crashed());
   EXPECT_EQ(made(decision), Names());
   EXPECT_EQ(decision.status.members[1].not_before, WallTime{seconds(102)});
-  EXPECT_NE(decision.status.message.find("digits-worker-1-i1 is made after a pause, at 1970-01-01T00:01:42"),
+  EXPECT_NE(decision.status.message.find(
+                "digits-worker-1-i1 is created again after a pause, at 1970-01-01T00:01:42"),
             std::string::npos)
       << decision.status.message;
   Observation later = crashed();
@@ -68,17 +69,17 @@ TEST(Backoff, AMemberThatFailedIsMadeAfterAPause) {
 
 TEST(Backoff, GrowsUntilAStepIsMade) {
   EXPECT_EQ(decide(crashed(2)).status.members[1].not_before, WallTime{seconds(108)});
-  EXPECT_EQ(decide(crashed(2)).status.restarts.crashes_in_a_row, 3U);
+  EXPECT_EQ(decide(crashed(2)).status.restarts.consecutive_crashes, 3U);
   auto stepped = crashed(2);
   stepped.processes[0].beat = test::beat(process(0), 1, 5);
   EXPECT_EQ(decide(stepped).status.members[1].not_before, WallTime{seconds(102)});
-  EXPECT_EQ(decide(stepped).status.restarts.crashes_in_a_row, 1U);
+  EXPECT_EQ(decide(stepped).status.restarts.consecutive_crashes, 1U);
 }
 
 TEST(Backoff, MembersThatFailTogetherAreOneCrash) {
   auto seen = crashed();
   seen.pods[0] = test::ended_pod(0, 1);
-  EXPECT_EQ(decide(seen).status.restarts.crashes_in_a_row, 1U);
+  EXPECT_EQ(decide(seen).status.restarts.consecutive_crashes, 1U);
   EXPECT_EQ(decide(seen).status.restarts.application, 2U);
 }
 
@@ -95,8 +96,8 @@ Observation without_storage(std::uint32_t members, std::uint32_t before = 0) {
   auto seen = test::running(test::job(members));
   seen.wall_now = {seconds(100)};
   seen.job.spec.restart_policy.backoff_seconds = 2;
-  seen.job.status.restarts.crashes_in_a_row = before;
-  seen.job.status.restarts.without_step = before * members;
+  seen.job.status.restarts.consecutive_crashes = before;
+  seen.job.status.restarts.losses_without_step = before * members;
   for (std::uint32_t i = 0; i < members; ++i) seen.pods[i] = test::ended_pod(i, 84);
   seen.pods[0].last_lines = "ratoon: /data: No space left on device\n";
   return seen;
@@ -118,7 +119,8 @@ TEST(Backoff, AnOutageOfTheStorageIsNoFailureOfTheMembersAndIsWaitedFor) {
 TEST(Backoff, AnOutageOfTheStorageIsToldWhileItIsWaitedFor) {
   const auto seen = without_storage(2);
   const auto decision = decide(seen);
-  EXPECT_NE(decision.status.message.find("since on " + seen.pods[1].node + ": exit code 84 (storage failed)"),
+  EXPECT_NE(decision.status.message.find("because of a failure on " + seen.pods[1].node +
+                                         ": exit code 84 (storage failed)"),
             std::string::npos)
       << decision.status.message;
   ASSERT_TRUE(decision.status.last_failure);
@@ -133,10 +135,10 @@ TEST(Backoff, AnOutageOfTheStorageIsToldWhileItIsWaitedFor) {
 
 TEST(Backoff, AnOutageOfTheStorageEndsNoJobThatSetNoLimit) {
   auto seen = without_storage(2, 10);
-  seen.job.status.restarts.crashes_in_a_row = 40;
+  seen.job.status.restarts.consecutive_crashes = 40;
   const auto decision = decide(seen);
   EXPECT_EQ(decision.status.phase, api::JobPhase::kRecovering);
-  EXPECT_EQ(decision.status.restarts.without_step, seen.job.status.restarts.without_step);
+  EXPECT_EQ(decision.status.restarts.losses_without_step, seen.job.status.restarts.losses_without_step);
   EXPECT_EQ(decision.status.members[1].not_before,
             WallTime{seconds(100 + seen.job.spec.restart_policy.backoff_max_seconds)});
   EXPECT_NE(decision.status.message.find("exit code 84 (storage failed)"), std::string::npos)
@@ -149,15 +151,15 @@ TEST(Backoff, MembersThatCannotReachTheOperatorEndNoJobThatSetNoLimit) {
   auto seen = test::running(test::job(1));
   seen.wall_now = {seconds(100)};
   seen.listening_since = test::at_seconds(-3600);
-  seen.job.status.is_formed = false;
+  seen.job.status.is_world_formed = false;
   seen.world.clear();
   seen.processes.clear();
   seen.job.spec.start_deadline_seconds = 60;
-  seen.job.status.members[0].awaited_since = WallTime{seconds(40)};
-  seen.job.status.restarts = {.without_step = 10, .crashes_in_a_row = 40};
+  seen.job.status.members[0].first_message_awaited_since = WallTime{seconds(40)};
+  seen.job.status.restarts = {.losses_without_step = 10, .consecutive_crashes = 40};
   auto decision = decide(seen);
   EXPECT_FALSE(api::is_over(decision.status.phase)) << decision.status.message;
-  EXPECT_EQ(decision.status.restarts.without_step, 10U);
+  EXPECT_EQ(decision.status.restarts.losses_without_step, 10U);
   EXPECT_EQ(decision.status.members[0].not_before,
             WallTime{seconds(100 + seen.job.spec.restart_policy.backoff_max_seconds)});
   EXPECT_NE(decision.status.message.find("no process of its job did"), std::string::npos)
@@ -218,8 +220,8 @@ TEST(Backoff, ASuccessorCannotFailAJobThatTrains) {
     EXPECT_EQ(decision.status.phase, api::JobPhase::kRunning) << exit_code;
     EXPECT_EQ(decision.status.restarts.application, 1U);
     EXPECT_EQ(decision.status.restarts.ignored, 1U);
-    EXPECT_EQ(decision.status.restarts.without_step, 0U);
-    EXPECT_EQ(decision.status.restarts.crashes_in_a_row, 0U);
+    EXPECT_EQ(decision.status.restarts.losses_without_step, 0U);
+    EXPECT_EQ(decision.status.restarts.consecutive_crashes, 0U);
   }
 }
 
@@ -235,7 +237,7 @@ TEST(Backoff, ASpareCannotFailAJobThatTrains) {
   EXPECT_EQ(decision.status.phase, api::JobPhase::kRunning);
   EXPECT_EQ(decision.status.attempt, seen.job.status.attempt);
   EXPECT_EQ(decision.status.restarts.ignored, 1U);
-  EXPECT_EQ(decision.status.restarts.without_step, 0U);
+  EXPECT_EQ(decision.status.restarts.losses_without_step, 0U);
   EXPECT_EQ(made(decision), Names());
   const seconds pause(seen.job.spec.restart_policy.backoff_max_seconds);
   EXPECT_EQ(decision.status.members[1].not_before, WallTime{seconds(100) + pause})
@@ -250,13 +252,13 @@ Observation rejected(std::uint32_t before = 0) {
   seen.wall_now = {seconds(100)};
   seen.job.spec.restart_policy.backoff_seconds = 2;
   seen.job.spec.restart_policy.losses_without_step_max = 1;
-  seen.job.status.restarts = {.disruption = before, .crashes_in_a_row = before};
+  seen.job.status.restarts = {.disruption = before, .consecutive_crashes = before};
   seen.job.status.members[0].incarnation = before;
   seen.job.status.members[0].uid = test::uid_of(0, before);
   auto& pod = seen.pods[0] = test::pod(0, before);
   pod.phase = api::PodPhase::kFailed;
   pod.is_evicted = true;
-  pod.rejection = kRejection;
+  pod.kubelet_rejection = kRejection;
   return seen;
 }
 
@@ -270,7 +272,7 @@ TEST(Backoff, APodThatAKubeletDoesNotStartIsMadeAgainAfterAPauseThatGrowsAndFail
   const auto decision = decide(rejected(40));
   EXPECT_FALSE(api::is_over(decision.status.phase)) << "no program failed";
   EXPECT_EQ(decision.status.restarts.application, 0U);
-  EXPECT_EQ(decision.status.restarts.without_step, 0U);
+  EXPECT_EQ(decision.status.restarts.losses_without_step, 0U);
   EXPECT_EQ(decision.status.last_failure, std::nullopt);
 }
 
@@ -294,7 +296,7 @@ TEST(Backoff, TheKubeletsWordsAreToldUntilThePauseIsOver) {
 // Seed 1851 of the laws: a job that is suspended makes all its members anew, and none of them waits.
 TEST(Backoff, TheKubeletsWordsGoWithTheMemberThatWaited) {
   auto seen = test::running(test::job(2));
-  seen.job.status.is_formed = false;
+  seen.job.status.is_world_formed = false;
   seen.world.clear();
   seen.job.status.members[1].not_before = WallTime{seconds(1000)};
   seen.job.status.rejection = "n1: " + std::string(kRejection);
@@ -310,7 +312,7 @@ TEST(Backoff, ASuccessorThatAKubeletDoesNotStartIsMadeAnewAfterAPauseThatGrows) 
     auto& pod = seen.pods.back();
     pod.exit_code.reset();
     pod.is_evicted = true;
-    pod.rejection = kRejection;
+    pod.kubelet_rejection = kRejection;
     const auto decision = decide(seen);
     EXPECT_EQ(made(decision), Names());
     EXPECT_EQ(decision.status.members[1].not_before, WallTime{seconds(100 + pause)});
@@ -323,21 +325,21 @@ TEST(Backoff, WhatThePlatformDoesIsNotCountedAsLossesInVain) {
     pod.phase = api::PodPhase::kFailed;
     if (how == 0) pod.is_evicted = true;
     if (how == 1) pod.is_deleting = true;
-    if (how == 2) pod.rejection = kRejection;
+    if (how == 2) pod.kubelet_rejection = kRejection;
     if (how == 3) pod.end_reasons = {"Unknown"};
     if (how == 3) pod.exit_code = 255;
   };
   for (int how = 0; how <= 4; ++how) {
     auto seen = test::running(test::job(1));
     seen.job.spec.restart_policy.losses_without_step_max = 1;
-    seen.job.status.restarts.without_step = 1;
+    seen.job.status.restarts.losses_without_step = 1;
     if (how == 4)
       seen.pods.clear();
     else
       lose(seen.pods[0], how);
     const auto decision = decide(seen);
     EXPECT_EQ(decision.status.phase, api::JobPhase::kRecovering) << how;
-    EXPECT_EQ(decision.status.restarts.without_step, 1U) << how;
+    EXPECT_EQ(decision.status.restarts.losses_without_step, 1U) << how;
     EXPECT_EQ(decision.status.restarts.disruption, 1U) << how;
   }
 }

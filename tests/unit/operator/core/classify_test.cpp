@@ -15,8 +15,8 @@ TEST(Classify, ReadsTheExitCode) {
   };
   const Case cases[] = {
       {0, EndCause::kApplication,
-       "exit code 0 without a completion record: its training did not reach its end; if the program does not "
-       "call ratoon::train, set agent: None in its role"},
+       "exit code 0 without a completion record: its training did not reach its end; a program that does not "
+       "call ratoon::train needs a TrainingJob with agent: None"},
       {1, EndCause::kApplication, "exit code 1"},
       {79, EndCause::kApplication, "exit code 79"},
       {80, EndCause::kDisruption, "exit code 80 (left on request)"},
@@ -38,7 +38,7 @@ TEST(Classify, ReadsTheExitCode) {
   for (const auto& c : cases) {
     const MemberEnd ending = classify(test::ended_pod(0, c.exit_code), false);
     EXPECT_EQ(ending.cause, c.cause) << c.exit_code;
-    EXPECT_EQ(ending.sentence, c.sentence);
+    EXPECT_EQ(ending.explanation, c.sentence);
   }
 }
 
@@ -47,7 +47,7 @@ TEST(Classify, AContainerThatDoesNotStartIsToldInTheRuntimesWords) {
   pod.end_reasons = {"StartError"};
   pod.last_lines = "exec: \"digitz\": executable file not found in $PATH";
   EXPECT_EQ(classify(pod, false).cause, EndCause::kApplication);
-  EXPECT_EQ(classify(pod, false).sentence,
+  EXPECT_EQ(classify(pod, false).explanation,
             "its container did not start: exec: \"digitz\": executable file not found in $PATH");
 }
 
@@ -68,7 +68,7 @@ TEST(Classify, WhereTheRuntimeCouldNotRunTheProgramTheProgramFailed) {
                             "executable file `digitz` not found in $PATH: No such file or directory",
                             "open executable: Permission denied"}) {
     EXPECT_EQ(ending_of_unstarted(words).cause, EndCause::kApplication) << words;
-    EXPECT_FALSE(ending_of_unstarted(words).is_rejection) << words;
+    EXPECT_FALSE(ending_of_unstarted(words).is_kubelet_rejection) << words;
   }
 }
 
@@ -80,8 +80,8 @@ TEST(Classify, WhereItsNodeCouldNotStartAContainerNoProgramFailed) {
         "unable to apply cgroup configuration: open /sys/fs/cgroup/a: permission denied", ""}) {
     const MemberEnd ending = ending_of_unstarted(words);
     EXPECT_EQ(ending.cause, EndCause::kDisruption) << words;
-    EXPECT_TRUE(ending.is_rejection && ending.is_of_platform) << words;
-    EXPECT_EQ(ending.sentence, "its container did not start: " + std::string(words));
+    EXPECT_TRUE(ending.is_kubelet_rejection && ending.is_platform_caused) << words;
+    EXPECT_EQ(ending.explanation, "its container did not start: " + std::string(words));
   }
 }
 
@@ -91,7 +91,7 @@ TEST(Classify, AnEndThatTheRuntimeDoesNotKnowIsADisruption) {
   EXPECT_EQ(classify(pod, false).cause, EndCause::kApplication) << "a program may end with it";
   pod.end_reasons = {"Unknown"};
   EXPECT_EQ(classify(pod, false).cause, EndCause::kDisruption);
-  EXPECT_EQ(classify(pod, false).sentence,
+  EXPECT_EQ(classify(pod, false).explanation,
             "its container runtime reports no cause (exit code 255, Unknown): its node was reset");
   pod.exit_code = 1;
   EXPECT_EQ(classify(pod, false).cause, EndCause::kApplication);
@@ -104,7 +104,7 @@ TEST(Classify, AnInitContainerThatFailsIsAFailure) {
   for (const int code : {1, 80, 81, 82, 83, 84, 85, 86}) {
     pod.exit_code = code;
     EXPECT_EQ(classify(pod, false).cause, EndCause::kApplication) << code;
-    EXPECT_EQ(classify(pod, false).sentence,
+    EXPECT_EQ(classify(pod, false).explanation,
               "its init container fetch failed: exit code " + std::to_string(code));
   }
   pod.exit_code = 137;
@@ -125,7 +125,7 @@ TEST(Classify, ADeletedPodWasDisruptedWhateverItsProcessesSaid) {
   api::Pod pod = test::ended_pod(0, 1);
   pod.is_deleting = true;
   EXPECT_EQ(classify(pod, false).cause, EndCause::kDisruption);
-  EXPECT_EQ(classify(pod, false).sentence, "deleted");
+  EXPECT_EQ(classify(pod, false).explanation, "deleted");
 }
 
 TEST(Classify, APodThatEndedWithoutACodeWasDisrupted) {

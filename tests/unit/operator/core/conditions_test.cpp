@@ -121,7 +121,7 @@ TEST(Conditions, SayWhyPodsAreRefused) {
   EXPECT_EQ(scheduled->reason, "PodRefused");
   EXPECT_EQ(scheduled->message, seen.refusal);
   EXPECT_NE(status.message.find("exceeded quota"), std::string::npos) << status.message;
-  EXPECT_EQ(status.ledger.part, api::LedgerPart::kWaitingForCapacity);
+  EXPECT_EQ(status.ledger.part, api::TimeLedgerPart::kWaitingForCapacity);
 }
 
 TEST(Conditions, ATemplateThatNoPodIsMadeFromIsAnInvalidSpec) {

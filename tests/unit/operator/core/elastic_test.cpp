@@ -23,8 +23,8 @@ Observation third_is_missing(std::uint32_t members_min = 2) {
   seen.job.spec.elastic_policy = {
       .members_min = members_min, .shrink_after_seconds = 20, .grow_cooldown_seconds = 60};
   seen.job.status.attempt = Attempt(2);
-  seen.job.status.is_formed = false;
-  seen.job.status.waiting_since = wall(100);
+  seen.job.status.is_world_formed = false;
+  seen.job.status.world_awaited_since = wall(100);
   seen.world.clear();
   seen.processes = {test::waiting(process(0), 1), test::waiting(process(1), 1)};
   seen.wall_now = wall(110);
@@ -39,13 +39,13 @@ std::vector<bool> absent_in(const std::vector<api::MemberStatus>& members) {
 using Flags = std::vector<bool>;
 
 NextWorldMembers pick(const Observation& seen) {
-  return pick_next_world_members(seen, seen.job.status.members, *seen.job.status.waiting_since);
+  return pick_next_world_members(seen, seen.job.status.members, *seen.job.status.world_awaited_since);
 }
 
 TEST(PickNextWorldMembers, WaitsForTheMissingAndSaysHowLong) {
   const auto next_world = pick(third_is_missing());
   EXPECT_EQ(absent_in(next_world.members), Flags({false, false, false}));
-  EXPECT_EQ(next_world.fewer_at, wall(120));
+  EXPECT_EQ(next_world.last_wait_ends_at, wall(120));
 }
 
 TEST(PickNextWorldMembers, GoesWithoutTheMissingWhenItsTimeIsUp) {
@@ -59,8 +59,8 @@ TEST(PickNextWorldMembers, WaitsLongerForOneThatHasSpoken) {
   seen.processes.push_back(test::heard(process(2)));
   seen.wall_now = wall(120);
   EXPECT_EQ(absent_in(pick(seen).members), Flags({false, false, false}));
-  EXPECT_EQ(pick(seen).fewer_at, wall(130));
-  EXPECT_EQ(pick(seen).next_at, wall(130));
+  EXPECT_EQ(pick(seen).last_wait_ends_at, wall(130));
+  EXPECT_EQ(pick(seen).next_wait_ends_at, wall(130));
   seen.wall_now = wall(130);
   EXPECT_EQ(absent_in(pick(seen).members), Flags({false, false, true}));
 }
@@ -68,14 +68,14 @@ TEST(PickNextWorldMembers, WaitsLongerForOneThatHasSpoken) {
 TEST(PickNextWorldMembers, GivesTheFirstWorldMoreTime) {
   auto seen = third_is_missing();
   seen.job.status.attempt = Attempt(1);
-  EXPECT_EQ(pick(seen).fewer_at, wall(180));
+  EXPECT_EQ(pick(seen).last_wait_ends_at, wall(180));
 }
 
 TEST(PickNextWorldMembers, DoesNotWaitForOneThatWasAbsentAlready) {
   auto seen = third_is_missing();
   seen.job.status.members[2].is_absent = true;
   EXPECT_EQ(absent_in(pick(seen).members), Flags({false, false, true}));
-  EXPECT_EQ(pick(seen).fewer_at, std::nullopt);
+  EXPECT_EQ(pick(seen).last_wait_ends_at, std::nullopt);
 }
 
 TEST(PickNextWorldMembers, TakesBackWhoIsReady) {
@@ -113,7 +113,7 @@ Observation two_of_three() {
   seen.job.spec.elastic_policy = {.members_min = 2, .shrink_after_seconds = 20, .grow_cooldown_seconds = 60};
   seen.job.status.members[2].is_absent = true;
   seen.job.status.world_size = 2;
-  seen.job.status.formed_at = wall(200);
+  seen.job.status.world_formed_at = wall(200);
   seen.world.pop_back();
   seen.processes[2] = test::waiting(process(2));
   seen.wall_now = wall(250);
@@ -175,7 +175,7 @@ Observation three_of_four(std::vector<std::uint32_t> ready) {
 TEST(PickNextWorldMembers, HasPlacesBeyondTheWantedNumberAndWaitsForNobodyThere) {
   const auto seen = three_of_four({0, 1, 2});
   EXPECT_EQ(absent_in(pick(seen).members), Flags({false, false, false, true}));
-  EXPECT_EQ(pick(seen).fewer_at, std::nullopt);
+  EXPECT_EQ(pick(seen).last_wait_ends_at, std::nullopt);
 }
 
 TEST(PickNextWorldMembers, AnyWhoAreReadyMakeTheWantedNumber) {
@@ -189,14 +189,14 @@ TEST(PickNextWorldMembers, TakesAllWhoAreReadyAndWaitsForOneOnItsWay) {
   seen.processes.push_back(test::heard(process(3)));
   seen.wall_now = wall(109);
   EXPECT_EQ(absent_in(pick(seen).members), Flags({false, false, false, false}));
-  EXPECT_EQ(pick(seen).fewer_at, wall(110));
+  EXPECT_EQ(pick(seen).last_wait_ends_at, wall(110));
   seen.wall_now = wall(110);
   EXPECT_EQ(absent_in(pick(seen).members), Flags({false, false, false, true}));
 }
 
 TEST(PickNextWorldMembers, WaitsForTheWantedNumberAndNoLonger) {
   auto seen = three_of_four({0, 1});
-  EXPECT_EQ(pick(seen).fewer_at, wall(120));
+  EXPECT_EQ(pick(seen).last_wait_ends_at, wall(120));
   seen.wall_now = wall(120);
   EXPECT_EQ(absent_in(pick(seen).members), Flags({false, false, true, true}));
 }
@@ -209,7 +209,7 @@ TEST(ReconcileElastic, AWorldIsFormedWithFewerAndSaysSo) {
   auto seen = third_is_missing();
   seen.wall_now = wall(119);
   const auto before = decide(seen);
-  EXPECT_FALSE(before.status.is_formed);
+  EXPECT_FALSE(before.status.is_world_formed);
   EXPECT_EQ(before.wake_at, test::at_seconds(2));
   EXPECT_TRUE(
       before.status.message.ends_with("; the world forms with fewer members at 1970-01-01T00:02:00.000Z"))
@@ -218,8 +218,8 @@ TEST(ReconcileElastic, AWorldIsFormedWithFewerAndSaysSo) {
   const auto after = decide(seen);
   EXPECT_EQ(after.status.world_size, 2U);
   EXPECT_EQ(after.status.message, "attempt 2 trains with 2 processes from step 0, 1 member is missing");
-  EXPECT_EQ(after.status.formed_at, wall(120));
-  EXPECT_EQ(after.status.waiting_since, std::nullopt);
+  EXPECT_EQ(after.status.world_formed_at, wall(120));
+  EXPECT_EQ(after.status.world_awaited_since, std::nullopt);
   ASSERT_EQ(after.announcement.world.size(), 2U);
   EXPECT_EQ(after.announcement.world[1].assignment.world_size, 2U);
 }
@@ -250,7 +250,7 @@ TEST(ReconcileElastic, AWorldGrowsBeyondTheWantedNumber) {
   auto seen = three_of_four({3});
   seen.job.status = test::job(4).status;
   seen.job.status.members[3].is_absent = true;
-  seen.job.status.formed_at = wall(200);
+  seen.job.status.world_formed_at = wall(200);
   seen.job.status.world_size = 3;
   seen.wall_now = wall(260);
   EXPECT_TRUE(find_growth(seen, seen.job.status).is_due);
@@ -266,7 +266,7 @@ TEST(ReconcileElastic, TheLossOfWhoIsAbsentDoesNotTouchTheWorld) {
   auto seen = two_of_three();
   seen.pods[2] = test::ended_pod(2, 137);
   const auto decision = decide(seen);
-  EXPECT_TRUE(decision.status.is_formed);
+  EXPECT_TRUE(decision.status.is_world_formed);
   EXPECT_EQ(decision.status.attempt, Attempt(1));
   EXPECT_EQ(decision.status.restarts.disruption, 1U);
   EXPECT_EQ(decision.status.members[2].incarnation, 1U);
@@ -282,7 +282,7 @@ TEST(ReconcileElastic, AWorldIsHandedOverToALargerOne) {
   const auto decision = decide(seen);
   EXPECT_TRUE(decision.announcement.hand_over);
   EXPECT_EQ(decision.announcement.save_request, 1U);
-  EXPECT_TRUE(decision.status.is_formed) << "until they have handed over";
+  EXPECT_TRUE(decision.status.is_world_formed) << "until they have handed over";
   EXPECT_GT(decision.wake_at, test::at_seconds(1))
       << "they take their time, and looking at once changes nothing";
 }
@@ -309,7 +309,7 @@ TEST(ReconcileElastic, ANewOperatorKnowsWhoIsAbsent) {
   for (std::size_t i = 0; i < 2; ++i)
     seen.processes[i].beat = test::beat(process(static_cast<std::uint32_t>(i)), 1, 5);
   const auto decision = decide(seen);
-  EXPECT_TRUE(decision.status.is_formed);
+  EXPECT_TRUE(decision.status.is_world_formed);
   EXPECT_EQ(decision.status.attempt, Attempt(1));
 }
 

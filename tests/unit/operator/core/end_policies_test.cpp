@@ -74,7 +74,7 @@ TEST(CleanPods, WhoOutlivesItsTrainerForLongGoesWithThePod) {
   seen.job.status.completed_at = wall(90);
   for (auto& member : seen.job.status.members) member.is_completed = true;
   for (auto& pod : seen.pods) pod.phase = api::PodPhase::kSucceeded;
-  seen.pods[0].others_run = true;
+  seen.pods[0].has_running_sidecars = true;
   seen.pods[0].ended_at = wall(80);
   const auto waits = decide(seen);
   EXPECT_EQ(deleted(waits), Names());
@@ -92,7 +92,7 @@ TEST(CleanPods, AMemberThatFailedIsReplacedThoughItsNeighbourLives) {
   auto seen = with_evaluator();
   seen.pods[0].phase = api::PodPhase::kFailed;
   seen.pods[0].exit_code = 1;
-  seen.pods[0].others_run = true;
+  seen.pods[0].has_running_sidecars = true;
   const auto decision = decide(seen);
   EXPECT_EQ(decision.status.restarts.application, 1U);
   EXPECT_EQ(decision.status.last_failure->exit_code, 1U);

@@ -12,8 +12,8 @@ using test::process;
 bool is_intact(const Observation& seen) {
   return core::is_intact(seen, seen.job.status.members);
 }
-Gang gather(const Observation& seen) {
-  return core::gather(seen, seen.job.status.members);
+Gang gather_joiners(const Observation& seen) {
+  return core::gather_joiners(seen, seen.job.status.members);
 }
 
 TEST(IsIntact, WhenEveryProcessHoldsItsSeat) {
@@ -93,7 +93,7 @@ TEST(IsIntact, NotWhenTheWorldIsForgottenAndOneIsElsewhere) {
   seen.processes[1].beat.reset();
   EXPECT_FALSE(is_intact(seen)) << "nothing says that it is in the world";
   seen = forgotten();
-  seen.job.status.is_formed = false;
+  seen.job.status.is_world_formed = false;
   EXPECT_FALSE(is_intact(seen)) << "there was none";
 }
 
@@ -101,7 +101,7 @@ TEST(Gather, NeedsNobodyOfAMemberThatIsKnownToBeDone) {
   auto seen = test::running(test::job(2));
   seen.job.status.members[0].is_completed = true;
   seen.processes = {test::waiting(process(1))};
-  EXPECT_TRUE(gather(seen).is_complete()) << "though nobody remembers its words";
+  EXPECT_TRUE(gather_joiners(seen).is_complete()) << "although no process stores its messages";
 }
 
 TEST(Gather, NeedsNoProcessThatWasDoneBeforeANewLeaderListened) {
@@ -109,17 +109,17 @@ TEST(Gather, NeedsNoProcessThatWasDoneBeforeANewLeaderListened) {
   seen.job.spec.processes_per_node = 2;
   seen.job.status.members[0].done = 1;
   seen.processes = {test::waiting(process(0, 0, 1))};
-  EXPECT_TRUE(gather(seen).is_complete());
+  EXPECT_TRUE(gather_joiners(seen).is_complete());
   EXPECT_TRUE(is_ready(seen, seen.job.status.members[0]));
   seen.processes.push_back(test::heard(process(0, 0, 0)));
-  EXPECT_FALSE(gather(seen).is_complete()) << "it was started anew";
+  EXPECT_FALSE(gather_joiners(seen).is_complete()) << "it was started anew";
   EXPECT_FALSE(is_ready(seen, seen.job.status.members[0]));
 }
 
 TEST(Gather, CountsThoseThatWaitAgainstThoseThatAreNeeded) {
   auto seen = test::running(test::job(3));
   seen.processes = {test::waiting(process(2)), test::waiting(process(0)), test::heard(process(1))};
-  const Gang gang = gather(seen);
+  const Gang gang = gather_joiners(seen);
   EXPECT_EQ(gang.needed, 3u);
   EXPECT_FALSE(gang.is_complete());
   ASSERT_EQ(gang.joiners.size(), 2u);
@@ -133,7 +133,7 @@ TEST(Gather, LeavesOutOldIncarnationsOtherPodsAndThoseThatCompleted) {
   ProcessIdentity namesake = process(0, 1);
   namesake.member_uid = "a pod that was deleted and made again";
   seen.processes = {test::waiting(process(0, 0)), test::waiting(namesake), test::done(process(1))};
-  const Gang gang = gather(seen);
+  const Gang gang = gather_joiners(seen);
   EXPECT_EQ(gang.needed, 1u);
   EXPECT_TRUE(gang.joiners.empty());
 }
@@ -143,7 +143,7 @@ TEST(Gather, TakesNobodyOfAPodThatWasNotSeenYet) {
   auto seen = test::running(test::job(1));
   seen.job.status.members[0].uid.clear();
   seen.processes = {test::waiting(process(0))};
-  EXPECT_TRUE(gather(seen).joiners.empty());
+  EXPECT_TRUE(gather_joiners(seen).joiners.empty());
 }
 
 TEST(AssignSeats, GivesRanksInOrderAndOneAddressToAll) {
@@ -153,7 +153,7 @@ TEST(AssignSeats, GivesRanksInOrderAndOneAddressToAll) {
   gang.joiners[0].threads = 4;
   gang.joiners[1].threads = 8;
   const auto resume = test::resume_point(6, 1200);
-  const auto seats = assign_seats(gang, Attempt(7), 0.5, resume);
+  const auto seats = assign_ranks(gang, Attempt(7), 0.5, resume);
   ASSERT_EQ(seats.size(), 3u);
   for (std::uint32_t rank = 0; rank < 3; ++rank) {
     EXPECT_EQ(seats[rank].process, gang.joiners[rank].process);

@@ -81,7 +81,7 @@ TEST_F(HangTest, IsCountedTellsWhyAndReplacesAtOnce) {
   EXPECT_THAT(decision.announcement.reason, HasSubstr("worker-1-i0 was lost: hung: 31.0 s in data"));
   // The time of the hang: its last progress was 31 s before its last message.
   ASSERT_TRUE(decision.recovery);
-  EXPECT_EQ(decision.recovery->last_sign, at_seconds(-31));
+  EXPECT_EQ(decision.recovery->last_message_at, at_seconds(-31));
   // The others learn of it until the next world exists, also from a later operator.
   seen_.job.status = decision.status;
   seen_.recovery = decision.recovery;
@@ -129,7 +129,7 @@ TEST_F(HangTest, OrNobodyAndAllFormTheNextWorld) {
   const Decision decision = decide();
   EXPECT_THAT(incarnations(), ElementsAre(0, 0, 0));
   EXPECT_EQ(decision.status.attempt, Attempt(2));
-  EXPECT_FALSE(decision.status.is_formed);
+  EXPECT_FALSE(decision.status.is_world_formed);
   EXPECT_EQ(decision.status.restarts.hung, 1U);
   EXPECT_TRUE(decision.announcement.is_hung);
   EXPECT_EQ(decision.announcement.reason,
@@ -237,7 +237,7 @@ TEST_F(HangTest, IsLookedForInAWorldThatSavesBeforeItRests) {
 
 TEST_F(HangTest, OfAWorldThatIsNotThereNobodyHangs) {
   put(2, ProcessPhase::kCompute, 31);
-  seen_.job.status.is_formed = false;
+  seen_.job.status.is_world_formed = false;
   EXPECT_THAT(culprits(), ElementsAre());
 }
 

@@ -10,14 +10,14 @@
 namespace ratoon::core::ledger_test {
 namespace {
 
-using api::LedgerPart;
+using api::TimeLedgerPart;
 using test::at_seconds;
 using test::process;
 
 // A job with repeated decisions, with one clock for both kinds of time.
 class LedgerTest : public testing::Test {
  protected:
-  const api::JobLedger& at(double when) {
+  const api::JobTimeLedger& at(double when) {
     seen_.wall_now = {from_seconds(when)};
     const Decision decision = reconcile(seen_, at_seconds(when));
     seen_.job.status = decision.status;
@@ -45,9 +45,9 @@ class LedgerTest : public testing::Test {
     seen_.processes = {test::waiting(process(0), 1, saved, met_at),
                        test::waiting(process(1, 1), 0, saved, met_at)};
     at(met_at);
-    ASSERT_TRUE(seen_.job.status.is_formed);
+    ASSERT_TRUE(seen_.job.status.is_world_formed);
   }
-  [[nodiscard]] double spent(LedgerPart part) const {
+  [[nodiscard]] double spent(TimeLedgerPart part) const {
     return seen_.job.status.ledger.seconds[static_cast<std::size_t>(part)];
   }
 
@@ -56,22 +56,22 @@ class LedgerTest : public testing::Test {
 
 TEST_F(LedgerTest, EachSecondOfALossIsInOnePart) {
   beat(100, 1, 47);
-  EXPECT_EQ(at(100).part, LedgerPart::kUseful);
+  EXPECT_EQ(at(100).part, TimeLedgerPart::kUseful);
   beat(110, 1, 47);
   lose_and_meet_again(111, 113);
-  EXPECT_EQ(seen_.job.status.ledger.part, LedgerPart::kRestarting);
-  EXPECT_EQ(spent(LedgerPart::kUseful), 10)
+  EXPECT_EQ(seen_.job.status.ledger.part, TimeLedgerPart::kRestarting);
+  EXPECT_EQ(spent(TimeLedgerPart::kUseful), 10)
       << "until its last sign of life, a second before that was noticed";
   beat(113.5, 2, 40, 1);
   at(113.5);
   beat(114, 2, 41, 1);
-  EXPECT_EQ(at(114).part, LedgerPart::kRecomputed);
+  EXPECT_EQ(at(114).part, TimeLedgerPart::kRecomputed);
   beat(115, 2, 46, 1);
   at(115);
   beat(116, 2, 47, 1);
-  EXPECT_EQ(at(116).part, LedgerPart::kUseful);
-  EXPECT_EQ(spent(LedgerPart::kRestarting), 4);
-  EXPECT_EQ(spent(LedgerPart::kRecomputed), 2);
+  EXPECT_EQ(at(116).part, TimeLedgerPart::kUseful);
+  EXPECT_EQ(spent(TimeLedgerPart::kRestarting), 4);
+  EXPECT_EQ(spent(TimeLedgerPart::kRecomputed), 2);
   const auto& sums = seen_.job.status.ledger.seconds;
   EXPECT_EQ(std::accumulate(sums.begin(), sums.end(), 0.0), 16);
 }
@@ -85,9 +85,9 @@ TEST_F(LedgerTest, WhoStoodStillIsHung) {
   seen_.processes[1].beat->allowed_seconds = 30;
   seen_.processes[1].beat->seconds_in_phase = 40;
   at(150);
-  EXPECT_EQ(spent(LedgerPart::kUseful), 10);
-  EXPECT_EQ(spent(LedgerPart::kHung), 40);
-  EXPECT_EQ(seen_.job.status.ledger.part, LedgerPart::kRestarting);
+  EXPECT_EQ(spent(TimeLedgerPart::kUseful), 10);
+  EXPECT_EQ(spent(TimeLedgerPart::kHung), 40);
+  EXPECT_EQ(seen_.job.status.ledger.part, TimeLedgerPart::kRestarting);
 }
 
 TEST_F(LedgerTest, WithoutANodeForAMemberItWaitsForCapacity) {
@@ -99,10 +99,10 @@ TEST_F(LedgerTest, WithoutANodeForAMemberItWaitsForCapacity) {
   seen_.pods[1] = test::pod(1, 1);
   seen_.pods[1].node.clear();
   seen_.pods[1].unplaced_reason = "0/3 nodes are available";
-  EXPECT_EQ(at(102).part, LedgerPart::kWaitingForCapacity);
+  EXPECT_EQ(at(102).part, TimeLedgerPart::kWaitingForCapacity);
   seen_.pods[1] = test::pod(1, 1);
-  EXPECT_EQ(at(109).part, LedgerPart::kRestarting);
-  EXPECT_EQ(spent(LedgerPart::kWaitingForCapacity), 7);
+  EXPECT_EQ(at(109).part, TimeLedgerPart::kRestarting);
+  EXPECT_EQ(spent(TimeLedgerPart::kWaitingForCapacity), 7);
 }
 
 TEST_F(LedgerTest, ANewLeaderBooksOnInWhatTheOldOneLeftOpen) {
@@ -111,10 +111,10 @@ TEST_F(LedgerTest, ANewLeaderBooksOnInWhatTheOldOneLeftOpen) {
   seen_.listening_since = at_seconds(100);
   seen_.world.clear();
   seen_.processes.clear();
-  EXPECT_EQ(at(101).part, LedgerPart::kUseful) << "nobody has spoken to it yet";
+  EXPECT_EQ(at(101).part, TimeLedgerPart::kUseful) << "it has received no message yet";
   beat(102, 1, 50);
-  EXPECT_EQ(at(102).part, LedgerPart::kUseful);
-  EXPECT_EQ(spent(LedgerPart::kUseful), 0) << "nothing is written while nothing changes";
+  EXPECT_EQ(at(102).part, TimeLedgerPart::kUseful);
+  EXPECT_EQ(spent(TimeLedgerPart::kUseful), 0) << "nothing is written while nothing changes";
 }
 
 TEST_F(LedgerTest, ANewLeaderTakesNoStepForANewOneThatTheWorldBeganWith) {
@@ -123,9 +123,9 @@ TEST_F(LedgerTest, ANewLeaderTakesNoStepForANewOneThatTheWorldBeganWith) {
   seen_.listening_since = at_seconds(100);
   seen_.world.clear();
   beat(101, 1, 47);
-  EXPECT_EQ(at(101).part, LedgerPart::kRestarting);
+  EXPECT_EQ(at(101).part, TimeLedgerPart::kRestarting);
   beat(102, 1, 48);
-  EXPECT_EQ(at(102).part, LedgerPart::kUseful);
+  EXPECT_EQ(at(102).part, TimeLedgerPart::kUseful);
 }
 
 TEST_F(LedgerTest, ThatOfAJobThatIsOverIsClosed) {
@@ -133,19 +133,19 @@ TEST_F(LedgerTest, ThatOfAJobThatIsOverIsClosed) {
   at(100);
   for (auto& facts : seen_.processes) facts.is_completed = true;
   EXPECT_FALSE(at(130).since);
-  EXPECT_EQ(spent(LedgerPart::kUseful), 30);
-  const api::JobLedger closed = seen_.job.status.ledger;
+  EXPECT_EQ(spent(TimeLedgerPart::kUseful), 30);
+  const api::JobTimeLedger closed = seen_.job.status.ledger;
   EXPECT_EQ(at(140), closed);
 }
 
 TEST_F(LedgerTest, OfARunnerThatIsGoneTheLastStepIsTheEndOfItsTraining) {
   beat(100, 1, 47);
   at(100);
-  seen_.job.status.stepped_at = WallTime{std::chrono::seconds(120)};
-  end_with_last_step(seen_.job.status);
-  end_with_last_step(seen_.job.status);
-  EXPECT_EQ(spent(LedgerPart::kUseful), 20);
-  EXPECT_EQ(seen_.job.status.ledger.part, LedgerPart::kRestarting);
+  seen_.job.status.last_step_at = WallTime{std::chrono::seconds(120)};
+  end_useful_time_at_last_step(seen_.job.status);
+  end_useful_time_at_last_step(seen_.job.status);
+  EXPECT_EQ(spent(TimeLedgerPart::kUseful), 20);
+  EXPECT_EQ(seen_.job.status.ledger.part, TimeLedgerPart::kRestarting);
 }
 
 // A clock that is set back counts no time twice, and no negative time.
@@ -165,7 +165,7 @@ TEST_F(LedgerTest, NorDoesOneThatIsSetBackBeforeTheEnd) {
   for (auto& facts : seen_.processes) facts.is_completed = true;
   at(20);
   EXPECT_EQ(seen_.job.status.phase, api::JobPhase::kSucceeded);
-  EXPECT_EQ(spent(LedgerPart::kUseful), 0);
+  EXPECT_EQ(spent(TimeLedgerPart::kUseful), 0);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ using test::process;
 Observation waiting(const std::string& tier, std::uint64_t left_attempt) {
   auto job = test::job(2);
   job.status.attempt = Attempt(2);
-  job.status.is_formed = false;
+  job.status.is_world_formed = false;
   job.status.last_checkpoint = ResumePoint{.attempt = Attempt(1), .step = Step(20), .digest = "d"};
   job.status.last_checkpoint_tier = tier;
   Observation seen = test::running(std::move(job));
@@ -44,21 +44,105 @@ TEST(NotedCheckpoint, ElsewhereItIsGoneWithThoseWhoHeldIt) {
 TEST(NotedCheckpoint, WhoLookedForItLaterAndMissesItIsBelieved) {
   auto seen = waiting("volume", 0);
   seen.job.status.attempt = Attempt(3);
-  seen.processes[1].waiting->left_attempt = Attempt(1);
+  seen.processes[1].join_request->left_attempt = Attempt(1);
   EXPECT_EQ(reconcile(seen, test::at_seconds(1)).status.phase, api::JobPhase::kRunning)
       << "it may have left before the others committed";
-  seen.processes[1].waiting->left_attempt = Attempt(2);
+  seen.processes[1].join_request->left_attempt = Attempt(2);
   const auto decision = reconcile(seen, test::at_seconds(1));
   EXPECT_EQ(decision.status.phase, api::JobPhase::kFailed);
   EXPECT_TRUE(
       decision.status.message.starts_with("the checkpoint of step 20 was durable and cannot be found"));
 }
 
+// Its heartbeats repeat the commit from which it resumed, and the checkpoint was removed later. A world that
+// resumed this checkpoint could not load it, and would form again for ever.
+TEST(NotedCheckpoint, AnOldCommitIsNotBelievedAgainstTheListOfItsProcess) {
+  auto seen = waiting("volume", 2);
+  seen.job.status.attempt = Attempt(3);
+  seen.job.status.last_checkpoint = test::resume_point(1, 20);
+  for (auto& one : seen.processes) {
+    one.join_request->inventory = {test::checkpoint(1, 10)};
+    one.beat = test::beat(one.identity, 2, 20, 1, test::checkpoint(1, 20));
+  }
+  auto decision = reconcile(seen, test::at_seconds(1));
+  ASSERT_EQ(decision.announcement.world.size(), 2U) << decision.status.message;
+  EXPECT_EQ(decision.announcement.world[0].assignment.resume, test::resume_point(1, 10));
+  for (auto& one : seen.processes) one.join_request->left_attempt = Attempt(1);
+  decision = reconcile(seen, test::at_seconds(1));
+  ASSERT_EQ(decision.announcement.world.size(), 2U);
+  EXPECT_EQ(decision.announcement.world[0].assignment.resume, test::resume_point(1, 20))
+      << "its list may be older than the commit";
+}
+
+// Member 0 of an elastic job was in attempt 2, and its list lacks the checkpoint of attempt 1.
+Observation one_of_two_misses_it() {
+  auto seen = waiting("volume", 2);
+  seen.job.status.attempt = Attempt(3);
+  seen.job.status.world_awaited_since = test::wall(0);
+  seen.job.spec.elastic_policy = {.members_min = 1, .shrink_after_seconds = 0, .grow_cooldown_seconds = 0};
+  seen.wall_now = test::wall(60);
+  for (auto& one : seen.processes) one.last_heard = one.checkpoints_listed_at = test::at_seconds(60);
+  return seen;
+}
+
+TEST(NotedCheckpoint, AMemberThatFellSilentIsAskedBeforeItCountsAsLost) {
+  auto seen = one_of_two_misses_it();
+  seen.processes[1].join_request->inventory = {test::checkpoint(1, 20)};
+  seen.processes[1].last_heard = test::at_seconds(0);
+  seen.job.status.last_checkpoint = test::resume_point(1, 20);
+  seen.job.spec.start_deadline_seconds = 0;
+  seen.processes[1].has_been_in_world = false;
+  auto decision = reconcile(seen, test::at_seconds(60));
+  EXPECT_EQ(decision.status.phase, api::JobPhase::kRecovering) << decision.status.message;
+  EXPECT_TRUE(decision.announcement.world.empty());
+  EXPECT_THAT(decision.status.message,
+              testing::HasSubstr("; no ready member finds the checkpoint of step 20, which was durable: the "
+                                 "world forms when 1 more process can be asked for it"));
+  seen.processes[0].checkpoints_listed_at = test::at_seconds(50);
+  const auto later = reconcile(seen, test::at_seconds(60));
+  EXPECT_EQ(later.announcement.lists_valid_from, test::at_seconds(60)) << "the checkpoint may be restored";
+  EXPECT_EQ(later.status.message, decision.status.message);
+  seen.processes[0].checkpoints_listed_at = test::at_seconds(60);
+  seen.processes[1].last_heard = test::at_seconds(60);
+  decision = reconcile(seen, test::at_seconds(60));
+  ASSERT_EQ(decision.announcement.world.size(), 2U) << decision.status.message;
+  EXPECT_EQ(decision.announcement.world[0].assignment.resume, test::resume_point(1, 20));
+}
+
+// It was left out of the last world, and its program starts slowly or its pod has no node yet.
+TEST(NotedCheckpoint, AMemberThatTheWorldLeavesOutIsAskedBeforeItCountsAsLost) {
+  for (const bool has_node : {true, false}) {
+    auto seen = one_of_two_misses_it();
+    auto& second = seen.job.status.members[1];
+    second.is_absent = true;
+    if (!has_node) second.node = seen.pods[1].node = "";
+    const auto silent = seen.processes.back();
+    seen.processes.pop_back();
+    EXPECT_EQ(reconcile(seen, test::at_seconds(60)).status.phase, api::JobPhase::kRecovering);
+    seen.processes.push_back(silent);
+    EXPECT_EQ(reconcile(seen, test::at_seconds(60)).status.phase, api::JobPhase::kFailed) << "all were asked";
+  }
+}
+
+TEST(NotedCheckpoint, AMemberBeyondTheRequestedNumberIsAskedIfItHasANode) {
+  for (const bool has_node : {true, false}) {
+    auto seen = one_of_two_misses_it();
+    seen.job.spec.num_nodes = 1;
+    seen.job.spec.elastic_policy->members_max = 2;
+    auto& second = seen.job.status.members[1];
+    second.is_absent = true;
+    if (!has_node) second.node = seen.pods[1].node = "";
+    seen.processes.pop_back();
+    EXPECT_EQ(reconcile(seen, test::at_seconds(60)).status.phase,
+              has_node ? api::JobPhase::kRecovering : api::JobPhase::kFailed);
+  }
+}
+
 TEST(NotedCheckpoint, WhoSaysThatItIsDamagedIsBelieved) {
   auto seen = waiting("volume", 0);
   auto damaged = test::checkpoint(1, 20);
   damaged.is_complete = false;
-  seen.processes[0].waiting->inventory = {damaged};
+  seen.processes[0].join_request->inventory = {damaged};
   EXPECT_EQ(reconcile(seen, test::at_seconds(1)).status.phase, api::JobPhase::kFailed);
 }
 
@@ -67,8 +151,8 @@ TEST(NotedCheckpoint, WhoGaveItUpIsBelievedAndItIsNoDamage) {
     auto seen = waiting("volume", 0);
     auto gone = test::checkpoint(1, 20);
     gone.is_complete = false;
-    if (is_wished) gone.digest = kGivenUp;
-    seen.processes[0].waiting->inventory = {test::checkpoint(1, 10), gone};
+    if (is_wished) gone.digest = kAbandonedDigest;
+    seen.processes[0].join_request->inventory = {test::checkpoint(1, 10), gone};
     const auto decision = reconcile(seen, test::at_seconds(1));
     ASSERT_EQ(decision.announcement.world.size(), 2U) << decision.status.message;
     EXPECT_EQ(decision.announcement.world[0].assignment.resume, test::resume_point(1, 10));
@@ -89,17 +173,17 @@ TEST(NotedCheckpoint, WhoWasDoneWithOneThatIsLostBeginsAnew) {
   seen.job.status.step = Step(20);
   seen.job.status.members[1].is_completed = true;
   seen.processes.pop_back();
-  seen.processes[0].waiting->inventory = {test::checkpoint(1, 10), test::checkpoint(1, 20)};
+  seen.processes[0].join_request->inventory = {test::checkpoint(1, 10), test::checkpoint(1, 20)};
   auto decision = reconcile(seen, test::at_seconds(1));
   ASSERT_EQ(decision.announcement.world.size(), 1U) << "it has the last one";
   EXPECT_TRUE(decision.status.members[1].is_completed);
 
-  seen.processes[0].waiting->inventory[1].is_complete = false;
+  seen.processes[0].join_request->inventory[1].is_complete = false;
   decision = reconcile(seen, test::at_seconds(1));
   EXPECT_TRUE(decision.status.members[1].is_completed) << "it is not known when: the list may be older";
-  EXPECT_EQ(decision.announcement.lists_from, test::at_seconds(1));
-  seen.lists_from = decision.announcement.lists_from;
-  seen.processes[0].listed = test::at_seconds(1.1);
+  EXPECT_EQ(decision.announcement.lists_valid_from, test::at_seconds(1));
+  seen.lists_valid_from = decision.announcement.lists_valid_from;
+  seen.processes[0].checkpoints_listed_at = test::at_seconds(1.1);
   decision = reconcile(seen, test::at_seconds(1.5));
   EXPECT_EQ(decision.announcement.world.size(), 0U) << "of a job of two one alone would train";
   EXPECT_FALSE(decision.status.members[1].is_completed);
@@ -123,8 +207,8 @@ Observation completed_in_part() {
   seen.processes = {test::waiting(process(0, 0, 0)), test::waiting(process(0, 0, 1)),
                     test::done(process(1, 0, 0)), test::waiting(process(1, 0, 1))};
   for (auto& one : seen.processes) {
-    one.listed = test::at_seconds(0.5);
-    if (one.waiting) one.waiting->inventory = {test::checkpoint(1, 10)};
+    one.checkpoints_listed_at = test::at_seconds(0.5);
+    if (one.join_request) one.join_request->inventory = {test::checkpoint(1, 10)};
   }
   seen.processes[2].beat = test::beat(process(1, 0, 0), 1, 20);
   return seen;
@@ -142,11 +226,11 @@ TEST(NotedCheckpoint, ListsFromBeforeACompletionAreReadAgainBeforeItIsRevoked) {
   auto seen = completed_in_part();
   seen.processes[2].completed_at = test::at_seconds(0.7);
   auto decision = reconcile(seen, test::at_seconds(1));
-  EXPECT_EQ(decision.announcement.lists_from, test::at_seconds(1));
+  EXPECT_EQ(decision.announcement.lists_valid_from, test::at_seconds(1));
   EXPECT_EQ(decision.status.members[1].incarnation, 0U);
   EXPECT_EQ(decision.status.members[1].done, 1U);
   test::store(decision, "node-1", seen);
-  seen.processes[0].listed = test::at_seconds(1.1);
+  seen.processes[0].checkpoints_listed_at = test::at_seconds(1.1);
   seen.processes[2].last_heard = test::at_seconds(2.5);
   decision = reconcile(seen, test::at_seconds(2.5));
   EXPECT_EQ(decision.status.members[1].incarnation, 1U) << "its later beats are no completions";
@@ -159,14 +243,15 @@ TEST(NotedCheckpoint, ACompletionThatOnlyTheStatusKnowsIsNotRevokedWithoutNewLis
   seen.processes.erase(seen.processes.begin() + 2);
   seen.job.status.step = Step(20);
   auto decision = reconcile(seen, test::at_seconds(1));
-  EXPECT_EQ(decision.announcement.lists_from, test::at_seconds(1));
+  EXPECT_EQ(decision.announcement.lists_valid_from, test::at_seconds(1));
   EXPECT_EQ(decision.status.members[1].done, 1U);
   test::store(decision, "node-1", seen);
   decision = reconcile(seen, test::at_seconds(1.5));
-  EXPECT_EQ(decision.announcement.lists_from, test::at_seconds(1)) << "a list that is being read is enough";
+  EXPECT_EQ(decision.announcement.lists_valid_from, test::at_seconds(1))
+      << "a list that is being read is enough";
   EXPECT_EQ(decision.status.members[1].done, 1U);
   test::store(decision, "node-1", seen);
-  seen.processes[1].listed = test::at_seconds(1.1);
+  seen.processes[1].checkpoints_listed_at = test::at_seconds(1.1);
   for (auto& one : seen.processes) one.last_heard = test::at_seconds(30);
   decision = reconcile(seen, test::at_seconds(30));
   EXPECT_EQ(decision.status.members[1].incarnation, 1U) << "reading it took long, and no list is newer";
@@ -174,41 +259,41 @@ TEST(NotedCheckpoint, ACompletionThatOnlyTheStatusKnowsIsNotRevokedWithoutNewLis
 
 TEST(NotedCheckpoint, ACompletionThatIsNewMovesTheTimeFromWhichListsAreAskedFor) {
   auto seen = completed_in_part();
-  seen.lists_from = test::at_seconds(0.2);
+  seen.lists_valid_from = test::at_seconds(0.2);
   seen.processes[2].completed_at = test::at_seconds(0.1);
-  seen.processes[0].listed = test::at_seconds(0);
-  for (auto& one : seen.processes) one.listed = test::at_seconds(0);
-  EXPECT_EQ(reconcile(seen, test::at_seconds(1)).announcement.lists_from, test::at_seconds(1));
+  seen.processes[0].checkpoints_listed_at = test::at_seconds(0);
+  for (auto& one : seen.processes) one.checkpoints_listed_at = test::at_seconds(0);
+  EXPECT_EQ(reconcile(seen, test::at_seconds(1)).announcement.lists_valid_from, test::at_seconds(1));
 }
 
 // A world that was cut off has committed since then, and then it was lost.
 TEST(NotedCheckpoint, WhoWaitsWithAnOldListLooksAgainBeforeAWorldIsFormed) {
   auto seen = waiting("volume", 0);
   seen.processes[0].last_heard = seen.processes[1].last_heard = test::at_seconds(102);
-  seen.processes[0].listed = test::at_seconds(50);
-  seen.processes[1].listed = test::at_seconds(100);
+  seen.processes[0].checkpoints_listed_at = test::at_seconds(50);
+  seen.processes[1].checkpoints_listed_at = test::at_seconds(100);
   EXPECT_EQ(reconcile(seen, test::at_seconds(102)).announcement.world.size(), 2U);
   auto decision = reconcile(seen, test::at_seconds(102.1));
   EXPECT_EQ(decision.announcement.world.size(), 0U);
-  EXPECT_EQ(decision.announcement.lists_from, test::at_seconds(102.1));
-  seen.processes[0].listed = test::at_seconds(102.2);
+  EXPECT_EQ(decision.announcement.lists_valid_from, test::at_seconds(102.1));
+  seen.processes[0].checkpoints_listed_at = test::at_seconds(102.2);
   EXPECT_EQ(reconcile(seen, test::at_seconds(102.2)).announcement.world.size(), 2U) << "one list is enough";
 }
 
 // A large store answers after 5 s, and others look at the job meanwhile.
 TEST(NotedCheckpoint, AListThatTakesLongToReadIsNewIfItWasAskedFor) {
   auto seen = waiting("volume", 0);
-  for (auto& one : seen.processes) one.listed = test::at_seconds(50);
+  for (auto& one : seen.processes) one.checkpoints_listed_at = test::at_seconds(50);
   for (const double at : {100.0, 102.0, 104.0}) {
     for (auto& one : seen.processes) one.last_heard = test::at_seconds(at);
     const auto decision = reconcile(seen, test::at_seconds(at));
-    EXPECT_EQ(decision.announcement.lists_from, test::at_seconds(100)) << at;
+    EXPECT_EQ(decision.announcement.lists_valid_from, test::at_seconds(100)) << at;
     test::store(decision, "node-1", seen);
   }
   for (auto& one : seen.processes) one.last_heard = test::at_seconds(105.2);
-  seen.processes[0].listed = test::at_seconds(100.1);
+  seen.processes[0].checkpoints_listed_at = test::at_seconds(100.1);
   EXPECT_EQ(reconcile(seen, test::at_seconds(105.2)).announcement.world.size(), 2U);
-  seen.lists_from.reset();
+  seen.lists_valid_from.reset();
   EXPECT_EQ(reconcile(seen, test::at_seconds(105.2)).announcement.world.size(), 0U) << "it is of before";
 }
 
@@ -216,24 +301,24 @@ TEST(NotedCheckpoint, AListThatTakesLongToReadIsNewIfItWasAskedFor) {
 TEST(NotedCheckpoint, AListOfAStrangerMakesNoOtherListNew) {
   auto seen = waiting("volume", 0);
   for (auto& one : seen.processes) {
-    one.listed = test::at_seconds(50);
+    one.checkpoints_listed_at = test::at_seconds(50);
     one.last_heard = test::at_seconds(100);
   }
   auto stranger = test::waiting(process(1), 0);
-  stranger.identity.member_uid = stranger.waiting->process.member_uid = "of before";
-  stranger.listed = stranger.last_heard = test::at_seconds(100);
+  stranger.identity.member_uid = stranger.join_request->process.member_uid = "of before";
+  stranger.checkpoints_listed_at = stranger.last_heard = test::at_seconds(100);
   seen.processes.push_back(std::move(stranger));
   const auto decision = reconcile(seen, test::at_seconds(100));
   EXPECT_EQ(decision.announcement.world.size(), 0U);
-  EXPECT_EQ(decision.announcement.lists_from, test::at_seconds(100));
+  EXPECT_EQ(decision.announcement.lists_valid_from, test::at_seconds(100));
 }
 
 TEST(NotedCheckpoint, WhoIsToldOfARollbackAloneGetsNoWorld) {
   auto seen = waiting("volume", 0);
   for (auto& process : seen.processes)
-    process.waiting->rollback = RollbackRequest{.resume_from = Step(20), .skip = 5};
+    process.join_request->rollback = RollbackRequest{.resume_from = Step(20), .skip = 5};
   EXPECT_EQ(reconcile(seen, test::at_seconds(1)).status.phase, api::JobPhase::kRunning) << "all say it";
-  seen.processes[1].waiting->rollback.reset();
+  seen.processes[1].join_request->rollback.reset();
   const auto decision = reconcile(seen, test::at_seconds(1));
   EXPECT_EQ(decision.status.phase, api::JobPhase::kFailed);
   EXPECT_TRUE(decision.announcement.world.empty());

@@ -24,7 +24,7 @@ NodeNotice notice(const std::string& sign, std::optional<WallTime> ends_at = {})
 }
 
 TEST(NoticeRules, ATaintCountsByItsKeyValueAndEffect) {
-  NoticeRule rule{.name = "r", .key = "k", .leaves = seconds(60)};
+  NoticeRule rule{.name = "r", .key = "k", .node_end_after = seconds(60)};
   const api::Node node{.name = "n",
                        .taints = {{"other", "NoSchedule"},
                                   {.key = "k", .effect = "NoExecute", .added_at = wall(990), .value = "v"}}};
@@ -47,7 +47,8 @@ TEST(NoticeRules, APreferenceOfTheSchedulerIsANoticeOnlyWhereARuleSaysSo) {
 }
 
 TEST(NoticeRules, AConditionCountsByItsStatusAndFromItsChange) {
-  NoticeRule rule{.name = "r", .sign = NodeSign::kCondition, .key = "GpuFault", .leaves = seconds(300)};
+  NoticeRule rule{
+      .name = "r", .sign = NoticeSource::kCondition, .key = "GpuFault", .node_end_after = seconds(300)};
   api::Node node{.name = "n", .conditions = {{.type = "GpuFault", .status = "True", .since = wall(900)}}};
   EXPECT_EQ(find(node, {rule}), notice("condition GpuFault is True", wall(1200)));
   node.conditions[0].status = "False";
@@ -60,21 +61,23 @@ TEST(NoticeRules, AConditionCountsByItsStatusAndFromItsChange) {
 
 TEST(NoticeRules, LabelsAndAnnotationsCountByTheirValueOrByAny) {
   const api::Node node{.name = "n", .labels = {{"l", "soon"}}, .annotations = {{"a", std::string(500, 'x')}}};
-  EXPECT_EQ(find(node, {{.name = "r", .sign = NodeSign::kLabel, .key = "l"}}), notice("label l=soon"));
-  EXPECT_EQ(find(node, {{.name = "r", .sign = NodeSign::kLabel, .key = "l", .value = "soon"}}),
+  EXPECT_EQ(find(node, {{.name = "r", .sign = NoticeSource::kLabel, .key = "l"}}), notice("label l=soon"));
+  EXPECT_EQ(find(node, {{.name = "r", .sign = NoticeSource::kLabel, .key = "l", .value = "soon"}}),
             notice("label l=soon"));
-  EXPECT_FALSE(find(node, {{.name = "r", .sign = NodeSign::kLabel, .key = "l", .value = "later"}}));
-  EXPECT_FALSE(find(node, {{.name = "r", .sign = NodeSign::kLabel, .key = "a"}})) << "that is an annotation";
-  EXPECT_EQ(find(node, {{.name = "r", .sign = NodeSign::kAnnotation, .key = "a"}}),
+  EXPECT_FALSE(find(node, {{.name = "r", .sign = NoticeSource::kLabel, .key = "l", .value = "later"}}));
+  EXPECT_FALSE(find(node, {{.name = "r", .sign = NoticeSource::kLabel, .key = "a"}}))
+      << "that is an annotation";
+  EXPECT_EQ(find(node, {{.name = "r", .sign = NoticeSource::kAnnotation, .key = "a"}}),
             notice("annotation a=" + std::string(60, 'x')));
-  EXPECT_EQ(find(node, {{.name = "r", .sign = NodeSign::kLabel, .key = "l", .leaves = seconds(9)}}),
-            notice("label l=soon", wall(1009)))
+  EXPECT_EQ(
+      find(node, {{.name = "r", .sign = NoticeSource::kLabel, .key = "l", .node_end_after = seconds(9)}}),
+      notice("label l=soon", wall(1009)))
       << "a label has no time, so its time counts from now";
 }
 
 TEST(NoticeRules, ARuleForNodesWithLabelsCountsOnlyThere) {
   const NoticeRule rule{
-      .name = "r", .sign = NodeSign::kCordon, .node_labels = {{"kind", "spot"}, {"pool", ""}}};
+      .name = "r", .sign = NoticeSource::kCordon, .node_labels = {{"kind", "spot"}, {"pool", ""}}};
   EXPECT_TRUE(
       find({.name = "n", .is_unschedulable = true, .labels = {{"kind", "spot"}, {"pool", "a"}}}, {rule}));
   EXPECT_FALSE(find({.name = "n", .is_unschedulable = true, .labels = {{"kind", "spot"}}}, {rule}));
@@ -83,20 +86,20 @@ TEST(NoticeRules, ARuleForNodesWithLabelsCountsOnlyThere) {
 }
 
 TEST(NoticeRules, TheFirstRuleGivesTheNameAndAnyRuleTheNearestEnd) {
-  const NoticeRules rules = {{.name = "first", .sign = NodeSign::kCordon},
-                             {.name = "near", .sign = NodeSign::kDeletion, .leaves = seconds(10)},
-                             {.name = "late", .sign = NodeSign::kCordon, .leaves = seconds(100)}};
+  const NoticeRules rules = {{.name = "first", .sign = NoticeSource::kCordon},
+                             {.name = "near", .sign = NoticeSource::kDeletion, .node_end_after = seconds(10)},
+                             {.name = "late", .sign = NoticeSource::kCordon, .node_end_after = seconds(100)}};
   const auto found = find({.name = "n", .is_unschedulable = true, .is_deleting = true}, rules);
   EXPECT_EQ(found, (NodeNotice{.rule = "first", .sign = "it is cordoned", .ends_at = wall(1010)}));
 }
 
 NoticeRule scheduled(std::optional<Duration> leaves, TimeInValue format = TimeInValue::kUnixSeconds) {
   return {.name = "r",
-          .sign = NodeSign::kLabel,
+          .sign = NoticeSource::kLabel,
           .key = "at",
-          .leaves = leaves,
+          .node_end_after = leaves,
           .time_in_value = format,
-          .lead = seconds(100)};
+          .notice_lead_time = seconds(100)};
 }
 
 TEST(NoticeRules, ATimeInTheValueBeginsTheNoticeAheadOfIt) {
@@ -118,11 +121,12 @@ TEST(NoticeRules, ATimeInTheValueBeginsTheNoticeAheadOfIt) {
 }
 
 TEST(NoticeRules, NameTheFactsOfNodesThatTheyRead) {
-  const auto keys = fact_keys_of({{.name = "1", .key = "taint"},
-                                  {.name = "2", .sign = NodeSign::kCordon, .node_labels = {{"kind", "spot"}}},
-                                  {.name = "3", .sign = NodeSign::kLabel, .key = "l"},
-                                  {.name = "4", .sign = NodeSign::kAnnotation, .key = "a"},
-                                  {.name = "5", .sign = NodeSign::kCondition, .key = "c"}});
+  const auto keys =
+      fact_keys_of({{.name = "1", .key = "taint"},
+                    {.name = "2", .sign = NoticeSource::kCordon, .node_labels = {{"kind", "spot"}}},
+                    {.name = "3", .sign = NoticeSource::kLabel, .key = "l"},
+                    {.name = "4", .sign = NoticeSource::kAnnotation, .key = "a"},
+                    {.name = "5", .sign = NoticeSource::kCondition, .key = "c"}});
   EXPECT_EQ(keys.labels, (std::set<std::string>{"kind", "l"}));
   EXPECT_EQ(keys.annotations, std::set<std::string>{"a"});
   EXPECT_EQ(keys.conditions, std::set<std::string>{"c"});

@@ -124,7 +124,7 @@ TEST(Notice, WhoTakesOverDoesNotInheritTheEnd) {
 TEST(Notice, MakesASuccessorElsewhereWhileTheWorldTrainsOnAndSaves) {
   auto seen = noticed();
   const auto decision = reconcile(seen, test::at_seconds(1));
-  EXPECT_TRUE(decision.status.is_formed);
+  EXPECT_TRUE(decision.status.is_world_formed);
   EXPECT_EQ(decision.status.attempt, Attempt(1));
   EXPECT_EQ(decision.announcement.world.size(), 3U);
   EXPECT_EQ(decision.announcement.save_request, 1U);
@@ -186,7 +186,7 @@ Observation deleted_with_grace() {
 TEST(Notice, APodThatIsDeletedWithGraceIsOne) {
   auto seen = deleted_with_grace();
   const auto decision = reconcile(seen, test::at_seconds(1));
-  EXPECT_TRUE(decision.status.is_formed);
+  EXPECT_TRUE(decision.status.is_world_formed);
   EXPECT_EQ(decision.status.attempt, Attempt(1));
   EXPECT_EQ(decision.status.restarts, api::Restarts()) << "it trains on";
   EXPECT_EQ(decision.announcement.save_request, 1U);
@@ -211,18 +211,18 @@ TEST(Notice, APodThatIsDeletedIsLostWhenItsGraceIsOverAndLookedAtThen) {
   for (auto& process : seen.processes) process.last_heard = test::at_seconds(30);
   seen.wall_now = wall(1029);
   const auto before = reconcile(seen, test::at_seconds(30));
-  EXPECT_TRUE(before.status.is_formed);
+  EXPECT_TRUE(before.status.is_world_formed);
   EXPECT_LE(before.wake_at, test::at_seconds(31));
   seen.wall_now = wall(1030);
   const auto after = reconcile(seen, test::at_seconds(31));
-  EXPECT_FALSE(after.status.is_formed);
+  EXPECT_FALSE(after.status.is_world_formed);
   EXPECT_EQ(after.status.restarts.disruption, 1U);
   EXPECT_EQ(after.status.members[1].incarnation, 1U) << "its successor";
 }
 
 TEST(Notice, APodThatIsDeletedIsLostAtOnceWhereNothingCanBeSaved) {
   auto waits = deleted_with_grace();
-  waits.job.status.is_formed = false;
+  waits.job.status.is_world_formed = false;
   EXPECT_EQ(reconcile(waits, test::at_seconds(1)).status.restarts.disruption, 1U) << "no world stands";
   auto has_no_grace = deleted_with_grace();
   has_no_grace.pods[1].ends_at.reset();
@@ -244,7 +244,7 @@ TEST(Notice, HandsOverOnceTheSuccessorWaitsAndLosesNothing) {
   const auto ordered = reconcile(seen, test::at_seconds(2));
   EXPECT_NE(ordered.wake_at, test::at_seconds(2));
   EXPECT_TRUE(ordered.announcement.hand_over);
-  EXPECT_TRUE(ordered.status.is_formed);
+  EXPECT_TRUE(ordered.status.is_world_formed);
   follow(seen, ordered);
 
   // All save, leave and join again, the old incarnation of member 1 too.
@@ -252,7 +252,7 @@ TEST(Notice, HandsOverOnceTheSuccessorWaitsAndLosesNothing) {
   for (std::uint32_t i = 0; i < 3; ++i) seen.processes[i] = test::waiting(process(i), 1, saved, 3);
   seen.processes[3] = test::waiting(process(1, 1), 0, saved, 3);
   const auto formed = reconcile(seen, test::at_seconds(3));
-  EXPECT_TRUE(formed.status.is_formed);
+  EXPECT_TRUE(formed.status.is_world_formed);
   EXPECT_EQ(formed.status.attempt, Attempt(2));
   ASSERT_EQ(formed.announcement.world.size(), 3U);
   EXPECT_EQ(formed.announcement.world[1].process, process(1, 1));
@@ -283,7 +283,7 @@ TEST(Notice, ASuccessorAloneGoesOnFromWhatWasSavedForIt) {
   // The same after the decision was stored and no member was told.
   seen.job.status = formed.status;
   seen.job.status = reconcile(seen, test::at_seconds(4)).status;  // both look again
-  seen.processes[1].listed = test::at_seconds(4.25);
+  seen.processes[1].checkpoints_listed_at = test::at_seconds(4.25);
   seen.wall_now = wall(1);
   formed = reconcile(seen, test::at_seconds(4.5));
   ASSERT_EQ(formed.announcement.world.size(), 1U) << formed.status.message;
@@ -297,10 +297,11 @@ TEST(Notice, ASuccessorAloneGoesOnFromWhatWasSavedForIt) {
   seen.processes[0].beat = test::beat(process(0), 1, 41, 9, test::checkpoint(1, 40));
   seen.processes.push_back(test::waiting(process(0, 1)));
   const auto ended = reconcile(seen, test::at_seconds(1));
-  EXPECT_TRUE(ended.announcement.lists_from) << "it looks again first: more may have been committed since";
+  EXPECT_TRUE(ended.announcement.lists_valid_from)
+      << "it looks again first: more may have been committed since";
   seen.job.status = ended.status;
   seen.wall_now = wall(1);
-  seen.processes[1].listed = test::at_seconds(1.25);
+  seen.processes[1].checkpoints_listed_at = test::at_seconds(1.25);
   formed = reconcile(seen, test::at_seconds(1.25));
   ASSERT_EQ(formed.announcement.world.size(), 1U) << formed.status.message;
   EXPECT_EQ(formed.announcement.world[0].assignment.resume, test::resume_point(1, 40));
@@ -376,7 +377,7 @@ TEST(Notice, ANodeThatGoesBeforeItsSuccessorIsReadyIsALossWithAHeadStart) {
   EXPECT_EQ(decision.status.members[1].uid, test::uid_of(1, 1));
   EXPECT_EQ(decision.status.restarts.disruption, 1U);
   EXPECT_TRUE(only<CreatePod>(decision).empty()) << "it is on its way already";
-  EXPECT_FALSE(decision.status.is_formed);
+  EXPECT_FALSE(decision.status.is_world_formed);
 }
 
 TEST(Notice, ASuccessorThatEndsIsReplacedAndTheWorldDoesNotNotice) {
@@ -385,7 +386,7 @@ TEST(Notice, ASuccessorThatEndsIsReplacedAndTheWorldDoesNotNotice) {
   follow(seen, reconcile(seen, test::at_seconds(1.5)));
   seen.pods.back() = test::ended_pod(1, 137, 1);
   const auto decision = reconcile(seen, test::at_seconds(2));
-  EXPECT_TRUE(decision.status.is_formed);
+  EXPECT_TRUE(decision.status.is_world_formed);
   EXPECT_EQ(decision.status.members[1].incarnation, 0U);
   EXPECT_EQ(decision.status.members[1].successor, 2U);
   EXPECT_EQ(only<CreatePod>(decision).size(), 1U);

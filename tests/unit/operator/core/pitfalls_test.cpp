@@ -33,7 +33,7 @@ Decision follow_and_decide(Observation& seen) {
 // The view is outdated: it shows a pod as unplaced that was replaced since.
 TEST(Pitfall, WhyNoNodeTakesAPodIsToldOfMembersAlone) {
   auto seen = test::running(test::job(1));
-  seen.job.status.is_formed = false;
+  seen.job.status.is_world_formed = false;
   seen.world.clear();
   seen.job.status.members[0].incarnation = 1;
   seen.job.status.members[0].uid = test::uid_of(0, 1);
@@ -155,7 +155,7 @@ TEST(Pitfall, APodOfTheSameNameIsAnotherIfItsUidIs) {
 
 TEST(Pitfall, ANodeThatGivesNoticeRightAfterItGotAPodIsLeftAgain) {
   auto seen = test::running(test::job(2));
-  seen.job.status.is_formed = false;
+  seen.job.status.is_world_formed = false;
   seen.world.clear();
   seen.processes.pop_back();  // it has not spoken yet
   seen.nodes = {{.name = "node-1"}, {.name = "node-2", .taints = {{"karpenter.sh/disrupted", "NoSchedule"}}}};

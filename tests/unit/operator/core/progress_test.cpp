@@ -14,7 +14,7 @@ using test::beat;
 using test::checkpoint;
 using test::process;
 
-api::TrainingJobStatus after(api::TrainingJobStatus status, const std::vector<Beat>& beats) {
+api::TrainingJobStatus after(api::TrainingJobStatus status, const std::vector<Heartbeat>& beats) {
   std::vector<api::ProcessFacts> processes;
   for (const auto& b : beats) {
     processes.push_back(test::heard(b.process));
@@ -38,14 +38,15 @@ TEST(NoteProgress, NeverGoesBackWithinAnAttempt) {
   EXPECT_EQ(after(status, {beat(process(0), 1, 12, 1, checkpoint(1, 10))}), status);
 }
 
-Beat with_outlook(std::uint64_t attempt, const Outlook& outlook) {
-  Beat told = beat(process(0), attempt, 12, 1, std::nullopt);
+Heartbeat with_outlook(std::uint64_t attempt, const Outlook& outlook) {
+  Heartbeat told = beat(process(0), attempt, 12, 1, std::nullopt);
   told.outlook = outlook;
   return told;
 }
 
 TEST(NoteProgress, KeepsWhatIsToComeAndTheLossOfTheOneWhoCountsThem) {
-  const auto told = with_outlook(1, {.position = 768, .total = 4096, .unit = "sample", .loss = 0.25});
+  const auto told = with_outlook(
+      1, {.position = 768, .total = 4096, .unit = "sample", .loss = 0.25, .best = "error 0.25 at step 40"});
   const auto status = after(test::job().status, {told, beat(process(1), 1, 13, 1, std::nullopt)});
   EXPECT_EQ(status.outlook, *told.outlook);
   EXPECT_EQ(after(status, {beat(process(1), 1, 14, 1, std::nullopt)}).outlook, status.outlook)
@@ -80,8 +81,8 @@ TEST(NoteProgress, TakesANewerAttemptForNewerWhateverItsStep) {
 }
 
 // Rank 0 reads back its commit; others saw the commit, and go on reporting it.
-Beat of_rank_0(std::optional<InventoryEntry> committed, std::vector<InventoryEntry> damaged) {
-  Beat told = beat(process(0), 1, 25, 1, std::move(committed));
+Heartbeat of_rank_0(std::optional<InventoryEntry> committed, std::vector<InventoryEntry> damaged) {
+  Heartbeat told = beat(process(0), 1, 25, 1, std::move(committed));
   for (auto& entry : damaged) entry.is_complete = false;
   told.damaged = std::move(damaged);
   return told;
@@ -91,8 +92,8 @@ TEST(NoteProgress, GoesBackFromWhatDoesNotReadBackWhoeverSawItCommitted) {
   auto status = test::job().status;
   status.last_checkpoint = test::resume_point(1, 20);
   status.last_checkpoint_tier = "volume";
-  const Beat other = beat(process(1), 1, 25, 1, checkpoint(1, 20));
-  const Beat one = of_rank_0(checkpoint(1, 10, "local"), {checkpoint(1, 20)});
+  const Heartbeat other = beat(process(1), 1, 25, 1, checkpoint(1, 20));
+  const Heartbeat one = of_rank_0(checkpoint(1, 10, "local"), {checkpoint(1, 20)});
   for (const auto& beats : {std::vector{one, other}, std::vector{other, one}}) {
     status = after(status, beats);
     EXPECT_EQ(status.last_checkpoint, test::resume_point(1, 10));
@@ -142,14 +143,14 @@ TEST(NoteSavesBeforeLeaving, IsWhatThisWorldSavedWhereAllCanReachIt) {
   api::TrainingJobStatus status = test::job(1).status;
   status.attempt = Attempt(3);
   auto facts = test::waiting(process(0), 3, {checkpoint(2, 90), checkpoint(3, 50, "staged")});
-  note_saves_before_leaving({facts}, status);
+  record_saves_before_leaving({facts}, status);
   EXPECT_EQ(status.last_checkpoint, std::nullopt);
-  facts.waiting->inventory.push_back(checkpoint(3, 40));
-  facts.waiting->left_attempt = Attempt(2);
-  note_saves_before_leaving({facts}, status);
+  facts.join_request->inventory.push_back(checkpoint(3, 40));
+  facts.join_request->left_attempt = Attempt(2);
+  record_saves_before_leaving({facts}, status);
   EXPECT_EQ(status.last_checkpoint, std::nullopt) << "it was not in this world";
-  facts.waiting->left_attempt = Attempt(3);
-  note_saves_before_leaving({facts}, status);
+  facts.join_request->left_attempt = Attempt(3);
+  record_saves_before_leaving({facts}, status);
   EXPECT_EQ(status.last_checkpoint, test::resume_point(3, 40));
 }
 
@@ -158,7 +159,7 @@ TEST(NoteSavesBeforeLeaving, AStepThatWasSavedWasMade) {
   api::TrainingJobStatus status = test::job(1).status;
   status.attempt = Attempt(3);
   status.step = Step(25);
-  note_saves_before_leaving({test::waiting(process(0), 3, {checkpoint(2, 90), checkpoint(3, 30)})}, status);
+  record_saves_before_leaving({test::waiting(process(0), 3, {checkpoint(2, 90), checkpoint(3, 30)})}, status);
   EXPECT_EQ(status.step, Step(30));
 }
 

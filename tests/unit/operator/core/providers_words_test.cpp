@@ -238,7 +238,7 @@ TEST(ProvidersWords, EachExitCodeCostsWhatItMeans) {
   for (const auto& known : kCodesOfPrograms) {
     const auto ending = classify(test::ended_pod(0, known.code), false, {});
     EXPECT_EQ(static_cast<int>(ending.cause), static_cast<int>(known.cause))
-        << known.code << ", " << known.source << ": " << ending.sentence;
+        << known.code << ", " << known.source << ": " << ending.explanation;
   }
 }
 

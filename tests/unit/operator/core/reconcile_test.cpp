@@ -34,7 +34,7 @@ TEST(Reconcile, ANewJobGetsItsPodsAndItsFirstAttempt) {
   EXPECT_EQ(reasons(decision), Reasons({"create digits-worker-0-i0", "create digits-worker-1-i0"}));
   EXPECT_EQ(decision.status.phase, JobPhase::kPending);
   EXPECT_EQ(decision.status.attempt, Attempt(1));
-  EXPECT_FALSE(decision.status.is_formed);
+  EXPECT_FALSE(decision.status.is_world_formed);
   EXPECT_EQ(decision.status.message, "0 of 2 processes are ready for attempt 1");
   EXPECT_EQ(decision.announcement.current.size(), 2u);
   EXPECT_EQ(decision.announcement.processes_per_node, 1u);
@@ -43,7 +43,7 @@ TEST(Reconcile, ANewJobGetsItsPodsAndItsFirstAttempt) {
 
 TEST(Reconcile, AWorldIsFormedWhenTheLastOneJoins) {
   auto seen = test::running(test::job(2));
-  seen.job.status.is_formed = false;
+  seen.job.status.is_world_formed = false;
   seen.world.clear();
   seen.processes = {test::waiting(process(0)), test::heard(process(1))};
   EXPECT_TRUE(decide(seen).announcement.world.empty());
@@ -53,7 +53,7 @@ TEST(Reconcile, AWorldIsFormedWhenTheLastOneJoins) {
   const auto decision = decide(seen);
   EXPECT_EQ(reasons(decision), Reasons({"WorldFormed"}));
   EXPECT_EQ(decision.status.phase, JobPhase::kRunning);
-  EXPECT_TRUE(decision.status.is_formed);
+  EXPECT_TRUE(decision.status.is_world_formed);
   EXPECT_EQ(decision.status.world_size, 2u);
   EXPECT_EQ(decision.announcement.world.size(), 2u);
   EXPECT_EQ(decision.announcement.attempt, Attempt(1));
@@ -61,7 +61,7 @@ TEST(Reconcile, AWorldIsFormedWhenTheLastOneJoins) {
 
 TEST(Reconcile, AWorldIsToldHowManyMembersTheRunHasLost) {
   auto seen = test::running(test::job(2));
-  seen.job.status.is_formed = false;
+  seen.job.status.is_world_formed = false;
   seen.world.clear();
   seen.job.status.restarts = {.application = 1, .hung = 2, .disruption = 3};
   seen.processes = {test::waiting(process(0)), test::waiting(process(1))};
@@ -73,7 +73,7 @@ TEST(Reconcile, AWorldIsToldHowManyMembersTheRunHasLost) {
 
 TEST(Reconcile, TellsWhichMemberThatAskedToJoinFellQuiet) {
   auto seen = test::running(test::job(3));
-  seen.job.status.is_formed = false;
+  seen.job.status.is_world_formed = false;
   seen.world.clear();
   for (std::uint32_t i = 0; i < 3; ++i)
     seen.processes[i] = test::waiting(process(i), 0, {}, i == 1 ? 96 : 100);
@@ -159,7 +159,7 @@ TEST(Reconcile, ALossDissolvesTheWorldAndReplacesTheMemberInOneDecision) {
             Reasons({"MemberLost", "delete digits-worker-1-i0", "create digits-worker-1-i1"}));
   EXPECT_EQ(decision.status.phase, JobPhase::kRecovering);
   EXPECT_EQ(decision.status.attempt, Attempt(2));
-  EXPECT_FALSE(decision.status.is_formed);
+  EXPECT_FALSE(decision.status.is_world_formed);
   EXPECT_EQ(decision.announcement.attempt, Attempt(2)) << "the others learn that their world is over";
   EXPECT_TRUE(decision.announcement.world.empty());
   EXPECT_EQ(decision.announcement.current[1].incarnation, 1u) << "the old one is fenced out";
@@ -168,7 +168,7 @@ TEST(Reconcile, ALossDissolvesTheWorldAndReplacesTheMemberInOneDecision) {
 TEST(Reconcile, ASecondLossBeforeTheWorldIsFormedTakesNoFurtherAttempt) {
   auto seen = test::running(test::job(2));
   seen.job.status.attempt = Attempt(2);
-  seen.job.status.is_formed = false;
+  seen.job.status.is_world_formed = false;
   seen.world.clear();
   seen.pods[0] = test::ended_pod(0, 137);
   EXPECT_EQ(decide(seen).status.attempt, Attempt(2));
@@ -182,7 +182,7 @@ TEST(Reconcile, AnOperatorThatForgotTheWorldFormsTheNextOne) {
   seen.processes = {test::waiting(process(0), 1), test::waiting(process(1), 1)};
   const auto decision = decide(seen);
   EXPECT_EQ(decision.status.attempt, Attempt(2));
-  EXPECT_TRUE(decision.status.is_formed);
+  EXPECT_TRUE(decision.status.is_world_formed);
 }
 
 TEST(Reconcile, TheNewWorldResumesFromTheNewestCheckpointAndCountsFromThere) {
@@ -209,7 +209,7 @@ TEST(Reconcile, WhatACompletedProcessCommittedIsNotTrainedAgain) {
 TEST(Reconcile, AStatusThatWasLostDoesNotLeadBackToUsedAttempts) {
   auto seen = test::running(test::job(2));
   seen.job.status.attempt = Attempt(1);
-  seen.job.status.is_formed = false;
+  seen.job.status.is_world_formed = false;
   seen.world.clear();
   seen.processes = {test::waiting(process(0), 7), test::waiting(process(1), 0, {checkpoint(9, 100)})};
   EXPECT_EQ(decide(seen).status.attempt, Attempt(10));
@@ -235,16 +235,16 @@ TEST(Reconcile, TheJobSucceedsWhenAllHaveCompleted) {
   auto seen = test::running(test::job(2));
   seen.job.status.step = Step(400);
   seen.job.status.world_size = 2;
-  seen.job.status.formed_at = seen.wall_now;
+  seen.job.status.world_formed_at = seen.wall_now;
   seen.processes = {test::done(process(0)), test::done(process(1))};
   const auto decision = decide(seen);
   EXPECT_EQ(reasons(decision), Reasons({"Succeeded"})) << "pods that completed end by themselves";
   EXPECT_EQ(decision.status.phase, JobPhase::kSucceeded);
   EXPECT_EQ(decision.status.message, "completed at step 400");
   EXPECT_TRUE(decision.announcement.stop);
-  EXPECT_FALSE(decision.status.is_formed) << "no world stands any longer";
+  EXPECT_FALSE(decision.status.is_world_formed) << "no world stands any longer";
   EXPECT_EQ(decision.status.world_size, 0U);
-  EXPECT_EQ(decision.status.formed_at, std::nullopt);
+  EXPECT_EQ(decision.status.world_formed_at, std::nullopt);
 }
 
 TEST(Reconcile, TheStatusNamesTheWeightsWhoeverSaysSo) {
@@ -267,6 +267,27 @@ TEST(Reconcile, TheStatusNamesTheWeightsWhoeverSaysSo) {
   EXPECT_EQ(decide(away).status.final_weights, "") << "the record of a completion alone counts";
   away.pods[0].is_completed = true;
   EXPECT_EQ(decide(away).status.final_weights, "/data/v");
+}
+
+TEST(Reconcile, TheStatusSaysWhereTheMembersSaveAndWhichImageReadsIt) {
+  auto seen = test::running(test::job(2));
+  seen.operator_image = "example.org/ratoon-operator:1";
+  seen.processes[1].save_location = "/data/digits";
+  seen.job.status = decide(seen).status;
+  EXPECT_EQ(seen.job.status.save_location, "/data/digits") << "one process suffices";
+  EXPECT_EQ(seen.job.status.operator_image, "example.org/ratoon-operator:1");
+
+  seen.processes[1].save_location.clear();
+  seen.operator_image.clear();
+  const auto later = decide(seen).status;
+  EXPECT_EQ(later.save_location, "/data/digits")
+      << "a new leader has not heard it, and the files are still there";
+  EXPECT_EQ(later.operator_image, "example.org/ratoon-operator:1");
+
+  seen.job.status.phase = JobPhase::kFailed;
+  seen.operator_image = "example.org/ratoon-operator:2";
+  EXPECT_EQ(decide(seen).status.operator_image, "example.org/ratoon-operator:1")
+      << "an upgrade writes no status of a job that is over";
 }
 
 TEST(Reconcile, TheStatusSaysWhyTheProgramEndedTheRunEarly) {
@@ -309,7 +330,7 @@ TEST(Reconcile, TheEndIsFinal) {
   for (const auto phase : {JobPhase::kSucceeded, JobPhase::kFailed}) {
     auto seen = test::running(test::job(2));
     seen.job.status.phase = phase;
-    seen.job.status.is_formed = false;
+    seen.job.status.is_world_formed = false;
     seen.job.status.world_size = 0;
     seen.job.status.message = "over";
     seen.job.status.completed_at = WallTime{std::chrono::seconds(7)};
@@ -336,7 +357,7 @@ TEST(Reconcile, AStatusThatWentBackLeadsToANewerWorldThanTheMembersAreIn) {
     const auto decision = reconcile(seen, test::at_seconds(1));
     EXPECT_EQ(decision.announcement.attempt, Attempt(8)) << is_lost;
     EXPECT_EQ(decision.status.attempt, Attempt(8));
-    EXPECT_FALSE(decision.status.is_formed);
+    EXPECT_FALSE(decision.status.is_world_formed);
   }
 }
 

@@ -23,7 +23,7 @@ void all_beat(Observation& seen, std::uint64_t step, ProcessPhase phase) {
   seen.processes.resize(2);
   for (std::uint32_t i = 0; i < 2; ++i) {
     seen.processes[i].identity = process(i, i);
-    seen.processes[i].waiting.reset();
+    seen.processes[i].join_request.reset();
     seen.processes[i].beat = test::beat(process(i, i), 2, step);
     seen.processes[i].beat->phase = phase;
   }
@@ -48,15 +48,18 @@ TEST(Recovery, EverySecondFromTheLastSignOfLifeToTheFirstStepIsAccountedFor) {
   const std::vector<InventoryEntry> saved = {test::checkpoint(1, 40)};
   seen.processes = {test::waiting(process(0), 1, saved, 104.75),
                     test::waiting(process(1, 1), 0, saved, 104.75)};
-  seen.processes[0].waiting->left_step = Step(47);
+  seen.processes[0].join_request->left_step = Step(47);
   follow(seen, reconcile(seen, at_seconds(104.75)));  // it spoke, and the world is formed
-  EXPECT_TRUE(seen.job.status.is_formed);
+  EXPECT_TRUE(seen.job.status.is_world_formed);
   all_beat(seen, 40, ProcessPhase::kLoad);
   follow(seen, reconcile(seen, at_seconds(105)));  // met
   all_beat(seen, 40, ProcessPhase::kCompute);
   follow(seen, reconcile(seen, at_seconds(105.5)));  // loaded
   EXPECT_FALSE(seen.job.status.last_disruption);
   all_beat(seen, 41, ProcessPhase::kCompute);
+  seen.processes[1].beat->step = Step(40);
+  EXPECT_FALSE(reconcile(seen, at_seconds(106)).status.last_disruption) << "one rank is in its first step";
+  seen.processes[1].beat->step = Step(41);
   decision = reconcile(seen, at_seconds(106.5));
 
   ASSERT_TRUE(decision.status.last_disruption);
@@ -67,7 +70,7 @@ TEST(Recovery, EverySecondFromTheLastSignOfLifeToTheFirstStepIsAccountedFor) {
   EXPECT_EQ(done.member, member_name(test::job_key(), "worker", 1, 0));
   EXPECT_FALSE(decision.recovery);
   EXPECT_FALSE(decision.status.open_recovery);
-  EXPECT_EQ(decision.status.ledger.steps_made_again, 7U);
+  EXPECT_EQ(decision.status.ledger.repeated_step_count, 7U);
 }
 
 // Two members, of which the second was lost at 103 s with 47 steps reported, and an operator whose clock
@@ -101,7 +104,7 @@ class TakeOverTest : public testing::Test {
     seen_.processes = {test::waiting(process(0), 1, saved, when - clock_behind_),
                        test::waiting(process(1, 1), 0, saved, when - clock_behind_)};
     at(when);
-    ASSERT_TRUE(seen_.job.status.is_formed);
+    ASSERT_TRUE(seen_.job.status.is_world_formed);
   }
   void step_at(double when) {
     all_beat(seen_, 41, ProcessPhase::kCompute);
@@ -115,7 +118,7 @@ class TakeOverTest : public testing::Test {
     EXPECT_EQ(done.lost_steps, 7U);
     const auto told = test::only<EmitEvent>(decision);
     EXPECT_TRUE(std::ranges::any_of(told, [](const auto& event) { return event.reason == "Recovered"; }));
-    EXPECT_EQ(decision.status.ledger.steps_made_again, 7U);
+    EXPECT_EQ(decision.status.ledger.repeated_step_count, 7U);
   }
 
   Observation seen_ = test::running([] {
@@ -140,6 +143,22 @@ TEST_F(TakeOverTest, AnOperatorThatDoesNotKnowTheSeatsReportsTheRecovery) {
   step_at(107);
 }
 
+TEST_F(TakeOverTest, ARecoveryWithFurtherLossesNamesTheFirstMemberToo) {
+  seen_.pods[0] = test::ended_pod(0, 137);
+  at(104);
+  ASSERT_TRUE(seen_.job.status.open_recovery);
+  EXPECT_EQ(seen_.job.status.open_recovery->member, "digits-worker-0-i0");
+  EXPECT_EQ(seen_.job.status.open_recovery->reason,
+            "ended by signal 9; the recovery began with the loss of digits-worker-1-i0");
+  EXPECT_EQ(seen_.job.status.open_recovery->time, WallTime{from_seconds(5103)});
+  seen_.pods[0] = test::pod(0, 1);
+  seen_.pods[1] = test::ended_pod(1, 137, 1);
+  at(105);
+  EXPECT_EQ(seen_.job.status.open_recovery->reason,
+            "ended by signal 9; the recovery began with the loss of digits-worker-1-i0")
+      << "also of digits-worker-1-i1, and the first one is named once";
+}
+
 TEST_F(TakeOverTest, ASuspensionEndsTheRecoveryWithoutAReport) {
   seen_.job.spec.is_suspended = true;
   at(104);
@@ -151,18 +170,18 @@ TEST_F(TakeOverTest, ASuspensionEndsTheRecoveryWithoutAReport) {
 TEST(StepsMadeAgain, AreThoseOfAnAttemptOfWhichOnlyTheHistoryIsLeft) {
   auto seen = test::running(test::job(2));
   seen.job.status.attempt = Attempt(2);
-  seen.job.status.is_formed = false;
+  seen.job.status.is_world_formed = false;
   seen.job.status.step = Step(5);
   seen.job.status.ledger.newest_attempt = Attempt(1);
   seen.world.clear();
   seen.processes = {test::waiting(process(0), 1), test::waiting(process(1), 1)};
   for (auto& heard : seen.processes) {
-    heard.waiting->has_met = false;
-    heard.waiting->left_step = Step(12);
+    heard.join_request->has_been_in_world = false;
+    heard.join_request->left_step = Step(12);
   }
   const auto formed = reconcile(seen, at_seconds(1)).status;
-  ASSERT_TRUE(formed.is_formed);
-  EXPECT_EQ(formed.ledger.steps_made_again, 12U);
+  ASSERT_TRUE(formed.is_world_formed);
+  EXPECT_EQ(formed.ledger.repeated_step_count, 12U);
   EXPECT_EQ(formed.ledger.newest_step, Step(12));
   EXPECT_EQ(formed.ledger.newest_attempt, Attempt(2));
 
@@ -170,21 +189,22 @@ TEST(StepsMadeAgain, AreThoseOfAnAttemptOfWhichOnlyTheHistoryIsLeft) {
   auto waits = seen;
   waits.processes.pop_back();
   waits.job.status = reconcile(waits, at_seconds(1)).status;
-  ASSERT_FALSE(waits.job.status.is_formed);
+  ASSERT_FALSE(waits.job.status.is_world_formed);
   waits.wall_now = test::wall(5);
   waits.processes = seen.processes;
   for (auto& heard : waits.processes) {
-    heard.listed = at_seconds(1);  // after the end of the last world
-    heard.waiting->left_step = Step(0);
+    heard.checkpoints_listed_at = at_seconds(1);  // after the end of the last world
+    heard.join_request->left_step = Step(0);
   }
-  EXPECT_EQ(reconcile(waits, at_seconds(1)).status.ledger.steps_made_again, 12U);
+  EXPECT_EQ(reconcile(waits, at_seconds(1)).status.ledger.repeated_step_count, 12U);
 
   seen.job.status.ledger.newest_attempt = Attempt(0);
   const auto of_older_run = reconcile(seen, at_seconds(1)).status.ledger;
-  EXPECT_EQ(of_older_run.steps_made_again, 0U);
+  EXPECT_EQ(of_older_run.repeated_step_count, 0U);
   EXPECT_EQ(of_older_run.newest_step, Step(5)) << "an older run left that history";
   seen.job.status.ledger.newest_attempt = Attempt(2);
-  EXPECT_EQ(reconcile(seen, at_seconds(1)).status.ledger.steps_made_again, 5U) << "they were counted before";
+  EXPECT_EQ(reconcile(seen, at_seconds(1)).status.ledger.repeated_step_count, 5U)
+      << "they were counted before";
 }
 
 // No loss had to be detected: the members left when they were told to.
@@ -198,8 +218,8 @@ TEST(Recovery, AHandOverBeginsWhenTheWorldIsGivenUp) {
   const auto decision = reconcile(seen, at_seconds(102));
   ASSERT_TRUE(decision.recovery);
   EXPECT_EQ(decision.status.open_recovery->reason, "its node will become unavailable");
-  EXPECT_EQ(decision.recovery->last_sign, at_seconds(102));
-  EXPECT_EQ(decision.recovery->decided, at_seconds(102));
+  EXPECT_EQ(decision.recovery->last_message_at, at_seconds(102));
+  EXPECT_EQ(decision.recovery->judged_lost_at, at_seconds(102));
 }
 
 TEST(Recovery, AFirstStartIsNone) {

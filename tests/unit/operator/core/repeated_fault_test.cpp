@@ -50,11 +50,11 @@ TEST(FindFault, IsNoneWhereNoExceptionOrAnotherThingThanTheProgramMayBeTheCause)
 TEST(IsAfter, IsOfTheSameMemberAlone) {
   const auto seen = test::running(test::job(12));
   const api::MemberStatus member{.role = "worker", .index = 1, .incarnation = 3};
-  EXPECT_TRUE(is_after(seen, member, "digits-worker-1-i0"));
-  EXPECT_TRUE(is_after(seen, member, "digits-worker-1-i2"));
+  EXPECT_TRUE(is_newer_incarnation(seen, member, "digits-worker-1-i0"));
+  EXPECT_TRUE(is_newer_incarnation(seen, member, "digits-worker-1-i2"));
   for (const std::string other : {"digits-worker-1-i3", "digits-worker-1-i10", "digits-worker-11-i0",
                                   "digits-worker-0-i0", "digits-worker-1-i", "digits-worker-1-ix", ""})
-    EXPECT_FALSE(is_after(seen, member, other)) << other;
+    EXPECT_FALSE(is_newer_incarnation(seen, member, other)) << other;
 }
 
 // A job of two members whose member 0 failed in its first start with these words, and has failed again as
@@ -166,7 +166,7 @@ TEST_F(RepeatedFault, ThatSeveralShowWhileTheyStartIsFoundInTheFirstOfThem) {
 }
 
 TEST_F(RepeatedFault, IsLeftToRestartsOnceTheJobHasMadeAStep) {
-  seen_.job.status.stepped_at = test::wall(1);
+  seen_.job.status.last_step_at = test::wall(1);
   EXPECT_EQ(phase_after({}), api::JobPhase::kRecovering);
 }
 

@@ -44,7 +44,7 @@ TEST(RestartRules, TheFirstThatIsMetSaysWhatAnEndingIs) {
   for (const auto& c : cases) {
     const MemberEnd ending = classify(c.pod, false, policy());
     EXPECT_EQ(ending.cause, c.cause) << c.sentence;
-    EXPECT_EQ(ending.sentence, c.sentence);
+    EXPECT_EQ(ending.explanation, c.sentence);
   }
 }
 

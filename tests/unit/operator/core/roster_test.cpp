@@ -113,8 +113,8 @@ TEST(ReplaceLost, MovesAMemberOnAndCountsItOnce) {
       {"left with 0 and no word of completion",
        [](Observation& seen) { seen.pods[1] = test::ended_pod(1, 0); },
        {.application = 1},
-       "digits-worker-1-i0: exit code 0 without a completion record: its training did not reach its end; if "
-       "the program does not call ratoon::train, set agent: None in its role"},
+       "digits-worker-1-i0: exit code 0 without a completion record: its training did not reach its end; a "
+       "program that does not call ratoon::train needs a TrainingJob with agent: None"},
       {"being deleted",
        [](Observation& seen) { seen.pods[1].is_deleting = true; },
        {.disruption = 1},
@@ -136,7 +136,7 @@ TEST(ReplaceLost, MovesAMemberOnAndCountsItOnce) {
     EXPECT_EQ(change.members[0], seen.job.status.members[0]);
     EXPECT_EQ(change.members[1], member(1, 1));
     EXPECT_EQ(change.restarts, c.restarts);
-    EXPECT_EQ(change.fatal, "");
+    EXPECT_EQ(change.fatal_reason, "");
     const auto events = only<EmitEvent>(change.actions);
     ASSERT_EQ(events.size(), 1u);
     EXPECT_EQ(events[0], (EmitEvent{.is_warning = true, .reason = "MemberLost", .message = c.news}));
@@ -167,7 +167,7 @@ TEST(ReplaceLost, ANameThatAnEarlierJobsPodHoldsIsPassedOver) {
   members[1].successor = 1;
   seen.pods.clear();
   seen.pods.push_back(test::pod(1, 0));
-  seen.held_names = {"digits-worker-0-i0", "digits-worker-0-i1", "digits-worker-1-i1"};
+  seen.unusable_pod_names = {"digits-worker-0-i0", "digits-worker-0-i1", "digits-worker-1-i1"};
   const auto change = replace_lost(seen, kNobody);
   EXPECT_EQ(change.members[0].incarnation, 2U);
   EXPECT_EQ(change.members[1].incarnation, 0U) << "who is there stays";
@@ -261,7 +261,7 @@ TEST(ReplaceLost, WaitsForAPodThatIsNotThereYet) {
 TEST(ReplaceLost, EndsTheJobForAFatalCodeOrWhenTheBudgetIsUsedUp) {
   auto seen = test::running(test::job(1));
   seen.pods = {test::ended_pod(0, 82)};
-  EXPECT_EQ(replace_lost(seen, kNobody).fatal,
+  EXPECT_EQ(replace_lost(seen, kNobody).fatal_reason,
             "digits-worker-0-i0: exit code 82 (configuration): the same start would fail again; see the "
             "member's log");
   EXPECT_EQ(replace_lost(seen, kNobody).restarts.application, 1U) << "it is a failure like others";
@@ -269,13 +269,14 @@ TEST(ReplaceLost, EndsTheJobForAFatalCodeOrWhenTheBudgetIsUsedUp) {
   seen.pods = {test::ended_pod(0, 1)};
   seen.job.spec.restart_policy.restarts_max = 2;
   seen.job.status.restarts.application = 1;
-  EXPECT_EQ(replace_lost(seen, kNobody).fatal, "") << "the second of two";
+  EXPECT_EQ(replace_lost(seen, kNobody).fatal_reason, "") << "the second of two";
   seen.job.status.restarts.application = 2;
-  EXPECT_EQ(replace_lost(seen, kNobody).fatal, "digits-worker-0-i0: exit code 1; maxRestarts (2) is used up");
+  EXPECT_EQ(replace_lost(seen, kNobody).fatal_reason,
+            "digits-worker-0-i0: exit code 1; maxRestarts (2) is used up");
 
   seen.pods = {test::ended_pod(0, 137)};
   seen.job.status.restarts.disruption = 1000;
-  EXPECT_EQ(replace_lost(seen, kNobody).fatal, "") << "disruptions are free";
+  EXPECT_EQ(replace_lost(seen, kNobody).fatal_reason, "") << "disruptions are free";
 }
 
 TEST(ReplaceLost, TellsWhatAFailedProgramSaid) {
@@ -305,7 +306,7 @@ TEST(ReconcilePods, MakesWhatIsMissingAndDeletesWhatIsNotNamed) {
   EXPECT_EQ(made[0].pod.name, "digits-worker-1-i1");
   EXPECT_EQ(made[0].pod.incarnation, 1u);
   EXPECT_EQ(test::names_of(made[0].avoid_nodes), std::vector<std::string>{"node-9"});
-  EXPECT_EQ(made[0].sick_nodes, std::vector<std::string>{"node-8"});
+  EXPECT_EQ(made[0].faulty_nodes, std::vector<std::string>{"node-8"});
   EXPECT_EQ(
       only<DeletePod>(actions),
       std::vector{(DeletePod{.name = "digits-worker-1-i0", .uid = test::uid_of(1), .reason = "superseded"})});
@@ -350,11 +351,11 @@ TEST(Lookup, FindsTheSameWithOrderAndWithout) {
   for (const auto* seen : {&plain, &ordered}) {
     const auto& member = seen->job.status.members[1];
     EXPECT_THAT(processes_of(*seen, member), testing::ElementsAre(&seen->processes[0], &seen->processes[4]));
-    EXPECT_THAT(seats_of(*seen, member), testing::ElementsAre(&seen->world[0], &seen->world[2]));
+    EXPECT_THAT(assigned_processes_of(*seen, member), testing::ElementsAre(&seen->world[0], &seen->world[2]));
     EXPECT_THAT(pods_of(*seen, member), testing::ElementsAre(&seen->pods[0], &seen->pods[2]))
         << "as they are seen";
     EXPECT_EQ(find_process(*seen, test::process(0, 0, 1)), &seen->processes[2]);
-    EXPECT_EQ(find_seat(*seen, test::process(0, 0, 0)), &seen->world[3]);
+    EXPECT_EQ(find_assigned_process(*seen, test::process(0, 0, 0)), &seen->world[3]);
   }
 }
 
@@ -370,7 +371,7 @@ TEST(Lookup, FindsNothingOfAnotherIncarnationRoleOrStart) {
   auto identity = test::process(0, 0, 0);
   identity.start = "another";
   EXPECT_EQ(find_process(seen, identity), nullptr);
-  EXPECT_EQ(find_seat(seen, identity), nullptr);
+  EXPECT_EQ(find_assigned_process(seen, identity), nullptr);
 }
 
 // Otherwise later changes would not be found.

@@ -16,7 +16,7 @@ using test::wall;
 Observation begins(std::uint32_t members, std::vector<std::string> modes) {
   Observation seen{.job = test::new_job(members)};
   seen.job.spec.checkpoint_policy.volume_claim_name = "ckpt";
-  seen.claim = VolumeClaim{.access_modes = std::move(modes)};
+  seen.volume_claim = VolumeClaim{.access_modes = std::move(modes)};
   seen.wall_now = wall(100);
   return seen;
 }
@@ -59,7 +59,7 @@ TEST(SharedVolumeClaim, OfOneNodeIsNoneForSeveralMembers) {
 TEST(SharedVolumeClaim, ThatWasReplacedMendsTheJob) {
   auto seen = begins(2, {"ReadWriteOnce"});
   seen.job.status = decide(seen).status;
-  seen.claim->access_modes = {"ReadWriteOnce", "ReadWriteMany"};
+  seen.volume_claim->access_modes = {"ReadWriteOnce", "ReadWriteMany"};
   seen.wall_now = wall(200);
   const auto decision = decide(seen);
   EXPECT_EQ(only<CreatePod>(decision).size(), 2U);
@@ -70,7 +70,7 @@ TEST(SharedVolumeClaim, ThatWasReplacedMendsTheJob) {
 
 TEST(SharedVolumeClaim, OneThatDoesNotExistIsTheSchedulersMatter) {
   auto seen = begins(2, {});
-  seen.claim.reset();
+  seen.volume_claim.reset();
   EXPECT_EQ(only<CreatePod>(decide(seen)).size(), 2U);
   EXPECT_EQ(invalid(decide(seen).status), nullptr) << "it never held";
 }
@@ -106,14 +106,14 @@ TEST(SharedVolumeClaim, NoJobThatTrainsIsHeldBackByIt) {
   auto seen = test::running(test::job(2));
   seen.wall_now = wall(100);
   seen.job.spec.checkpoint_policy.volume_claim_name = "ckpt";
-  seen.claim = VolumeClaim{.access_modes = {"ReadWriteOnce"}};
+  seen.volume_claim = VolumeClaim{.access_modes = {"ReadWriteOnce"}};
   const auto before = decide(seen);
   EXPECT_EQ(before.status.phase, api::JobPhase::kRunning);
   EXPECT_EQ(invalid(before.status), nullptr);
 
   auto lost = seen;
   lost.job.status.step = Step(7);
-  lost.job.status.is_formed = false;
+  lost.job.status.is_world_formed = false;
   lost.pods.clear();
   EXPECT_FALSE(needs_volume_claim(lost)) << "it has trained on this claim";
 }

@@ -126,16 +126,16 @@ TEST(FindSilent, ASuccessorOnASuspectNodeHasTheWholeTimeToSpeak) {
   EXPECT_EQ(find_silent(seen, at_seconds(102)).next_check, at_seconds(104));
   seen.wall_now = test::wall(1002);
   EXPECT_EQ(lost_at(104, seen), Members({1}));
-  seen.job.status.members[1].awaited_since = test::wall(1000);
+  seen.job.status.members[1].first_message_awaited_since = test::wall(1000);
   EXPECT_EQ(lost_at(104, seen), Members()) << "the node started it after that";
 }
 
 // The beats of a process that is in no world yet may stop: it is still starting.
 TEST(FindSilent, AMemberThatSpokeAfterItsNodeWasSuspectedIsNotLostWithIt) {
   auto seen = last_heard({102, 99}, 10);
-  seen.job.status.is_formed = false;
+  seen.job.status.is_world_formed = false;
   seen.world.clear();
-  for (auto& process : seen.processes) process.has_met = false;
+  for (auto& process : seen.processes) process.has_been_in_world = false;
   seen.wall_now = test::wall(1002);
   seen.job.spec.disruption_policy.avoid_node_seconds = 300;
   seen.job.status.suspect_nodes = {{.name = "node-2", .reason = "", .until = test::wall(1298)}};
@@ -176,7 +176,7 @@ TEST(FindSilent, AMemberIsAsQuietAsTheQuietestOfItsProcesses) {
   seen.job.spec.processes_per_node = 2;
   seen.processes.push_back(test::heard(process(0, 0, 1), 5));
   seen.processes.push_back(test::heard(process(1, 0, 1), 10));
-  for (auto& process : seen.processes) process.has_met = true;
+  for (auto& process : seen.processes) process.has_been_in_world = true;
   EXPECT_EQ(lost_at(10.0, seen), Members({0}));
 }
 
@@ -192,7 +192,7 @@ TEST(FindSilent, AMemberOfAWorldThatWasFormedBeforeWeListenedIsSilentFromThenOn)
 Observation starting(std::initializer_list<double> moments) {
   auto seen = last_heard(moments);
   seen.world.clear();
-  seen.job.status.is_formed = false;
+  seen.job.status.is_world_formed = false;
   return seen;
 }
 
@@ -222,7 +222,7 @@ TEST(FindSilent, WakesWhenTheStartDeadlineOfAQuietMemberEnds) {
 TEST(FindSilent, AMemberThatWasInAWorldIsSilentWhileTheNextOneForms) {
   auto seen = starting({100, 97, 100});
   EXPECT_EQ(lost_at(100.0, seen), Members());
-  seen.processes[1].has_met = true;
+  seen.processes[1].has_been_in_world = true;
   EXPECT_EQ(lost_at(100.0, seen), Members({1}));
   seen = starting({100, 97, 100});
   seen.world = {test::seat(process(1), 0)};
@@ -231,7 +231,7 @@ TEST(FindSilent, AMemberThatWasInAWorldIsSilentWhileTheNextOneForms) {
 
 TEST(FindSilent, ThoseThatAreStillStartingCountAmongTheSilentOrTheHeard) {
   auto seen = starting({97, 97, 100, 97});
-  for (std::size_t i = 0; i < 3; ++i) seen.processes[i].has_met = true;
+  for (std::size_t i = 0; i < 3; ++i) seen.processes[i].has_been_in_world = true;
   EXPECT_EQ(lost_at(100.0, seen), Members()) << "three of four nodes are silent";
   seen.processes[3].last_heard = at_seconds(100);
   EXPECT_EQ(lost_at(100.0, seen), Members({0, 1})) << "two of four";
@@ -239,10 +239,10 @@ TEST(FindSilent, ThoseThatAreStillStartingCountAmongTheSilentOrTheHeard) {
 
 TEST(FindSilent, ThoseThatWaitForTheirFirstWorldAreNamedWhileTheyAreQuiet) {
   auto seen = starting({100, 97, 97.1});
-  EXPECT_TRUE(find_silent(seen, at_seconds(100)).quiet.empty()) << "they do not wait for one yet";
-  for (auto& process : seen.processes) process.waiting = test::join_request(process.identity);
+  EXPECT_TRUE(find_silent(seen, at_seconds(100)).quiet_processes.empty()) << "they do not wait for one yet";
+  for (auto& process : seen.processes) process.join_request = test::join_request(process.identity);
   const auto silence = find_silent(seen, at_seconds(100));
-  EXPECT_EQ(silence.quiet, std::vector({process(1)}));
+  EXPECT_EQ(silence.quiet_processes, std::vector({process(1)}));
   EXPECT_EQ(silence.next_check, at_seconds(100.1)) << "then the third is quiet";
   EXPECT_EQ(find_silent(seen, at_seconds(102)).next_check, at_seconds(103)) << "they may speak again";
 }
@@ -252,18 +252,18 @@ TEST(FindSilent, OfAMembersProcessesEachBecomesQuietByItself) {
   seen.job.spec.processes_per_node = 2;
   seen.job.spec.disruption_policy.heartbeat_seconds = 2;
   seen.processes.push_back(test::heard(process(0, 0, 1), 98));
-  for (auto& process : seen.processes) process.waiting = test::join_request(process.identity);
+  for (auto& process : seen.processes) process.join_request = test::join_request(process.identity);
   const auto silence = find_silent(seen, at_seconds(100));
-  EXPECT_EQ(silence.quiet, std::vector({process(0)}));
+  EXPECT_EQ(silence.quiet_processes, std::vector({process(0)}));
   EXPECT_EQ(silence.next_check, at_seconds(101));
 }
 
 TEST(FindSilent, NoWorldIsFormedWithOneThatIsQuietWhileItStarts) {
   auto seen = starting({100, 97});
   for (std::uint32_t i = 0; i < 2; ++i)
-    seen.processes[i].waiting = test::join_request(seen.processes[i].identity);
+    seen.processes[i].join_request = test::join_request(seen.processes[i].identity);
   auto decision = reconcile(seen, at_seconds(100));
-  EXPECT_FALSE(decision.status.is_formed);
+  EXPECT_FALSE(decision.status.is_world_formed);
   EXPECT_TRUE(decision.announcement.world.empty());
   EXPECT_EQ(decision.status.restarts.disruption, 0u) << "nor is it lost";
   EXPECT_EQ(decision.wake_at, at_seconds(101)) << "it may be heard by then";

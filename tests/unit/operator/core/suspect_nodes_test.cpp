@@ -138,7 +138,7 @@ TEST(NodesToAvoid, AreExcludedByThePodsThatTheSchedulerCountsThere) {
   seen.pods[0].is_deleting = true;
   seen.pods[1].phase = api::PodPhase::kFailed;
   seen.pods[2].phase = api::PodPhase::kFailed;
-  seen.pods[2].others_run = true;
+  seen.pods[2].has_running_sidecars = true;
   seen.pods[3].node = "b";
   const auto nodes = nodes_to_avoid(seen, {{.name = "a", .reason = "", .until = {}}});
   ASSERT_EQ(nodes.size(), 1U);
@@ -156,11 +156,12 @@ TEST(NodesToAvoid, AreLeftToTaintsUnlessTheyAreSuspects) {
       {.name = "e", .taints = {hard}},         {.name = "f", .is_deleting = true}};
   const auto nodes = nodes_to_avoid(seen, {{.name = "e", .reason = "", .until = {}}});
   ASSERT_EQ(nodes.size(), 5U) << "node b has a taint that is no notice, and that the scheduler may ignore";
-  EXPECT_EQ(nodes[0].closed_by, std::vector{hard});
-  EXPECT_EQ(nodes[1].closed_by, std::vector{cordon});
-  EXPECT_EQ(nodes[2].closed_by, std::vector{cordon});
-  EXPECT_TRUE(nodes[3].closed_by.empty()) << "it is avoided for longer than its taint may last";
-  EXPECT_TRUE(nodes[4].closed_by.empty());
+  EXPECT_EQ(nodes[0].scheduler_avoided_taints, std::vector{hard});
+  EXPECT_EQ(nodes[1].scheduler_avoided_taints, std::vector{cordon});
+  EXPECT_EQ(nodes[2].scheduler_avoided_taints, std::vector{cordon});
+  EXPECT_TRUE(nodes[3].scheduler_avoided_taints.empty())
+      << "it is avoided for longer than its taint may last";
+  EXPECT_TRUE(nodes[4].scheduler_avoided_taints.empty());
 }
 
 }  // namespace

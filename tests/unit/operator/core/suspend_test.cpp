@@ -69,9 +69,9 @@ TEST(Suspend, ItsPodsGoWhenItHasLeft) {
   seen.job.status.last_checkpoint = ResumePoint{.attempt = Attempt(1), .step = Step(7), .digest = "d"};
   seen.processes = {test::waiting(process(0), 1), test::waiting(process(1), 1)};
   const auto decision = decide(seen);
-  EXPECT_EQ(decision.status.message, "its pods end; the suspended run goes on from step 7");
+  EXPECT_EQ(decision.status.message, "its pods end; when resumed, the run goes on from step 7");
   EXPECT_EQ(decision.status.attempt, Attempt(2));
-  EXPECT_FALSE(decision.status.is_formed);
+  EXPECT_FALSE(decision.status.is_world_formed);
   EXPECT_EQ(deleted(decision), Names({"digits-worker-0-i0", "digits-worker-1-i0"}));
   EXPECT_EQ(decision.status.members[0].incarnation, 1U);
   EXPECT_EQ(decision.status.restarts.disruption, 0U);
@@ -95,19 +95,19 @@ TEST(Suspend, ItIsSuspendedWhenItsPodsAreGone) {
   seen.pods.pop_back();
   EXPECT_EQ(decide(seen).status, seen.job.status) << "nothing is written for each pod that goes";
   seen.pods.back().phase = api::PodPhase::kSucceeded;
-  seen.pods.back().others_run = true;
+  seen.pods.back().has_running_sidecars = true;
   EXPECT_EQ(decide(seen).status.phase, JobPhase::kRecovering) << "a sidecar still holds the node";
-  seen.pods.back().others_run = false;
+  seen.pods.back().has_running_sidecars = false;
   decision = decide(seen);
   EXPECT_EQ(decision.status.phase, JobPhase::kSuspended);
-  EXPECT_EQ(decision.status.message, "suspended; the run goes on from step 0");
+  EXPECT_EQ(decision.status.message, "suspended; when resumed, the run goes on from step 0");
   EXPECT_EQ(test::only<EmitEvent>(decision).size(), 1U);
 }
 
 TEST(Suspend, ItIsNotWaitedForWithoutEnd) {
   auto seen = suspended();
   seen.job.status.suspending_since = wall(40);
-  EXPECT_FALSE(decide(seen).status.is_formed);
+  EXPECT_FALSE(decide(seen).status.is_world_formed);
   seen.job.status.suspending_since = wall(41);
   EXPECT_EQ(decide(seen).status.phase, JobPhase::kRunning);
 }
@@ -122,11 +122,11 @@ TEST(Suspend, ItIsWaitedForAsLongAsItsSavesTake) {
   EXPECT_EQ(saving.status.phase, JobPhase::kRunning) << "one that is under way, the last one, and a margin";
   EXPECT_EQ(saving.wake_at, test::at_seconds(2));
   seen.job.status.suspending_since = wall(0);
-  EXPECT_FALSE(decide(seen).status.is_formed);
+  EXPECT_FALSE(decide(seen).status.is_world_formed);
   seen.processes[1].beat->save_seconds = 3e8;
   EXPECT_EQ(decide(seen).status.phase, JobPhase::kRunning);
   seen.wall_now = wall(200000);
-  EXPECT_FALSE(decide(seen).status.is_formed) << "no save takes years";
+  EXPECT_FALSE(decide(seen).status.is_world_formed) << "no save takes years";
 }
 
 TEST(Suspend, ANewOperatorHearsAllBeforeItGivesUp) {
@@ -138,7 +138,7 @@ TEST(Suspend, ANewOperatorHearsAllBeforeItGivesUp) {
   seen.processes.pop_back();
   EXPECT_EQ(decide(seen).status.phase, JobPhase::kRunning) << "it may save for longer than others do";
   seen.processes.push_back(last);
-  EXPECT_FALSE(decide(seen).status.is_formed);
+  EXPECT_FALSE(decide(seen).status.is_world_formed);
 }
 
 TEST(Suspend, APodThatWasMadeMeanwhileGoesToo) {
@@ -158,7 +158,7 @@ TEST(Suspend, ANewJobGetsNoPods) {
   seen.job.spec.is_suspended = true;
   const auto decision = decide(seen);
   EXPECT_EQ(decision.status.phase, JobPhase::kSuspended);
-  EXPECT_EQ(decision.status.message, "suspended; the run goes on from step 0");
+  EXPECT_EQ(decision.status.message, "suspended; when resumed, the run goes on from step 0");
   EXPECT_EQ(decision.actions.size(), 1U) << "the event, and nothing else";
 }
 

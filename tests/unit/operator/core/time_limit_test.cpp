@@ -47,7 +47,7 @@ TEST(MaxDuration, SavesAndThenFails) {
   decision = decide(seen);
   EXPECT_EQ(decision.status.phase, JobPhase::kFailed);
   EXPECT_EQ(decision.status.message,
-            "maxDurationSeconds (60) is over; the checkpoint of step 30 is its newest");
+            "maxDurationSeconds (60) is over; the checkpoint of step 30 is the newest");
   EXPECT_TRUE(decision.announcement.stop);
 }
 
@@ -63,7 +63,7 @@ TEST(MaxDuration, StandsStillWhileTheJobIsSuspended) {
   seen.job.spec.is_suspended = true;
   seen.processes = {test::waiting(test::process(0), 1), test::waiting(test::process(1), 1)};
   auto decision = decide(seen);
-  EXPECT_FALSE(decision.status.is_formed);
+  EXPECT_FALSE(decision.status.is_world_formed);
   EXPECT_EQ(decision.status.active_seconds, 30U);
   EXPECT_EQ(decision.status.active_since, std::nullopt);
   Observation later{.job = seen.job};

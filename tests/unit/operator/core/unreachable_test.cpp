@@ -36,7 +36,7 @@ class UnreachableTest : public testing::Test {
       auto& beat = seen_.processes[i].beat.emplace(test::beat(process(i), 1, 7));
       beat.phase = ProcessPhase::kCollective;
       beat.seconds_in_phase = 20;
-      seen_.processes[i].moved = at_seconds(kBegan - 20);
+      seen_.processes[i].last_progress_at = at_seconds(kBegan - 20);
     }
     for (const auto& [member, peers] : complaints) complain(member, peers);
     hear_all(kDue);
@@ -104,7 +104,7 @@ TEST_F(UnreachableTest, ItIsReplacedElsewhereAtOnceAndItsProgramIsNotBlamed) {
   seen_.job.spec.restart_policy.restarts_max = 0;
   const Decision decision = decide();
   EXPECT_EQ(decision.status.phase, api::JobPhase::kRecovering);
-  EXPECT_EQ(decision.status.restarts, (api::Restarts{.disruption = 1, .crashes_in_a_row = 1}));
+  EXPECT_EQ(decision.status.restarts, (api::Restarts{.disruption = 1, .consecutive_crashes = 1}));
   EXPECT_FALSE(decision.status.last_failure);
   const auto made = test::only<CreatePod>(decision);
   ASSERT_EQ(made.size(), 1U);
@@ -130,7 +130,7 @@ TEST_F(UnreachableTest, AMemberThatComesToAnAvoidedNodeGetsASuccessorElsewhere) 
   seen_.job.status.suspect_nodes = {
       {.name = "node-3", .reason = "cut", .until = test::wall(1300), .is_unreachable = true}};
   const Decision decision = decide();
-  EXPECT_TRUE(decision.status.is_formed);
+  EXPECT_TRUE(decision.status.is_world_formed);
   EXPECT_EQ(decision.status.members[2].successor, 1U);
   const auto made = test::only<CreatePod>(decision);
   ASSERT_EQ(made.size(), 1U);
@@ -156,7 +156,7 @@ TEST_F(UnreachableTest, TheFirstComplaintWaitsForTheOthers) {
 
 TEST_F(UnreachableTest, NoMemberIsBlamedWhileTheWorldMakesSteps) {
   make(3, {{0, {2}}, {1, {2}}});
-  seen_.processes[1].moved = at_seconds(kBegan + 3);
+  seen_.processes[1].last_progress_at = at_seconds(kBegan + 3);
   EXPECT_EQ(culprit(), -1);
   EXPECT_EQ(culprit(kBegan + 8), -1) << "and has not been heard since";
   hear_all(kBegan + 8);
@@ -170,7 +170,7 @@ TEST_F(UnreachableTest, AMemberThatIsNotHeardIsLeftToItsSilence) {
   make(3, {{0, {2}}, {1, {2}}});
   seen_.processes[2].last_heard = at_seconds(kDue - 3.5);
   EXPECT_EQ(culprit(), -1);
-  EXPECT_TRUE(find_unreachable(seen_, at_seconds(kDue)).is_any) << "and the others do not hang";
+  EXPECT_TRUE(find_unreachable(seen_, at_seconds(kDue)).is_any_reported) << "and the others do not hang";
   make(3, {{0, {2}}, {1, {2}}});
   seen_.listening_since = at_seconds(kDue + 1);
   EXPECT_EQ(culprit(kDue + 1), -1) << "an operator that has just begun";
@@ -213,7 +213,7 @@ TEST_F(UnreachableTest, OnlyMembersOfThePresentWorldCount) {
   seen_.job.status.members[2].is_absent = true;
   EXPECT_EQ(culprit(), -1);
   make(3, {{0, {2}}, {1, {2}}});
-  seen_.job.status.is_formed = false;
+  seen_.job.status.is_world_formed = false;
   EXPECT_EQ(culprit(), -1);
 }
 
@@ -221,7 +221,7 @@ TEST_F(UnreachableTest, OnlyMembersOfThePresentWorldCount) {
 TEST_F(UnreachableTest, ASlowMemberIsNotBlamed) {
   make(3);
   seen_.processes[1].beat->phase = ProcessPhase::kLoad;
-  EXPECT_FALSE(find_unreachable(seen_, at_seconds(kDue)).is_any);
+  EXPECT_FALSE(find_unreachable(seen_, at_seconds(kDue)).is_any_reported);
   EXPECT_EQ(decide().status.attempt, Attempt(1));
 }
 
@@ -229,11 +229,11 @@ TEST_F(UnreachableTest, ItIsNoHangAndNoStall) {
   make(3, {{0, {2}}, {2, {0}}});
   for (auto& process : seen_.processes) process.beat->allowed_seconds = 10;
   seen_.job.spec.progress_deadline_seconds = 10;
-  seen_.job.status.formed_at = WallTime{std::chrono::seconds(900)};
+  seen_.job.status.world_formed_at = WallTime{std::chrono::seconds(900)};
   const Decision early = decide(kBegan + 1);
   EXPECT_EQ(early.status.attempt, Attempt(1)) << "complaints explain the wait";
   const Decision decision = decide();
-  EXPECT_EQ(decision.status.restarts, (api::Restarts{.disruption = 1, .crashes_in_a_row = 1}));
+  EXPECT_EQ(decision.status.restarts, (api::Restarts{.disruption = 1, .consecutive_crashes = 1}));
   make(3);
   for (auto& process : seen_.processes) process.beat->allowed_seconds = 10;
   EXPECT_EQ(decide().status.restarts.hung, 1U) << "without complaints it is one";
@@ -258,12 +258,12 @@ TEST_F(UnreachableTest, WithoutAStepTheNextIsTheOtherEndAfterAPauseThatGrows) {
   } cases[] = {{0, 1, 0}, {1, 0, 2}, {2, 1, 4}, {3, 0, 8}};
   for (const auto& c : cases) {
     make(2, {{0, {1}}, {1, {0}}});
-    seen_.job.status.restarts.crashes_in_a_row = c.before;
-    seen_.job.status.restarts.without_step = 1000;  // of other causes; this one adds none
+    seen_.job.status.restarts.consecutive_crashes = c.before;
+    seen_.job.status.restarts.losses_without_step = 1000;  // of other causes; this one adds none
     EXPECT_EQ(culprit(), c.culprit);
     const Decision decision = decide();
     EXPECT_NE(decision.status.phase, api::JobPhase::kFailed);
-    EXPECT_EQ(decision.status.restarts.without_step, 1000U);
+    EXPECT_EQ(decision.status.restarts.losses_without_step, 1000U);
     const auto& member = decision.status.members[static_cast<std::size_t>(c.culprit)];
     const auto made_at = c.pause_seconds == 0
                              ? std::nullopt
@@ -271,7 +271,7 @@ TEST_F(UnreachableTest, WithoutAStepTheNextIsTheOtherEndAfterAPauseThatGrows) {
     EXPECT_EQ(member.not_before, made_at) << c.before;
     EXPECT_EQ(test::only<CreatePod>(decision).size(), c.pause_seconds == 0 ? 1U : 0U);
     if (c.pause_seconds > 0) {
-      EXPECT_THAT(decision.status.message, HasSubstr("is made after a pause, at "));
+      EXPECT_THAT(decision.status.message, HasSubstr("is created again after a pause, at "));
       EXPECT_THAT(decision.status.message, HasSubstr("has no connection to"));
     }
   }
@@ -290,7 +290,7 @@ TEST_F(UnreachableTest, AFailureInTheSameDecisionWaitsAsAlways) {
 TEST_F(UnreachableTest, ASecondPodThatSaysTheSameIsBelieved) {
   make(4, {{1, {3}}});
   EXPECT_EQ(culprit(), 1);
-  seen_.job.status.restarts.crashes_in_a_row = 1;
+  seen_.job.status.restarts.consecutive_crashes = 1;
   EXPECT_EQ(culprit(), 3);
 }
 
@@ -299,8 +299,8 @@ TEST_F(UnreachableTest, TheSentenceFitsIntoTheStatus) {
   const std::string node(253, 'n');
   for (auto& member : seen_.job.status.members) member.node = node + std::to_string(member.index);
   seen_.job.meta.name = std::string(253, 'j');
-  seen_.job.status.restarts.crashes_in_a_row = 1;
-  EXPECT_LE(find_unreachable(seen_, at_seconds(kDue)).culprit.value().ending.sentence.size(), 700U);
+  seen_.job.status.restarts.consecutive_crashes = 1;
+  EXPECT_LE(find_unreachable(seen_, at_seconds(kDue)).culprit.value().ending.explanation.size(), 700U);
   EXPECT_LE(decide().status.rejection.size(), 1024U) << "a status with a longer one is not read";
 }
 

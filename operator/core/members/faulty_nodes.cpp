@@ -1,23 +1,23 @@
-#include "operator/core/members/sick_nodes.h"
+#include "operator/core/members/faulty_nodes.h"
 
 #include <algorithm>
 
 namespace ratoon::core {
 namespace {
 
-constexpr Duration kRemembered = std::chrono::hours(1);
-constexpr std::uint32_t kFailuresOfASickNode = 2;
+constexpr Duration kFailureWindow = std::chrono::hours(1);
+constexpr std::uint32_t kFailuresOfFaultyNode = 2;
 
-bool is_remembered(const api::FailedNode& node, WallTime now) {
-  return now.since_epoch - node.time.since_epoch < kRemembered;
+bool is_failure_recent(const api::FailedNode& node, WallTime now) {
+  return now.since_epoch - node.time.since_epoch < kFailureWindow;
 }
 
 void count_failures_on(const std::string& name, std::uint32_t failures, WallTime now,
                        std::vector<api::FailedNode>& nodes) {
-  std::erase_if(nodes, [&](const auto& node) { return !is_remembered(node, now); });
+  std::erase_if(nodes, [&](const auto& node) { return !is_failure_recent(node, now); });
   api::FailedNode failed{.name = name, .failures = failures, .time = now};
-  // The list of sick nodes is in the order of their last failures; if the list is full, its first node is
-  // dropped.
+  // The list `nodes` is in the order of the nodes' last failures; if the list is full, its first node is
+  // removed.
   if (const auto known = std::ranges::find(nodes, failed.name, &api::FailedNode::name);
       known != nodes.end()) {
     failed.failures += known->failures;
@@ -29,7 +29,8 @@ void count_failures_on(const std::string& name, std::uint32_t failures, WallTime
 
 }  // namespace
 
-void note_failed_nodes(const Observation& seen, const RosterChange& change, api::TrainingJobStatus& status) {
+void record_failed_nodes(const Observation& seen, const RosterChange& change,
+                         api::TrainingJobStatus& status) {
   if (seen.job.spec.disruption_policy.avoid_node_seconds == 0) return;
   const auto note = [&](const std::string& node, std::uint32_t failures = 1) {
     if (!node.empty()) count_failures_on(node, failures, seen.wall_now, status.failed_nodes);
@@ -38,8 +39,8 @@ void note_failed_nodes(const Observation& seen, const RosterChange& change, api:
   if (failure && failure != seen.job.status.last_failure) note(failure->node);
   for (const auto* losses : {&change.losses, &change.outside_losses})
     for (const auto& loss : *losses) {
-      if (loss.is_rejection) note(loss.member.node);
-      if (loss.is_of_device) note(loss.member.node, kFailuresOfASickNode);
+      if (loss.is_kubelet_rejection) note(loss.member.node);
+      if (loss.is_device_fault) note(loss.member.node, kFailuresOfFaultyNode);
     }
 }
 
@@ -48,7 +49,7 @@ std::vector<Action> report_unusable_devices(const Observation& seen, const Roste
   const bool is_avoided = seen.job.spec.disruption_policy.avoid_node_seconds > 0;
   for (const auto* losses : {&change.losses, &change.outside_losses})
     for (const auto& loss : *losses) {
-      if (!loss.is_of_device || loss.member.node.empty()) continue;
+      if (!loss.is_device_fault || loss.member.node.empty()) continue;
       news.emplace_back(
           EmitEvent{.is_warning = true,
                     .reason = "DeviceUnusable",
@@ -60,11 +61,11 @@ std::vector<Action> report_unusable_devices(const Observation& seen, const Roste
   return news;
 }
 
-std::vector<std::string> sick_nodes(const Observation& seen, const api::TrainingJobStatus& status) {
+std::vector<std::string> faulty_nodes(const Observation& seen, const api::TrainingJobStatus& status) {
   std::vector<std::string> names;
   if (seen.job.spec.disruption_policy.avoid_node_seconds == 0) return names;
   for (const auto& node : status.failed_nodes)
-    if (node.failures >= kFailuresOfASickNode && is_remembered(node, seen.wall_now))
+    if (node.failures >= kFailuresOfFaultyNode && is_failure_recent(node, seen.wall_now))
       names.push_back(node.name);
   return names;
 }

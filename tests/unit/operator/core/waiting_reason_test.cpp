@@ -1,4 +1,4 @@
-#include "operator/core/status/why_waiting.h"
+#include "operator/core/status/waiting_reason.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include "operator/core/reconcile.h"
 #include "tests/support/operator_builders.h"
 
-namespace ratoon::core::why_waiting_test {
+namespace ratoon::core::waiting_reason_test {
 namespace {
 
 using test::wall;
@@ -88,12 +88,13 @@ TEST(WhyWaiting, AKubeletThatRefusesThePodIsQuotedWhileItsMemberWaits) {
   seen.job.status = decided(seen, 11).status;
   seen.pods[0].phase = api::PodPhase::kFailed;
   seen.pods[0].pending_since.reset();
-  seen.pods[0].rejection = "PodOSNotSupported: Failed to admit pod as the OS field doesn't match node OS";
+  seen.pods[0].kubelet_rejection =
+      "PodOSNotSupported: Failed to admit pod as the OS field doesn't match node OS";
   EXPECT_THAT(
       decided(seen, 12).status.message,
-      HasSubstr("is made after a pause, at 1970-01-01T00:00:13.000Z, since on node-1: its kubelet did "
-                "not start it: PodOSNotSupported: Failed to admit pod"));
+      HasSubstr("is created again after a pause, at 1970-01-01T00:00:13.000Z, because of a failure on "
+                "node-1: its kubelet did not start it: PodOSNotSupported: Failed to admit pod"));
 }
 
 }  // namespace
-}  // namespace ratoon::core::why_waiting_test
+}  // namespace ratoon::core::waiting_reason_test

@@ -1,11 +1,11 @@
-#include "operator/core/members/sick_nodes.h"
+#include "operator/core/members/faulty_nodes.h"
 
 #include <gtest/gtest.h>
 
 #include "operator/core/reconcile.h"
 #include "tests/support/operator_builders.h"
 
-namespace ratoon::core::sick_nodes_test {
+namespace ratoon::core::faulty_nodes_test {
 namespace {
 
 using test::wall;
@@ -25,12 +25,12 @@ class SickNodes : public testing::Test {
                            .signal = std::nullopt,
                            .exception = {},
                            .last_lines = {}};
-    note_failed_nodes(seen_, {.members = {}, .restarts = {}}, status);
+    record_failed_nodes(seen_, {.members = {}, .restarts = {}}, status);
     seen_.job.status = status;
   }
   [[nodiscard]] Names sick_at(int seconds) {
     seen_.wall_now = wall(seconds);
-    return sick_nodes(seen_, seen_.job.status);
+    return faulty_nodes(seen_, seen_.job.status);
   }
 
   Observation seen_{.job = test::job(2)};
@@ -59,7 +59,7 @@ TEST_F(SickNodes, AFailureLongAfterTheOtherIsTheFirst) {
 TEST_F(SickNodes, OneFailureIsCountedOnce) {
   fail("node-1", 1000);
   seen_.wall_now = wall(1010);
-  note_failed_nodes(seen_, {.members = {}, .restarts = {}}, seen_.job.status);
+  record_failed_nodes(seen_, {.members = {}, .restarts = {}}, seen_.job.status);
   EXPECT_EQ(sick_at(1010), Names());
   fail("", 1020);
   EXPECT_EQ(seen_.job.status.failed_nodes.size(), 1U) << "who had no node failed nowhere";
@@ -91,7 +91,7 @@ TEST(SickNodesInADecision, TheNextPodRatherGoesElsewhere) {
   seen.job.status.members[0].not_before.reset();
   const auto made = test::only<CreatePod>(reconcile(seen, test::at_seconds(1)));
   ASSERT_EQ(made.size(), 1U);
-  EXPECT_EQ(made[0].sick_nodes, Names({"node-1"}));
+  EXPECT_EQ(made[0].faulty_nodes, Names({"node-1"}));
   EXPECT_TRUE(made[0].avoid_nodes.empty()) << "where nothing else is free it may go there";
 }
 
@@ -101,7 +101,7 @@ TEST(SickNodesInADecision, ANodeWhoseKubeletRefusesTwiceIsLeftToOthers) {
   auto& pod = seen.pods[0] = test::pod(0);
   pod.phase = api::PodPhase::kFailed;
   pod.node = "node-1";
-  pod.rejection = "OutOfnvidia.com/gpu: Node didn't have enough resource";
+  pod.kubelet_rejection = "OutOfnvidia.com/gpu: Node didn't have enough resource";
   const auto decision = reconcile(seen, test::at_seconds(1));
   ASSERT_EQ(decision.status.failed_nodes.size(), 1U);
   EXPECT_EQ(decision.status.failed_nodes[0].failures, 2U);
@@ -109,7 +109,7 @@ TEST(SickNodesInADecision, ANodeWhoseKubeletRefusesTwiceIsLeftToOthers) {
   seen.job.status.members[0].not_before.reset();
   const auto made = test::only<CreatePod>(reconcile(seen, test::at_seconds(1)));
   ASSERT_EQ(made.size(), 1U);
-  EXPECT_EQ(made[0].sick_nodes, Names({"node-1"}));
+  EXPECT_EQ(made[0].faulty_nodes, Names({"node-1"}));
 }
 
 std::vector<std::string> devices_told_of(const Decision& decision) {
@@ -134,7 +134,7 @@ TEST(SickNodesInADecision, ANodeWithAnUnusableAcceleratorIsAvoidedFromTheFirstTi
   seen.job.status = decision.status;
   const auto made = test::only<CreatePod>(reconcile(seen, test::at_seconds(1)));
   ASSERT_EQ(made.size(), 1U);
-  EXPECT_EQ(made[0].sick_nodes, Names({"node-1"}));
+  EXPECT_EQ(made[0].faulty_nodes, Names({"node-1"}));
   EXPECT_TRUE(made[0].avoid_nodes.empty()) << "where nothing else is free it may go there";
 }
 
@@ -160,4 +160,4 @@ TEST(SickNodesInADecision, AnAbortThatIsOverdueSaysNothingAboutTheNode) {
 }
 
 }  // namespace
-}  // namespace ratoon::core::sick_nodes_test
+}  // namespace ratoon::core::faulty_nodes_test
