@@ -6,10 +6,11 @@ import signal
 import unittest
 
 from digits_run_test import SILENT_SECONDS, STEPS
-from local_run import wait_until
+from local_run import BIN, wait_until
 from trainer_run import AsUnbroken, TrainerRun
 
 RANKS = 4
+NVML = BIN.parent / "tests/nvml_stand_in/libnvidia-ml.so.1"
 os.environ["RATOON_TEST_ACCELERATOR_DEVICES"] = "4"
 os.environ["RATOON_NCCL_STAND_IN_ABORT_MS"] = "30"  # as NCCL, which is not quick to abort
 os.environ["RATOON_NCCL_STAND_IN_GARBAGE_IS_NAN"] = "1"
@@ -51,6 +52,22 @@ class AcceleratorRun(AsUnbroken, unittest.TestCase):
         wait_until(lambda: run.has_stepped(2, 0), "a step in attempt 2")
         self.assertEqual([run.pids_of(index)[0] for index in range(RANKS) if index != 1], survivors,
                          f"{run.output()}\n{run.logs()}")
+        run.let_pass(STEPS)
+        self.assert_as_unbroken(run)
+
+    def test_a_device_that_its_driver_calls_broken_is_left(self):
+        run = Digits(held_at=40)
+        self.addCleanup(run.close)
+        script = run.root / "nvml"
+        script.write_text("remap_pending 0\nremap_failed 1\n")
+        trainer = run.document["spec"]["roles"][0]["template"]["spec"]["containers"][0]
+        trainer.setdefault("env", []).extend([{"name": "LD_PRELOAD", "value": str(NVML)},
+                                              {"name": "TEST_NVML", "value": str(script)}])
+        run.write_job()
+        run.start()
+        wait_until(lambda: "could not be replaced. Training continues on another machine" in "".join(run.logs().values()),
+                   "a rank that leaves its device")
+        script.write_text("temperature 40\n")
         run.let_pass(STEPS)
         self.assert_as_unbroken(run)
 

@@ -1,8 +1,11 @@
 // A trainer for average_during_test.py: gradients are averaged while backward() runs, and each mean is
 // computed once more by hand, from all ranks' samples.
 //
-//   average_during_probe [kill|modules]   kill: rank 1 dies in the middle of backward(), once
-//                                         modules: the parts of the model are averaged as several modules
+//   average_during_probe [kill|modules|mixed|tensors]
+//     kill: rank 1 dies in the middle of backward(), once
+//     modules: the parts of the model are averaged as several modules
+//     mixed: the same in another order than that of backward(), with an unused module, and a tensor alone
+//     tensors: the parameters are a list of tensors
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -108,18 +111,25 @@ void wait_for_the_sum(const ratoon::Session& session, const torch::Tensor& place
   }
 }
 
-// The second module has the parameters of the two others, too, which count once.
-void average(ratoon::Session& session, Net& net, bool as_modules, const ratoon::Averaging& how) {
-  const ratoon::torch::Modules parts{{*net->first, *net, *net->last}};
-  if (as_modules)
-    session.average_gradients(parts, how);
+void average(ratoon::Session& session, Net& net, torch::nn::Linear& unused, std::string_view mode,
+             const ratoon::Averaging& how) {
+  // The second module has the parameters of the two others, too, which count once.
+  if (mode == "modules")
+    session.average_gradients(ratoon::torch::Modules{{*net->first, *net, *net->last}}, how);
+  else if (mode == "mixed")
+    session.average_gradients(
+        ratoon::torch::Modules{{*net->last, *unused, *net->first}, {net->sometimes, net->first->bias}}, how);
+  else if (mode == "tensors")
+    session.average_gradients(net->parameters(), how);
   else
     session.average_gradients(*net, how);
+  if (unused->weight.grad().defined()) fail("a module that no rank used has a gradient");
 }
 
-void train(ratoon::Session& session, bool kills, bool as_modules) {
+void train(ratoon::Session& session, std::string_view mode) {
   torch::manual_seed(1);
   Net net;
+  torch::nn::Linear unused(3, 3);
   torch::optim::SGD optimizer(net->parameters(), torch::optim::SGDOptions(0.1).momentum(0.9));
   session.track("net", *net);
   session.track("optimizer", optimizer);
@@ -134,7 +144,7 @@ void train(ratoon::Session& session, bool kills, bool as_modules) {
       if (share.has_two_parts()) Share::loss(net, share.middle(net, 0)).backward();
       const auto middle = share.middle(net, 1);
       middle.register_hook([&, step](const torch::Tensor& gradient) {
-        const bool dies = kills && session.attempt() == 1 && session.rank() == 1 && step == 5;
+        const bool dies = mode == "kill" && session.attempt() == 1 && session.rank() == 1 && step == 5;
         if (place.defined())
           wait_for_the_sum(session, place, expected.back() * samples_of_all(step, session.world_size()));
         if (dies) static_cast<void>(std::raise(SIGKILL));
@@ -143,7 +153,7 @@ void train(ratoon::Session& session, bool kills, bool as_modules) {
       loss = Share::loss(net, middle);
       how.backward = [&] { loss.backward(); };
     }
-    average(session, net, as_modules, how);
+    average(session, net, unused, mode, how);
     compare(net, expected);
     place = net->last->bias.grad();
     torch::nn::utils::clip_grad_norm_(net->parameters(), kNorm);
@@ -157,8 +167,8 @@ void train(ratoon::Session& session, bool kills, bool as_modules) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::string_view how = argc > 1 ? argv[1] : "";
+  const std::string_view mode = argc > 1 ? argv[1] : "";
   torch::set_num_threads(1);
   return ratoon::train(ratoon::Options::from_environment(argc, argv),
-                       [&](ratoon::Session& session) { train(session, how == "kill", how == "modules"); });
+                       [&](ratoon::Session& session) { train(session, mode); });
 }

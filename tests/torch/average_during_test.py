@@ -32,11 +32,14 @@ class AverageDuring(unittest.TestCase):
         self.assertNotIn("attempt 1 step 5\n", text)
         self.assertIn("attempt 2 step 5\n", text)
 
+        weights, _ = self.run_probe("tensors")
+        self.assertEqual(weights, expected, "a list of tensors has the buckets of a module with these parameters")
 
     def test_several_modules_are_averaged_by_one_call(self):
         """The program compares the means. Their last bits depend on where the buckets end."""
-        weights, _ = self.run_probe("modules")
-        self.assertEqual(len(set(weights)), 1)
+        for mode in ("modules", "mixed"):
+            weights, _ = self.run_probe(mode)
+            self.assertEqual(len(set(weights)), 1)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 #include "agent/src/torch/collectives/averager.h"
 
 #include <functional>
+#include <memory>
+#include <vector>
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/equal.h>
@@ -44,10 +46,10 @@ class AveragerTest : public testing::Test {
  protected:
   void SetUp() override {
     ASSERT_TRUE(is_registered);
-    averages_alone = true;
+    averages_with_one_rank = true;
   }
   void TearDown() override {
-    averages_alone = false;
+    averages_with_one_rank = false;
     accelerator::set_lag(1);
   }
   // One step of a training.
@@ -86,6 +88,27 @@ TEST_F(AveragerTest, AddsUpWhereTheModuleIsAlsoAfterOneThatIsElsewhere) {
             }),
             0);
   EXPECT_EQ(test::nccl::open_communicators(), 0);
+}
+
+TEST_F(AveragerTest, KeepsTheBucketsOfSixModulesThatAreTrainedInTurn) {
+  EXPECT_EQ(train_a_step([](Session& session) {
+              std::vector<std::unique_ptr<Net>> nets;
+              for (int i = 0; i < 6; ++i) nets.push_back(std::make_unique<Net>(c10::kCPU));
+              std::vector<const void*> buckets;
+              for (int round = 0; round < 2; ++round) {
+                for (std::size_t i = 0; i < nets.size(); ++i) {
+                  give_gradients(*nets[i]);
+                  session.average_gradients(*nets[i]);
+                  expect_ones(*nets[i]);
+                  const void* const bucket = nets[i]->first.grad().const_data_ptr();
+                  if (round == 0)
+                    buckets.push_back(bucket);
+                  else
+                    EXPECT_EQ(bucket, buckets[i]) << "a second bucket of module " << i;
+                }
+              }
+            }),
+            0);
 }
 
 // Hooks run on the stream of their gradient, and one piece has gradients of both streams.

@@ -169,7 +169,7 @@ class BoardAttacks(unittest.TestCase):
                 kind, said = self.ask(line, member, op, words[0] % number, words[1])
                 if kind != DONE:
                     break
-            self.assertEqual((kind, said), (REFUSED, [b"the board is full: erase keys that are no longer needed"]))
+            self.assertEqual((kind, said), (REFUSED, [b"the store is full: erase keys that are no longer needed"]))
             self.refused += 1
         self.assert_hung_up(self.proven(member).say(b"RTB1" + struct.pack("<I", 17 << 20)))
         self.assert_hung_up(self.proven(member).say(encode(SET, member.attempt + 1, [b"k", b"v"])))

@@ -5,11 +5,13 @@
 #include <gtest/gtest.h>
 #include <torch/data/datasets/map.h>
 #include <torch/data/datasets/tensor.h>
+#include <torch/data/transforms/base.h>
 #include <torch/data/transforms/stack.h>
 #include <torch/nn/functional/loss.h>
 #include <torch/nn/modules/linear.h>
 #include <torch/optim/sgd.h>
 
+#include <ratoon/failure.h>
 #include <ratoon/torch/dataset_batches.h>
 #include <ratoon/torch/digest.h>
 #include <ratoon/train.h>
@@ -257,6 +259,59 @@ TEST_P(DatasetBatches, ThatCannotBeAreRefused) {
   for (int i = 0; i < 3; ++i) batches.advance(batches.next());
   EXPECT_THAT(sentence_of([&] { static_cast<void>(batches.next()); }),
               HasSubstr("batch 3 has 1 samples for 2 ranks"));
+}
+
+// ---- random numbers in get() and in transforms
+
+struct Drawing : torch::data::datasets::Dataset<Drawing, std::vector<std::uint32_t>> {
+  std::vector<std::uint32_t> get(std::size_t) override {
+    return {ratoon::current_sample_random().next_u32()};
+  }
+  std::optional<std::size_t> size() const override { return 22; }
+};
+
+// Adds a number that it draws itself.
+struct Augment : torch::data::transforms::Transform<std::vector<std::uint32_t>, std::vector<std::uint32_t>> {
+  std::vector<std::uint32_t> apply(std::vector<std::uint32_t> drawn) override {
+    drawn.push_back(ratoon::current_sample_random().next_u32());
+    return drawn;
+  }
+};
+
+struct WholeBatches : torch::data::datasets::BatchDataset<WholeBatches, std::uint32_t> {
+  std::uint32_t get_batch(torch::ArrayRef<std::size_t>) override {
+    return ratoon::current_sample_random().next_u32();
+  }
+  std::optional<std::size_t> size() const override { return 22; }
+};
+
+TEST_P(DatasetBatches, EachExampleDrawsItsOwnRandomNumbersAlsoAfterAResumeWithinAnEpoch) {
+  const std::uint64_t key = ratoon::read_random_key(5, "augment", "s");
+  for (const std::size_t stop : {0u, 2u, 7u}) {
+    std::string state = Stream(of(22, 4)).save_state();
+    for (const std::size_t until : {stop, std::size_t{12}}) {
+      Stream stream(of(22, 4));
+      stream.load_state(state);
+      auto batches = ratoon::torch::batches(Drawing().map(Augment()), stream, {.workers = GetParam()});
+      while (stream.batches() < until) {
+        const auto batch = batches.next();
+        for (std::size_t at = 0; at < batch.value.size(); ++at) {
+          const ratoon::Slot slot = stream.at(batch.share.first + at);
+          auto random = ratoon::sample_random(key, slot.epoch, slot.sample);
+          const std::uint32_t first = random.next_u32();
+          EXPECT_EQ(batch.value[at], (std::vector<std::uint32_t>{first, random.next_u32()}));
+        }
+        batches.advance(batch);
+      }
+      state = stream.save_state();
+    }
+  }
+}
+
+TEST_P(DatasetBatches, WhereAWholeBatchIsReadAtOnceNoExampleHasAGenerator) {
+  Stream stream(of(22, 4));
+  auto batches = ratoon::torch::batches(WholeBatches(), stream, {.workers = GetParam()});
+  EXPECT_THROW(static_cast<void>(batches.next()), ratoon::Failure);
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ struct Rank {
   void fill(std::optional<std::uint64_t> samples, std::uint32_t world_size = kRanks) {
     buckets.begin(world_size, samples);
     for (std::size_t piece = 0; piece < buckets.pieces().size(); ++piece) buckets.fill(piece);
-    buckets.tell(0);
+    buckets.write_control_word(0);
   }
   std::vector<Tensor> means() const {
     std::vector<Tensor> all;
@@ -267,7 +267,7 @@ TEST_F(DeviceCollective, AnOlderNcclIsRefusedWithBothVersions) {
   test::nccl::become_older();
   try {
     static_cast<void>(
-        make_nccl_collective({.device = device_of(0), .broadcast_from_first = [](auto) {}, .look = [] {}}));
+        make_nccl_collective({.device = device_of(0), .broadcast_from_rank_0 = [](auto) {}, .look = [] {}}));
     FAIL() << "it was not refused";
   } catch (const Failure& failure) {
     EXPECT_EQ(failure.exit_code, 82);

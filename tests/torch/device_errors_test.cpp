@@ -1,6 +1,9 @@
 // The exit of a process in which LibTorch reports that an accelerator failed.
 #include <cstdlib>
 #include <functional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
 
 #include <c10/util/Exception.h>
 #include <gtest/gtest.h>
@@ -8,6 +11,7 @@
 #include <ratoon/torch/numerics.h>
 #include <ratoon/train.h>
 
+#include "agent/src/devices/health/watched_devices.h"
 #include "tests/support/temporary_folder.h"
 
 namespace ratoon::device_errors_test {
@@ -50,6 +54,20 @@ TEST_F(DeviceErrors, TooLittleMemoryIsTheProgramsError) {
   EXPECT_EXIT(train_and_throw(
                   [] { throw c10::OutOfMemoryError({__func__, __FILE__, __LINE__}, "CUDA out of memory"); }),
               ExitedWithCode(1), "the device has no free memory");
+}
+
+// A broken device makes libraries fail in any way, for example with an exception of cuBLAS.
+TEST_F(DeviceErrors, AnyExceptionIsTheMachinesWhereTheDriverReportsABrokenDevice) {
+  const test::TemporaryFolder folder;
+  const std::string script = folder / "script";
+  ::setenv("TEST_NVML", script.c_str(), 1);
+  const auto fail_with_driver = [&](std::string_view report) {
+    test::write_text(script, report);
+    devices::watch_device("0000:01:00.0", [](const std::string&) {});
+    train_and_throw([] { throw std::runtime_error("a library failed"); });
+  };
+  EXPECT_EXIT(fail_with_driver("xid 79"), ExitedWithCode(85), "Xid 79 \\(the GPU has fallen off the bus\\)");
+  EXPECT_EXIT(fail_with_driver("xid 13"), ExitedWithCode(1), "a library failed");
 }
 
 TEST_F(DeviceErrors, AnotherExceptionIsToldAsItIs) {

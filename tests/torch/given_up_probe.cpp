@@ -22,7 +22,7 @@
 namespace {
 
 void wait_until_all_has_ended(const std::filesystem::path& file) {
-  while (ratoon::release_finished() != 0) std::this_thread::yield();
+  while (ratoon::release_done_collectives() != 0) std::this_thread::yield();
   std::printf("all has ended\n");
   std::ofstream{file};
 }

@@ -30,7 +30,7 @@ void fill(GradientBuckets& buckets, std::uint32_t requests, std::uint32_t world_
           std::optional<std::uint64_t> samples = std::nullopt) {
   buckets.begin(world_size, samples);
   for (std::size_t piece = 0; piece < buckets.pieces().size(); ++piece) buckets.fill(piece);
-  buckets.tell(requests);
+  buckets.write_control_word(requests);
 }
 
 // The effect of Gloo: all ranks' pieces become their sum.
@@ -200,10 +200,24 @@ TEST(GradientBuckets, KeepTypesApartAndPiecesSmall) {
   for (const Tensor& piece : buckets.pieces()) sizes.push_back(piece.numel());
   EXPECT_THAT(sizes, testing::ElementsAre(2 << 20, 1 << 20, 10, testing::Gt((5 << 20) + 32 + 5)))
       << "8 MiB, the rest, the other type, one that is larger than a piece with the control word behind it";
-  EXPECT_THAT(buckets.places(), testing::ElementsAre(3, 2, 1, 0, 0))
+  EXPECT_THAT(buckets.pieces_of_parameters(), testing::ElementsAre(3, 2, 1, 0, 0))
       << "backward() comes to the last one first";
-  EXPECT_TRUE(buckets.is_for(parameters));
-  EXPECT_FALSE(buckets.is_for({parameters[0]}));
+  EXPECT_TRUE(buckets.fits(parameters));
+  EXPECT_FALSE(buckets.fits({parameters[0]}));
+}
+
+TEST(GradientBuckets, APieceHasGradientsOfOneModule) {
+  const std::vector<Tensor> parameters = {parameter({3}), parameter({4}), parameter({5}), parameter({6})};
+  const GradientBuckets::Layout layout{.module_sizes = {1, 0, 2, 1}};
+  GradientBuckets buckets(parameters, 2, layout);
+  EXPECT_THAT(buckets.pieces_of_parameters(), testing::ElementsAre(2, 1, 1, 0));
+  EXPECT_EQ(buckets.pieces()[0].numel(), 6);
+  EXPECT_EQ(buckets.pieces()[1].numel(), 9);
+  EXPECT_EQ(buckets.piece_numbers().size(), 3u);
+  EXPECT_EQ(buckets.piece_numbers().data() + 3, buckets.extra_numbers().data());
+  EXPECT_EQ(buckets.extra_numbers().size(), 2u);
+  EXPECT_TRUE(buckets.fits(parameters, layout));
+  EXPECT_FALSE(buckets.fits(parameters)) << "one module";
 }
 
 // set_data() and Module::to() change a parameter in place.
@@ -211,9 +225,9 @@ TEST(GradientBuckets, AParameterThatChangedInPlaceIsAnotherOne) {
   for (const Tensor& other : {at::zeros({6}), at::zeros({4}, at::kDouble), at::zeros({2, 2})}) {
     const std::vector<Tensor> parameters = {parameter({4})};
     const GradientBuckets buckets(parameters);
-    EXPECT_TRUE(buckets.is_for(parameters));
+    EXPECT_TRUE(buckets.fits(parameters));
     parameters[0].set_data(other);
-    EXPECT_FALSE(buckets.is_for(parameters)) << other;
+    EXPECT_FALSE(buckets.fits(parameters)) << other;
   }
 }
 
@@ -244,7 +258,7 @@ TEST(GradientBuckets, GradientsLieInThePiecesUntilTheyAreLetGo) {
   EXPECT_TRUE(parameters[1].grad().equal(at::full({3}, 3.0F)));
 
   parameters[0].mutable_grad() = at::full({2}, 7.0F);  // of a backward() since
-  buckets.let_go();
+  buckets.release_gradients();
   EXPECT_TRUE(parameters[0].grad().equal(at::full({2}, 7.0F)));
   EXPECT_FALSE(parameters[1].grad().defined());
 }

@@ -54,7 +54,7 @@ struct Place {
                              .attempt = attempt,
                              .rank = rank,
                              .world_size = world,
-                             .mark = std::move(mark),
+                             .fingerprint = std::move(mark),
                              .store_timeout = store_timeout,
                              .connect_timeout = connect_timeout});
   }
@@ -153,7 +153,7 @@ TEST(GroupConnector, CollectivesThatWereGivenUpEndHereAndAtPeers) {
   std::vector<c10::intrusive_ptr<c10d::Work>> works;
   for (int i = 0; i < 8; ++i) works.push_back(begin_sum(groups[0], number(1)));
   for (int i = 0; i < 8; ++i) works.push_back(begin_sum(groups[1], number(1)));
-  end_collectives(*groups[0]);
+  abort_running_collectives(*groups[0]);
   for (const auto& work : works) {
     while (!work->isCompleted()) std::this_thread::yield();
     EXPECT_NE(work->exception(), nullptr);
@@ -168,7 +168,7 @@ TEST(GroupConnector, RanksSeeTheMarksOfAll) {
   for (const auto& meeting : {first, second}) {
     wait_for(*meeting);
     EXPECT_EQ(meeting->error(), nullptr);
-    EXPECT_THAT(meeting->marks(), ElementsAre("these", "those"));
+    EXPECT_THAT(meeting->fingerprints(), ElementsAre("these", "those"));
     EXPECT_TRUE(meeting->take_group());
   }
 }
@@ -228,22 +228,22 @@ TEST(GroupConnector, ARankOfAnOlderAttemptDisturbsNobody) {
 TEST(Registry, KeepsWhatStillRunsAndLetsGoOfTheRest) {
   bool is_over = false;
   const auto work = std::make_shared<int>(1);
-  retain(work, [&] { return is_over; });
-  EXPECT_EQ(release_finished(), 1u);
+  keep_until_done(work, [&] { return is_over; });
+  EXPECT_EQ(release_done_collectives(), 1u);
   EXPECT_EQ(work.use_count(), 2);
   is_over = true;
-  EXPECT_EQ(release_finished(), 0u);
+  EXPECT_EQ(release_done_collectives(), 0u);
   EXPECT_EQ(work.use_count(), 1);
 }
 
 TEST(Registry, IsBounded) {
   bool is_over = false;
   const auto fill = [&] {
-    for (int i = 0; i < 100; ++i) retain(std::make_shared<int>(i), [&] { return is_over; });
+    for (int i = 0; i < 100; ++i) keep_until_done(std::make_shared<int>(i), [&] { return is_over; });
   };
   EXPECT_THROW(fill(), Failure);
   is_over = true;
-  EXPECT_EQ(release_finished(), 0u);
+  EXPECT_EQ(release_done_collectives(), 0u);
 }
 
 // One rank waits in a collective that the other never enters: its thread would delay the end of the process
@@ -253,7 +253,7 @@ TEST(Registry, IsBounded) {
   auto groups = std::make_shared<std::vector<Group>>(meet(place, 2, 1));
   std::vector<at::Tensor> one{number(1)};
   const auto work = (*groups)[0]->allreduce(one);
-  retain(groups, [work] { return work->isCompleted(); });
+  keep_until_done(groups, [work] { return work->isCompleted(); });
   groups.reset();
   std::exit(session::leave(7));
 }

@@ -68,7 +68,7 @@ TEST_P(NoNames, AreAskedForWhereRanksMeetAndAverage) {
                                 .own_host = host,
                                 .secret = std::string(32, 's')};
     meetings.push_back(std::make_unique<GroupConnector>(GroupConnector::Plan{
-        .rendezvous = rendezvous, .attempt = 1, .rank = rank, .world_size = kRanks, .mark = "same"}));
+        .rendezvous = rendezvous, .attempt = 1, .rank = rank, .world_size = kRanks, .fingerprint = "same"}));
   }
   std::vector<c10::intrusive_ptr<c10d::Backend>> groups;
   for (const auto& meeting : meetings) {

@@ -82,7 +82,7 @@ TEST_P(Workers, GetARanksShareWhateverTheWorld) {
   const StreamOptions options = of(31, 10);
   for (std::uint32_t rank = 0; rank < 4; ++rank) {
     StreamSampler sampler(options, rank, 4);
-    const auto loader = this->loader(options, sampler, 3);
+    const auto loader = this->loader(options, sampler, sampler.batch_size());
     Batches trained;
     for (int epoch = 0; epoch < 3; ++epoch) train(*loader, sampler, 1000, trained);
     EXPECT_EQ(trained.size(), 10u);
@@ -306,15 +306,15 @@ TEST(StreamSampler, LeavesDatasetAndTransformsAsTheyAre) {
 TEST(StreamSampler, ABatchSizeThatIsNotTheShareIsRefused) {
   StreamSampler sampler(of(40, 10), 0, 4);
   EXPECT_THAT(sentence_of([&] { sampler.next(10); }),
-              AllOf(HasSubstr("batch_size is 10"), HasSubstr("global batch of 10 among 4 is 3")));
+              AllOf(HasSubstr("batch_size is 10"), HasSubstr("global batch of 10 among 4 ranks is 3")));
 }
 
 TEST(StreamSampler, AdvanceCountsBatchesThatWereFetched) {
   StreamSampler sampler(of(40, 10));
-  EXPECT_THAT(sentence_of([&] { sampler.advance(); }), HasSubstr("only 0 fetched batches are not trained"));
+  EXPECT_THAT(sentence_of([&] { sampler.advance(); }), HasSubstr("exceeds the 0 fetched batches"));
   static_cast<void>(sampler.next(10));
   EXPECT_THAT(sentence_of([&] { sampler.advance(10); }),
-              AllOf(HasSubstr("advance(10)"), HasSubstr("only 1 fetched batches"),
+              AllOf(HasSubstr("advance(10)"), HasSubstr("exceeds the 1 fetched batches"),
                     HasSubstr("batches, not samples")));
   EXPECT_EQ(sampler.iteration(), 0u);
 }
@@ -389,7 +389,7 @@ TEST(StreamSampler, AStateThatDoesNotFitIsRefusedWithBothValues) {
   changed.advance(2);
   changed.skip_to(9);
   EXPECT_THAT(sentence_of([&] { sampler.load_state(changed.save_state()); }),
-              AllOf(HasSubstr("plan changed"), HasSubstr("after 2 batches it is at slot 9")));
+              AllOf(HasSubstr("the plan of the saved run changed"), HasSubstr("after 2 batches, at slot 9")));
   EXPECT_EQ(sampler.iteration(), 0u);
   std::stringstream archive;
   torch::save(torch::ones(2), archive);

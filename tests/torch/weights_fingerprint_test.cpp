@@ -1,5 +1,7 @@
 #include "agent/src/torch/collectives/gradients/weights_fingerprint.h"
 
+#include <ATen/ops/zeros.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/nn/modules/linear.h>
 #include <torch/utils.h>
@@ -32,16 +34,37 @@ TEST(WeightsFingerprint, IsTheSameForEqualWeights) {
   EXPECT_EQ(one.names.size(), 4u);
 }
 
-TEST(WeightsFingerprint, OfSeveralModulesNamesTheModuleAndListsASharedParameterOnce) {
+TEST(TrainedWeights, NameTheModuleOrTheTensorAndListASharedParameterOnce) {
   Model one;
   Model other;
   other.register_module("shared", one.named_children()["first"]);
-  const std::vector<std::reference_wrapper<nn::Module>> both = {one, other};
-  std::vector<std::string> names;
-  for (const auto& [name, tensor] : trained_weights(both)) names.push_back(name);
-  EXPECT_EQ(names,
-            (std::vector<std::string>{"0.first.weight", "0.first.bias", "0.second.weight", "0.second.bias",
-                                      "1.first.weight", "1.first.bias", "1.second.weight", "1.second.bias"}));
+  const at::Tensor own = at::zeros({2}).requires_grad_(), frozen = at::zeros({2});
+  std::vector<std::vector<std::string>> names;
+  for (const NamedWeights& weights :
+       trained_weights(std::vector<std::reference_wrapper<nn::Module>>{one, other},
+                       {frozen, own, own, other.parameter("second.bias")})) {
+    names.emplace_back();
+    for (const auto& [name, tensor] : weights) names.back().push_back(name);
+  }
+  EXPECT_EQ(names, (std::vector<std::vector<std::string>>{
+                       {"0.first.weight", "0.first.bias", "0.second.weight", "0.second.bias"},
+                       {"1.first.weight", "1.first.bias", "1.second.weight", "1.second.bias"},
+                       {"tensor 1"}}));
+}
+
+TEST(TrainedWeights, RefuseATensorThatNoOptimizerCanTrain) {
+  const at::Tensor leaf = at::zeros({2}).requires_grad_();
+  for (const auto& [tensor, why] :
+       {std::pair(leaf + 1, "tensor 1 of the list that average_gradients() was given is the result"),
+        std::pair(at::Tensor(), "tensor 1 of the list that average_gradients() was given is undefined")}) {
+    try {
+      static_cast<void>(trained_weights({}, {leaf, tensor}));
+      ADD_FAILURE() << "taken";
+    } catch (const Failure& failure) {
+      EXPECT_EQ(failure.exit_code, 82);
+      EXPECT_THAT(failure.what(), testing::HasSubstr(why));
+    }
+  }
 }
 
 TEST(WeightsFingerprint, ChangesWithOneNumberOfOneParameter) {
