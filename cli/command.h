@@ -16,7 +16,11 @@ void add_control_commands(CLI::App& app, int& exit_code);  // kill, reclaim, sus
 // `command_words` are the trainer and its arguments, which come after `--`.
 void add_launch_command(CLI::App& app, int& exit_code, const std::vector<std::string>& command_words);
 void add_report_command(CLI::App& app, int& exit_code);
-void add_logs_command(CLI::App& app, int& exit_code);  // of kubectl's plugin
+// Commands of kubectl's plugin alone.
+void add_logs_command(CLI::App& app, int& exit_code);
+void add_checkpoints_command(CLI::App& app, int& exit_code);
+void add_job_report_command(CLI::App& app, int& exit_code);
+void add_relay_command(CLI::App& app, int& exit_code);  // for pods that `kubectl ratoon` starts
 // `more_arguments` are the words after `--`, which the trainer gets as further arguments.
 void add_run_command(CLI::App& app, int& exit_code, const std::vector<std::string>& more_arguments);
 // With `is_plugin` (`kubectl ratoon`) the commands only ask clusters, never runs of this machine.
@@ -24,12 +28,12 @@ void add_status_command(CLI::App& app, int& exit_code, bool is_plugin = false);
 void add_suspend_commands(CLI::App& app, int& exit_code, bool is_plugin);
 
 // Returns "ratoon: <sentence>", with control characters replaced, because a terminal would obey them.
-[[nodiscard]] std::string complaint_line(const std::string& sentence);
+[[nodiscard]] std::string error_line(const std::string& sentence);
 
-// Prints complaint_line(sentence) to stderr.
-void complain(const std::string& sentence);
+// Prints error_line(sentence) to stderr.
+void print_error(const std::string& sentence);
 
-// Prints the error with complain(), and returns its exit code: 82, 83 or 84.
-[[nodiscard]] int complain_of(const Error& error);
+// Prints the error with print_error(), and returns its exit code: 82, 83 or 84.
+[[nodiscard]] int print_error_and_exit_code(const Error& error);
 
 }  // namespace ratoon::cli

@@ -21,8 +21,8 @@ Result<void> flush_output() {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout) return {};
   return Error(
       ErrorKind::kIo,
-      "standard output could not be written whole (the disk is full, or it is closed): free space or "
-      "redirect it elsewhere, and run the command again");
+      "standard output could not be written whole (the disk is full, or the output is closed): free space "
+      "or redirect the output elsewhere, and run the command again");
 }
 
 }  // namespace ratoon::cli

@@ -1,6 +1,6 @@
-// Takes the words after `--` of `ratoon run` and `ratoon launch`: the trainer's arguments. These words are
-// removed before the library CLI11 parses the command line, because CLI11 would split some arguments
-// ("[64,32]") and drop other arguments ("[]").
+// Takes the words after `--` of `ratoon run` and `ratoon launch`: the trainer's arguments. The trainer's
+// words are removed before the library CLI11 parses the command line, because CLI11 would split some
+// arguments ("[64,32]") and drop other arguments ("[]").
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace ratoon::cli {
 
-// Removes `--` and the words after it: argc then counts the words before `--`. Returns the removed words.
-// Removes nothing from commands other than `run` and `launch`.
+// Removes `--` and the words after it, so that argc counts the words before `--`. Returns the words after
+// `--`. Removes nothing from commands other than `run` and `launch`.
 [[nodiscard]] std::vector<std::string> take_trainer_arguments(int& argc, const char* const* argv);
 
 }  // namespace ratoon::cli

@@ -2,7 +2,6 @@
 # Nothing installed holds a path of this machine: the tree can be moved, and LibTorch is found anew where it is used.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
-include(InstallClosure)
 
 set(RATOON_CONFIG_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/ratoon)
 
@@ -36,7 +35,7 @@ endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/base/include/ ${PROJECT_SOURCE_DIR}/agent/include/
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev FILES_MATCHING PATTERN *.h ${left_out})
 
-foreach(folder operator cli)
+foreach(folder operator cli launcher)
   if(RATOON_WITH_HTTP)
     ratoon_programs_under(${PROJECT_SOURCE_DIR}/${folder} programs)
     if(programs)
@@ -46,7 +45,8 @@ foreach(folder operator cli)
 endforeach()
 
 if(TARGET ratoon)
-  install(FILES $<TARGET_FILE_DIR:ratoon>/kubectl-ratoon DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT programs)
+  install(FILES $<TARGET_FILE_DIR:ratoon>/kubectl-ratoon $<TARGET_FILE_DIR:ratoon>/kubectl_complete-ratoon
+    DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT programs)
 endif()
 
 # Until 1.0 a new minor version may change anything; from then on only a new major version may.

@@ -56,24 +56,34 @@ function(ratoon_test_support name)
 endfunction()
 
 # ratoon_python_test(tidy/layering_test [ARGS ...] [ENVIRONMENT ...] [INTERPRETER python3]): a Python unittest file. With
-# the usual interpreter it has the standard library only.
+# the usual interpreter it has the standard library only. A long search runs as PARTS tests, which can run on different
+# nights; each reads RATOON_PART and RATOON_PARTS and does its share.
 function(ratoon_python_test path)
-  cmake_parse_arguments(ARG "" "TIMEOUT;INTERPRETER" "LABELS;ARGS;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(ARG "" "TIMEOUT;INTERPRETER;PARTS" "LABELS;ARGS;ENVIRONMENT" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 900)  # they start processes, and wait for them on machines that have other things to do
   endif()
-  find_package(Python3 REQUIRED COMPONENTS Interpreter)
   if(NOT ARG_INTERPRETER)
     set(ARG_INTERPRETER ${Python3_EXECUTABLE})
   endif()
   string(REGEX MATCH "^[^/]+" label ${path})
   get_filename_component(name ${path} NAME)
-  add_test(NAME ${label}.${name} COMMAND ${ARG_INTERPRETER} ${CMAKE_CURRENT_SOURCE_DIR}/support/run_python.py
-           ${CMAKE_CURRENT_SOURCE_DIR}/${path}.py ${ARG_ARGS}
-           WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-  ratoon_test_properties(${label}.${name} "${label};${ARG_LABELS}" "${ARG_TIMEOUT}")
-  set_tests_properties(${label}.${name} PROPERTIES ENVIRONMENT
-    "RATOON_BUILD_DIR=${PROJECT_BINARY_DIR};PYTHONDONTWRITEBYTECODE=1;${ARG_ENVIRONMENT}")
+  if(NOT ARG_PARTS)
+    set(ARG_PARTS 1)
+  endif()
+  math(EXPR last "${ARG_PARTS} - 1")
+  foreach(part RANGE ${last})
+    set(test ${label}.${name})
+    if(last)
+      string(APPEND test _${part})
+    endif()
+    add_test(NAME ${test} COMMAND ${ARG_INTERPRETER} ${CMAKE_CURRENT_SOURCE_DIR}/support/run_python.py
+             ${CMAKE_CURRENT_SOURCE_DIR}/${path}.py ${ARG_ARGS}
+             WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    ratoon_test_properties(${test} "${label};${ARG_LABELS}" "${ARG_TIMEOUT}")
+    set_tests_properties(${test} PROPERTIES ENVIRONMENT "RATOON_BUILD_DIR=${PROJECT_BINARY_DIR};\
+PYTHONDONTWRITEBYTECODE=1;RATOON_PART=${part};RATOON_PARTS=${ARG_PARTS};${ARG_ENVIRONMENT}")
+  endforeach()
 endfunction()
 
 function(ratoon_test_properties test labels timeout)

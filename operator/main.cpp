@@ -1,7 +1,9 @@
 // ratoon-operator: watches TrainingJobs and runs them. One process contains the coordinator, the caches and
 // the controller. All state is in the cluster's API server, so that another operator can take over.
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -24,7 +26,7 @@ Exit codes: 0 stopped by SIGTERM or SIGINT, 1 the cluster cannot be used, the le
 installation does not pass --check-installation, 82 the command line is wrong.)";
 
 // Applies the file that --config names, before the flags are parsed, so that flags override the file.
-ratoon::Result<void> apply_file(int argc, char** argv, ratoon::runtime::OperatorOptions& options) {
+ratoon::Result<void> apply_config_file(int argc, char** argv, ratoon::runtime::OperatorOptions& options) {
   std::string path;
   CLI::App app;
   app.allow_extras();
@@ -38,7 +40,7 @@ ratoon::Result<void> apply_file(int argc, char** argv, ratoon::runtime::Operator
   return path.empty() ? ratoon::Result<void>() : ratoon::runtime::read_operator_config(path, options);
 }
 
-int check(const ratoon::runtime::OperatorOptions& options, const std::string& deployment) {
+int run_check(const ratoon::runtime::OperatorOptions& options, const std::string& deployment) {
   if (const auto passed = ratoon::runtime::run_installation_check(options, deployment); !passed) {
     std::fprintf(stderr, "ratoon-operator: %s\n", passed.error().message().c_str());
     return 1;
@@ -53,6 +55,15 @@ std::optional<std::string> find_variable(const std::string& name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
+void add_launcher_options(CLI::App& app, ratoon::runtime::OperatorOptions& options) {
+  app.add_option("--launcher-image", options.launcher_image,
+                 "The image from which an init container copies ratoon-launcher into pods of roles with "
+                 "agent: Launcher (default: none, and such roles are refused)");
+  app.add_option("--launcher-pull-policy", options.launcher_pull_policy,
+                 "The imagePullPolicy of the init container with ratoon-launcher (default: the API server's)")
+      ->check(CLI::IsMember({"Always", "IfNotPresent", "Never"}));
+}
+
 int run(const ratoon::runtime::OperatorOptions& options) {
   const auto ended = ratoon::runtime::run_operator(options);
   if (ended) return 0;
@@ -60,12 +71,24 @@ int run(const ratoon::runtime::OperatorOptions& options) {
   return ended.error().kind() == ratoon::ErrorKind::kInvalid ? 82 : 1;
 }
 
+void add_namespace_limits(CLI::App& app, ratoon::runtime::OperatorOptions& options) {
+  app.add_option("--workers", options.workers, "How many jobs of one namespace are handled at once")
+      ->check(CLI::Range(1, ratoon::runtime::kWorkersMax))
+      ->capture_default_str();
+  app.add_option(
+         "--processes-per-namespace", options.processes_per_namespace,
+         "How many processes the jobs of one namespace may have together; a job that would exceed the limit "
+         "waits without pods (default: no limit)")
+      ->check(CLI::Range(std::uint32_t{1}, std::numeric_limits<std::uint32_t>::max()))
+      ->type_name("COUNT");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   ratoon::runtime::OperatorOptions options;
   options.environment = find_variable;
-  if (const auto applied = apply_file(argc, argv, options); !applied) {
+  if (const auto applied = apply_config_file(argc, argv, options); !applied) {
     std::fprintf(stderr, "ratoon-operator: %s\n", applied.error().message().c_str());
     return 82;
   }
@@ -102,14 +125,13 @@ int main(int argc, char** argv) {
       "--tls-server-name", options.tls_server_name,
       "The name that members expect in the certificate (default: the host of the address that they call)");
   app.add_option("--notices", options.notices_path,
-                 "Change the rules about nodes that will end by this file (docs/operate/notices.yaml)");
+                 "A file with changes of the rules about nodes that will end (docs/operate/notices.yaml)");
+  add_launcher_options(app, options);
   app.add_option("--coordinator-port", options.coordinator_port, "Port for members")->capture_default_str();
   app.add_option("--metrics-port", options.metrics_port, "Port for metrics")->capture_default_str();
   app.add_option("--probe-port", options.probe_port, "Port for the probes /healthz and /readyz")
       ->capture_default_str();
-  app.add_option("--workers", options.workers, "How many jobs of one namespace are handled at once")
-      ->check(CLI::Range(1, ratoon::runtime::kWorkersMax))
-      ->capture_default_str();
+  add_namespace_limits(app, options);
   app.add_flag("--leader-elect,!--no-leader-elect", options.is_elected,
                "Run jobs only while this operator holds the lease; other operators stand by");
   app.add_option("--lease-name", options.lease_name,
@@ -127,5 +149,5 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : 82;
   }
   if (is_for_all) options.name_space.clear();
-  return checked_deployment.empty() ? run(options) : check(options, checked_deployment);
+  return checked_deployment.empty() ? run(options) : run_check(options, checked_deployment);
 }

@@ -34,7 +34,7 @@ Result<T> decode(std::string_view text) {
   if (!parsed) return parsed.error();
   std::optional<Error> complaint;
   Fields fields(*parsed, "", complaint);
-  const auto version = fields.whole("version", contract::kCountMax);
+  const auto version = fields.whole("version", contract::kExactJsonIntegerMax);
   if (!complaint && (version < kOldestServedContractVersion || version > kContractVersion)) {
     complaint =
         Error(ErrorKind::kInvalid,
@@ -55,7 +55,7 @@ Result<T> decode(std::string_view text) {
 RATOON_MESSAGE(JoinRequest)
 RATOON_MESSAGE(Assignment)
 RATOON_MESSAGE(JoinReply)
-RATOON_MESSAGE(Beat)
+RATOON_MESSAGE(Heartbeat)
 RATOON_MESSAGE(OrdersRequest)
 RATOON_MESSAGE(Orders)
 RATOON_MESSAGE(Completed)

@@ -1,10 +1,10 @@
-// Converts messages to JSON and back. Decoding bounds every size, refuses invalid values with a sentence that
-// names the field, and ignores fields it does not know, so that a newer agent can talk to an older operator.
+// Converts messages to JSON and back. Decoding bounds every size and refuses invalid values with a sentence
+// that names the field. It ignores unknown fields, so that a newer agent can talk to an older operator.
 // Encoding keeps within the size limits of decoding, so that the receiver can decode the message: it cuts
 // long sentences and lists, and limits durations. Identifiers (names, digests, numbers of steps) are never
-// cut: an identifier beyond its bound is refused, with its field's name.
+// cut: if one is too large, encoding fails with an error that names the field.
 //
-//   ratoon::Result<ratoon::Beat> beat = ratoon::decode<ratoon::Beat>(body);
+//   ratoon::Result<ratoon::Heartbeat> beat = ratoon::decode<ratoon::Heartbeat>(body);
 //   if (!beat) return refuse(422, beat.error().message());
 #pragma once
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/contract/message_json.h"
-#include "base/contract/pieces.h"
+#include "base/contract/message_parts.h"
 #include "base/core/utf8.h"
 
 namespace ratoon::contract {
@@ -20,9 +20,9 @@ std::uint32_t read_threads(Fields& f) {
   return static_cast<std::uint32_t>(f.optional_whole("threads", kThreadsMax));
 }
 
-// A path may have any bytes and any length. If a message cannot hold a location unchanged, the message leaves
-// it out, because a part of a location would name another place.
-bool can_be_told(const std::string& location) {
+// A path may have any bytes and any length. If a message cannot hold a location unchanged, the message omits
+// the location, because a shortened location would name another place.
+bool is_sendable_location(const std::string& location) {
   return !location.empty() && location.size() <= kLocationBytesMax &&
          is_utf8(std::as_bytes(std::span(location)));
 }
@@ -31,43 +31,44 @@ bool can_be_told(const std::string& location) {
 
 json to_json(const JoinRequest& m) {
   json inventory = json::array();
-  for (const auto& entry : first_of(m.inventory, kInventoryMax)) inventory.push_back(to_json(entry));
+  for (const auto& entry : first_items(m.inventory, kInventoryEntriesMax))
+    inventory.push_back(to_json(entry));
   json out = {{"address", m.address},
               {"inventory", std::move(inventory)},
               {"left_attempt", m.left_attempt.value()},
               {"process", to_json(m.process)},
               {"processes_per_node", m.processes_per_node}};
-  if (m.has_met) out["has_met"] = true;
+  if (m.has_been_in_world) out["has_met"] = true;
   if (m.inventory_age_seconds) out["inventory_age_seconds"] = bounded_seconds(*m.inventory_age_seconds);
   if (m.left_step.value() != 0) out["left_step"] = m.left_step.value();
   if (m.rollback)
     out["rollback"] = {{"resume_from", m.rollback->resume_from.value()}, {"skip", m.rollback->skip}};
-  if (can_be_told(m.save_location)) out["save_location"] = m.save_location;
+  if (is_sendable_location(m.save_location)) out["save_location"] = m.save_location;
   if (m.threads != 0) out["threads"] = m.threads;
   return out;
 }
 
 void read(Fields& f, JoinRequest& m) {
   m.process = read_process(f);
-  m.processes_per_node = small(f, "processes_per_node");
+  m.processes_per_node = read_uint32(f, "processes_per_node");
   if (m.processes_per_node == 0) f.complain("processes_per_node", "at least 1");
   if (m.process.local_rank >= std::max(m.processes_per_node, 1U)) {
     f.complain("processes_per_node",
                "a number greater than process.local_rank (" + std::to_string(m.process.local_rank) + ")");
   }
   m.left_attempt = Attempt(f.whole("left_attempt", kAttemptMax));
-  m.has_met = f.flag("has_met");
-  m.left_step = Step(f.optional_whole("left_step", kCountMax));
+  m.has_been_in_world = f.flag("has_met");
+  m.left_step = Step(f.optional_whole("left_step", kExactJsonIntegerMax));
   m.address = read_address(f, "address");
-  for (const auto& entry : f.list("inventory", kInventoryMax)) {
+  for (const auto& entry : f.list("inventory", kInventoryEntriesMax)) {
     m.inventory.push_back(read_inventory_entry(f.child(entry, "inventory[]")));
   }
   if (f.find("inventory_age_seconds") != nullptr)
     m.inventory_age_seconds = f.seconds("inventory_age_seconds");
   if (f.find("rollback") != nullptr) {
     Fields rollback = f.object("rollback");
-    m.rollback = RollbackRequest{.resume_from = Step(rollback.whole("resume_from", kCountMax)),
-                                 .skip = rollback.whole("skip", kSkipMax)};
+    m.rollback = RollbackRequest{.resume_from = Step(rollback.whole("resume_from", kExactJsonIntegerMax)),
+                                 .skip = rollback.whole("skip", kSkippedSamplesMax)};
   }
   if (f.find("save_location") != nullptr) m.save_location = f.text("save_location", kLocationBytesMax);
   m.threads = read_threads(f);
@@ -84,16 +85,16 @@ json to_json(const Assignment& m) {
                      {"hung", m.losses->hung}};
   }
   if (m.threads != 0) out["threads"] = m.threads;
-  for (const auto& peer : first_of(m.peers, kPeersMax))
+  for (const auto& peer : first_items(m.peers, kPeersMax))
     out["peers"].push_back({{"address", peer.address}, {"member_uid", peer.member_uid}});
   return out;
 }
 
 void read(Fields& f, Assignment& m) {
-  m.attempt = Attempt(f.whole("attempt", kCountMax));
+  m.attempt = Attempt(f.whole("attempt", kExactJsonIntegerMax));
   if (m.attempt.value() == 0) f.complain("attempt", "at least 1");
-  m.rank = Rank(small(f, "rank"));
-  m.world_size = small(f, "world_size");
+  m.rank = Rank(read_uint32(f, "rank"));
+  m.world_size = read_uint32(f, "world_size");
   if (m.rank.value() >= m.world_size) {
     f.complain("rank", "a rank less than world_size (" + std::to_string(m.world_size) + ")");
   }
@@ -109,9 +110,9 @@ void read(Fields& f, Assignment& m) {
   }
   if (f.find("losses") != nullptr) {
     Fields losses = f.object("losses");
-    m.losses = RunLosses{.disruption = small(losses, "disruption", kLossesMax),
-                         .application = small(losses, "application", kLossesMax),
-                         .hung = small(losses, "hung", kLossesMax)};
+    m.losses = RunLosses{.disruption = read_uint32(losses, "disruption", kLossesMax),
+                         .application = read_uint32(losses, "application", kLossesMax),
+                         .hung = read_uint32(losses, "hung", kLossesMax)};
   }
   m.threads = read_threads(f);
   for (const auto& item : f.list("peers", kPeersMax)) {
@@ -123,7 +124,7 @@ void read(Fields& f, Assignment& m) {
 
 json to_json(const JoinReply& m) {
   if (m.assignment) return {{"assignment", to_json(*m.assignment)}};
-  return {{"waiting_for", sentence(m.waiting_for, "the other processes")}};
+  return {{"waiting_for", bounded_text(m.waiting_for, "the other processes")}};
 }
 
 void read(Fields& f, JoinReply& m) {
@@ -131,7 +132,7 @@ void read(Fields& f, JoinReply& m) {
     Fields inner = f.object("assignment");
     read(inner, m.assignment.emplace());
   } else {
-    m.waiting_for = f.text("waiting_for", kSentenceBytesMax);
+    m.waiting_for = f.text("waiting_for", kMessageTextBytesMax);
   }
 }
 

@@ -11,18 +11,18 @@ namespace ratoon::contract {
 [[nodiscard]] nlohmann::json to_json(const JoinRequest& message);
 [[nodiscard]] nlohmann::json to_json(const Assignment& message);
 [[nodiscard]] nlohmann::json to_json(const JoinReply& message);
-[[nodiscard]] nlohmann::json to_json(const Beat& message);
+[[nodiscard]] nlohmann::json to_json(const Heartbeat& message);
 [[nodiscard]] nlohmann::json to_json(const OrdersRequest& message);
 [[nodiscard]] nlohmann::json to_json(const Orders& message);
 [[nodiscard]] nlohmann::json to_json(const Completed& message);
 [[nodiscard]] nlohmann::json to_json(const CompletionRecord& message);
 [[nodiscard]] nlohmann::json to_json(const Refusal& message);
 
-// Reads `message` from `fields`; the first invalid field becomes the complaint of `fields`.
+// Reads `message` from `fields`; the first invalid field sets the complaint of `fields`.
 void read(Fields& fields, JoinRequest& message);
 void read(Fields& fields, Assignment& message);
 void read(Fields& fields, JoinReply& message);
-void read(Fields& fields, Beat& message);
+void read(Fields& fields, Heartbeat& message);
 void read(Fields& fields, OrdersRequest& message);
 void read(Fields& fields, Orders& message);
 void read(Fields& fields, Completed& message);

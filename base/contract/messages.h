@@ -43,8 +43,8 @@ struct ProcessIdentity {
   friend auto operator<=>(const ProcessIdentity&, const ProcessIdentity&) = default;
 };
 
-// Returns a member's (pod's) name. All processes compute the same name for a pod, so only one can create the
-// pod: the others get "already exists".
+// Returns a member's (pod's) name. All processes compute the same name for a pod, so only one process can
+// create the pod, and others get "already exists".
 [[nodiscard]] std::string member_name(const JobKey& job, const std::string& role, std::uint32_t index,
                                       std::uint32_t incarnation);
 
@@ -67,20 +67,20 @@ struct RollbackRequest {
   friend bool operator==(const RollbackRequest&, const RollbackRequest&) = default;
 };
 
-// A process sends this message when it is ready to train; the reply names the world (the processes) that it
+// A process sends a JoinRequest when it is ready to train; the reply names the world (the processes) that it
 // joins.
 struct JoinRequest {
   ProcessIdentity process;
   std::uint32_t processes_per_node = 1;
   Attempt left_attempt{0};  // newest attempt of this start; only a newer one is of use to it
   Step left_step{0};        // steps that it knows of that attempt; 0: it does not know any
-  // Whether this process has trained in a world. If the process has not, its left_attempt and left_step may
-  // come from files of the run.
-  bool has_met = false;
+  // Whether this process has trained in a world. If has_been_in_world is false, left_attempt and left_step
+  // may come from files of the run.
+  bool has_been_in_world = false;
   std::string address;  // host:port, already bound, on which rank 0's store would listen
   std::vector<InventoryEntry> inventory;
-  // How long before it sent this message the process began to list its checkpoints (the inventory). If the
-  // age is absent, only a process's first list of checkpoints, or a requested list, counts as new.
+  // How long before this message the process began to list its checkpoints (the inventory). If the age is
+  // absent, the coordinator treats only the first list, and a list that it requested, as new.
   std::optional<double> inventory_age_seconds{};
   std::optional<RollbackRequest> rollback{};  // the same for all processes of a world, or for none
   std::uint32_t threads = 0;                  // threads per operation if numerics are pinned; 0: not pinned
@@ -120,7 +120,7 @@ struct PeerAddress {
   friend bool operator==(const PeerAddress&, const PeerAddress&) = default;
 };
 
-// The greatest number of peers in a message: in a larger world a process tests connections to only some
+// The greatest number of peers in a message. In a larger world, a process tests connections to only some
 // members.
 inline constexpr std::size_t kPeersMax = 64;
 
@@ -158,15 +158,17 @@ struct Outlook {
   std::uint64_t total = 0;     // the position of the end; 0: unknown
   std::string unit;            // of both: "step", "sample"
   std::optional<double> loss;  // of the last step that reported one; finite
+  std::string best{};          // of save_best(), for people: "error 0.25 at step 40"; empty: there is none
 
   friend bool operator==(const Outlook&, const Outlook&) = default;
 };
 
+inline constexpr std::size_t kBestTextBytesMax = 253;
 inline constexpr std::size_t kDamagedMax = 16;
 
 // The heartbeat: each trainer process sends its state at regular intervals, which also shows that it is
 // alive.
-struct Beat {
+struct Heartbeat {
   ProcessIdentity process;
   Attempt attempt{0};
   std::uint64_t sequence = 0;  // grows by one per beat, so that a delayed beat is recognized as old
@@ -184,10 +186,10 @@ struct Beat {
   std::vector<std::string> unreachable_peers{};
   std::optional<Outlook> outlook{};  // only rank 0 has one
   // How long the last save took until its commit, or how long the current save has taken if that is longer.
-  // The duration of the save is absent if the process has not saved yet.
+  // save_seconds is absent if the process has not saved yet.
   std::optional<double> save_seconds{};
 
-  friend bool operator==(const Beat&, const Beat&) = default;
+  friend bool operator==(const Heartbeat&, const Heartbeat&) = default;
 };
 
 // Asks for orders newer than `seen_revision`. The coordinator replies as soon as it has newer orders; after a
@@ -199,17 +201,17 @@ struct OrdersRequest {
   friend bool operator==(const OrdersRequest&, const OrdersRequest&) = default;
 };
 
-// The coordinator's instructions for a process. Orders are a state, not a queue: only the newest orders
-// count, so a process that misses some orders loses nothing.
+// The coordinator's instructions for a process. Orders are a state and not a queue: only the newest orders
+// count, so a process may miss earlier orders.
 struct Orders {
   std::uint64_t revision = 0;
   Attempt attempt{0};  // newest attempt; greater than the process's own: leave the world and join again
   std::optional<double> drain_deadline_seconds;  // seconds until the end of this member's node
   bool stop = false;                             // leave after this step with ExitCode::kPreempted
-  // How often the coordinator has requested that all ranks save a checkpoint now. A request to save is
-  // fulfilled once all ranks of the attempt have saved a checkpoint after it.
+  // The number of requests so far that all ranks save a checkpoint now. A request is fulfilled once all ranks
+  // of the attempt have saved a checkpoint after it.
   std::uint64_t save_request = 0;
-  // True if a replacement member is ready: all ranks of `attempt` then save a checkpoint and join again.
+  // True if a replacement member is ready: all ranks of `attempt` must save a checkpoint and join again.
   bool hand_over = false;
   bool hung = false;  // the attempt before this one ended because a process hung in it
   std::string reason;
@@ -217,8 +219,8 @@ struct Orders {
   friend bool operator==(const Orders&, const Orders&) = default;
 };
 
-// A process reports the end of the training. Only this message completes a job; an exit of a process with
-// code 0 does not.
+// With Completed, a process reports the end of the training. Only a Completed message completes a job; an
+// exit of a process with code 0 does not.
 struct Completed {
   ProcessIdentity process;
   Attempt attempt{0};
@@ -229,8 +231,8 @@ struct Completed {
   friend bool operator==(const Completed&, const Completed&) = default;
 };
 
-// The key in Completed.result for the path of the trained weights, and the path's greatest length in
-// Completed and CompletionRecord: a longer path is left out.
+// The key in Completed.result for the path of the trained weights, and the path's greatest length. Completed
+// and CompletionRecord do not contain a longer path.
 inline constexpr const char* kWeightsResult = "weights";
 inline constexpr std::size_t kWeightsBytesMax = 253;
 // The key in Completed.result for the reason of a run's early end, and the reason's greatest length.

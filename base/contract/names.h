@@ -11,8 +11,8 @@ inline constexpr std::string_view kApiGroup = "ratoon.dev";
 inline constexpr std::string_view kApiVersion = "ratoon.dev/v1alpha1";
 inline constexpr std::string_view kKind = "TrainingJob";
 
-// Each Ratoon flag of a trainer has a second name with this prefix: --ratoon-seed for --seed. A trainer's own
-// flags must not begin with --ratoon-.
+// Each Ratoon flag of a trainer has a second name with kFlagPrefix, such as --ratoon-seed for --seed. A
+// trainer's own flags must not begin with --ratoon-.
 inline constexpr std::string_view kFlagPrefix = "--ratoon-";
 
 // The audience of the projected service account token with which a member authenticates to the operator.
@@ -63,7 +63,7 @@ inline constexpr const char* kResumeFrom = "RATOON_RESUME_FROM";  // a step to g
 inline constexpr const char* kSkip = "RATOON_SKIP";  // samples that are never taken after going back
 inline constexpr const char* kKeepLast = "RATOON_KEEP_LAST";
 inline constexpr const char* kStores = "RATOON_STORES";  // URLs, separated by commas
-// Settings for all s3:// addresses; the AWS command line and SDKs read the same variables.
+// Settings for all s3:// addresses, with the names that the AWS command line and SDKs also use.
 inline constexpr const char* kS3Endpoint = "AWS_ENDPOINT_URL_S3";
 inline constexpr const char* kS3Region = "AWS_REGION";
 inline constexpr const char* kLoadFrom = "RATOON_LOAD_FROM";
@@ -85,7 +85,7 @@ inline constexpr const char* kSeed = "RATOON_SEED";
 inline constexpr const char* kGlobalBatch = "RATOON_GLOBAL_BATCH";  // samples of a step, of all ranks
 // The name of one run of `ratoon launch`: the same for all processes that this run starts and restarts.
 inline constexpr const char* kLaunch = "RATOON_LAUNCH";
-// The number of an inherited file descriptor that reads end-of-file after `ratoon run` has ended.
+// The number of an inherited file descriptor. A read of it returns end-of-file when `ratoon run` has ended.
 inline constexpr const char* kLifelineFd = "RATOON_LIFELINE_FD";
 // The file to which a container writes its completion record (docs/reference/contract.md).
 inline constexpr const char* kTerminationFile = "RATOON_TERMINATION_FILE";
@@ -108,6 +108,9 @@ inline constexpr const char* kRank = "RANK";
 inline constexpr const char* kWorldSize = "WORLD_SIZE";
 inline constexpr const char* kMasterAddress = "MASTER_ADDR";
 inline constexpr const char* kMasterPort = "MASTER_PORT";
+// The file into which ratoon-launcher writes, before it sends SIGTERM, why its program must end, and until
+// when it must have ended.
+inline constexpr const char* kNoticeFile = "RATOON_NOTICE_FILE";
 }  // namespace env
 
 // Routes of the coordinator: an agent sends a JSON message by POST and gets a JSON message back. /metrics is
@@ -192,8 +195,8 @@ inline constexpr std::string_view kProcessMemory = "process_resident_memory_byte
 inline constexpr std::string_view kProcessCpu = "process_cpu_seconds_total";
 }  // namespace metric
 
-// Labels of metrics. Prometheus itself sets labels named `job` and `namespace`, so Ratoon's labels have other
-// names.
+// Labels of metrics. Ratoon does not name labels `job` and `namespace`, because Prometheus itself sets labels
+// with these names.
 namespace metric_label {
 inline constexpr std::string_view kTrainingNamespace = "training_namespace";
 inline constexpr std::string_view kTrainingJob = "training_job";

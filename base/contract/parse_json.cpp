@@ -20,12 +20,12 @@ std::string describe(const json::exception& error) {
   return text.substr(0, std::min(text.find("; last read:"), kBytesMax));
 }
 
-// Receives the parser's events; a handler that returns false ends the parsing. The JSON library's own tree
-// builder can check bounds only by a callback for every value, and cannot omit values.
+// Builds the JSON tree from the parser's events; a handler that returns false ends the parsing. The library's
+// own builder can check bounds only by a callback for every value, and cannot omit values.
 class Builder {
  public:
-  // With `may_cut`, the builder leaves out values that are nested too deep; without `may_cut`, too deep
-  // values are errors.
+  // With `may_cut`, the builder omits values that are nested too deeply; without `may_cut`, it reports an
+  // error.
   Builder(int depth_max, std::string_view left_out_list, bool may_cut)
       : depth_max_(static_cast<std::size_t>(depth_max)), left_out_list_(left_out_list), may_cut_(may_cut) {}
 

@@ -1,4 +1,4 @@
-// A variant of parse_json() (fields.h) that leaves out those parts of a JSON text that a caller ignores.
+// A variant of parse_json() (fields.h) that omits the parts of a JSON text that a caller does not need.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 namespace ratoon {
 
 // Lists under the key `left_out_list` are skipped and are not in the result. Values nested deeper than
-// `depth_max` levels become null, so that one too deep object does not make all others unreadable.
+// `depth_max` levels become null, so that one deep object does not make the whole list unreadable.
 [[nodiscard]] Result<nlohmann::json> parse_json_without(std::string_view left_out_list, std::string_view text,
                                                         std::size_t bytes_max, int depth_max);
 

@@ -10,7 +10,7 @@
 namespace ratoon {
 namespace {
 
-std::string flags_of(const std::optional<RollbackRequest>& rollback) {
+std::string rollback_flags_of(const std::optional<RollbackRequest>& rollback) {
   if (!rollback) return "no --resume-from";
   return "--resume-from " + std::to_string(rollback->resume_from.value()) + " --skip " +
          std::to_string(rollback->skip);
@@ -21,14 +21,14 @@ std::string flags_of(const std::optional<RollbackRequest>& rollback) {
 std::string find_rollback_dispute(const std::vector<JoinRequest>& joiners) {
   for (std::size_t rank = 1; rank < joiners.size(); ++rank) {
     if (joiners[rank].rollback == joiners[0].rollback) continue;
-    return "rank 0 was started with " + flags_of(joiners[0].rollback) + " and rank " + std::to_string(rank) +
-           " with " + flags_of(joiners[rank].rollback) +
+    return "rank 0 was started with " + rollback_flags_of(joiners[0].rollback) + " and rank " +
+           std::to_string(rank) + " with " + rollback_flags_of(joiners[rank].rollback) +
            ": give all processes of the run the same flags; no checkpoint was set aside";
   }
   return "";
 }
 
-bool is_shared(const InventoryEntry& entry) {
+bool is_on_shared_storage(const InventoryEntry& entry) {
   return entry.tier == "volume" || entry.tier == "store";
 }
 
@@ -43,12 +43,12 @@ std::optional<ResumePoint> pick_resume_point(const std::vector<JoinRequest>& joi
     for (const auto& entry : joiners[i].inventory) {
       if (!entry.is_complete) continue;
       Reach& reach = candidates[{entry.attempt, entry.step, entry.digest}];
-      reach.by_all = reach.by_all || is_shared(entry);
+      reach.by_all = reach.by_all || is_on_shared_storage(entry);
       reach.holders.insert(i);
     }
   }
   for (const auto& entry : until_now) {
-    if (entry.is_complete && is_shared(entry))
+    if (entry.is_complete && is_on_shared_storage(entry))
       candidates[{entry.attempt, entry.step, entry.digest}].by_all = true;
   }
   // All ranks must load the resume point, so a checkpoint that one joining process cannot read is left out.
@@ -73,7 +73,7 @@ bool is_newer(const ResumePoint& one, const ResumePoint& other) {
   return std::pair(one.attempt, one.step) > std::pair(other.attempt, other.step);
 }
 
-bool may_be_last(const ResumePoint& last, Attempt attempt, Step step, const std::string& digest) {
+bool may_be_final_checkpoint(const ResumePoint& last, Attempt attempt, Step step, const std::string& digest) {
   if (attempt != last.attempt || step < last.step) return true;
   return step == last.step && digest == last.digest;
 }

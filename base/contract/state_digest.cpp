@@ -16,9 +16,9 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kStateDigest = "state_digest";
-constexpr const char* kFormat = "format";
-constexpr std::uint64_t kWithoutDigest = 1;  // or with one: early states have none
-constexpr std::uint64_t kWithDigest = 2;
+constexpr const char* kFormatKey = "format";
+constexpr std::uint64_t kFormatWithoutDigest = 1;  // or with one: early states have none
+constexpr std::uint64_t kFormatWithDigest = 2;
 
 std::string digest_of_text(std::string_view text) {
   return to_hex(hash64(0, text));
@@ -32,7 +32,7 @@ std::string text_of(const json& body) {
 }  // namespace
 
 std::string seal_state(json body) {
-  body[kFormat] = kWithDigest;
+  body[kFormatKey] = kFormatWithDigest;
   body[kStateDigest] = digest_of_text(body.dump());
   return body.dump();
 }
@@ -53,24 +53,24 @@ std::string find_damage(std::string_view text, const json& body,
   }
   const auto items = body.items();
   const bool has_others = !std::all_of(items.begin(), items.end(), [&](const auto& item) {
-    return item.key() == kFormat || std::ranges::find(old_fields, item.key()) != old_fields.end();
+    return item.key() == kFormatKey || std::ranges::find(old_fields, item.key()) != old_fields.end();
   });
   if (has_others)
     return "the state has no digest, and it has an unknown field: it is damaged, or a newer Ratoon wrote it";
-  const auto format = body.find(kFormat);
-  if (format != body.end() && *format == kWithDigest)
+  const auto format = body.find(kFormatKey);
+  if (format != body.end() && *format == kFormatWithDigest)
     return "the state has no digest, and only states of format 1 may have none: it is damaged; take it from "
            "another checkpoint";
-  // If damage renamed the digest to the name of another field, the state has that field twice.
+  // If damage changed the name of the digest's field to another field's name, that name occurs twice.
   if (as_written.size() != text.size())
     return "the state has no digest, and it has a duplicate field or spaces between fields: it is damaged";
   return "";
 }
 
 void check_state_format(Fields& state) {
-  const std::uint64_t format = state.whole(kFormat, std::numeric_limits<std::uint64_t>::max());
-  if (format != kWithoutDigest && format != kWithDigest)
-    state.complain(kFormat, "1 or 2: a newer version of Ratoon wrote this state; use that version");
+  const std::uint64_t format = state.whole(kFormatKey, std::numeric_limits<std::uint64_t>::max());
+  if (format != kFormatWithoutDigest && format != kFormatWithDigest)
+    state.complain(kFormatKey, "1 or 2: a newer version of Ratoon wrote this state; use that version");
 }
 
 }  // namespace ratoon

@@ -19,14 +19,14 @@ namespace ratoon {
 
 class Fields;  // base/contract/fields.h
 
-// Adds the fields for the state's format and its digest. The digest is hash(0, text) of
-// docs/reference/stream.md, where text is the state without its digest. The format is 2: a state of format 2
-// without a digest is damaged. A state of format 1 may have been written before Ratoon added digests.
+// Adds the field of the digest and that of the state's format, 2. The digest is hash(0, text) of
+// docs/reference/stream.md, where text is the state without its digest. A state of format 2 without a digest
+// is damaged. A state of format 1 may have been written before Ratoon added digests.
 [[nodiscard]] std::string seal_state(nlohmann::json body);
 
 // Returns a description of the text's damage, empty if it is intact. `old_fields` are the fields, beside the
-// format, of states written before Ratoon added digests. Damage cannot make a state with a digest look like a
-// state without one, unless it removes the whole digest of a state of format 1.
+// format, of states written before Ratoon added digests. If a state lacks its digest because of damage, the
+// function detects the damage, except when a state of format 1 has lost the whole digest.
 [[nodiscard]] std::string find_damage(std::string_view text, const nlohmann::json& body,
                                       std::initializer_list<std::string_view> old_fields);
 

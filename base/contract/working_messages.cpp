@@ -7,7 +7,7 @@
 
 #include "base/contract/codec.h"
 #include "base/contract/message_json.h"
-#include "base/contract/pieces.h"
+#include "base/contract/message_parts.h"
 
 namespace ratoon {
 namespace {
@@ -37,24 +37,24 @@ namespace contract {
 
 using nlohmann::json;
 
-json to_json(const Beat& m) {
+json to_json(const Heartbeat& m) {
   json out = {{"attempt", m.attempt.value()},  {"phase", name_of(m.phase)},
               {"process", to_json(m.process)}, {"seconds_in_phase", bounded_seconds(m.seconds_in_phase)},
               {"sequence", m.sequence},        {"step", m.step.value()}};
   if (m.committed) out["committed"] = to_json(*m.committed);
-  for (const auto& entry : first_of(m.damaged, kDamagedMax)) out["damaged"].push_back(to_json(entry));
-  for (const auto& uid : first_of(m.unreachable_peers, kPeersMax)) out["unreachable_peers"].push_back(uid);
+  for (const auto& entry : first_items(m.damaged, kDamagedMax)) out["damaged"].push_back(to_json(entry));
+  for (const auto& uid : first_items(m.unreachable_peers, kPeersMax)) out["unreachable_peers"].push_back(uid);
   if (m.outlook) out["outlook"] = to_json(*m.outlook);
   if (m.allowed_seconds) out["allowed_seconds"] = bounded_seconds(*m.allowed_seconds);
   if (m.save_seconds) out["save_seconds"] = bounded_seconds(*m.save_seconds);
   return out;
 }
 
-void read(Fields& f, Beat& m) {
+void read(Fields& f, Heartbeat& m) {
   m.process = read_process(f);
   m.attempt = Attempt(f.whole("attempt", kAttemptMax));
-  m.sequence = f.whole("sequence", kCountMax);
-  m.step = Step(f.whole("step", kCountMax));
+  m.sequence = f.whole("sequence", kExactJsonIntegerMax);
+  m.step = Step(f.whole("step", kExactJsonIntegerMax));
   const std::string phase = f.text("phase", kNameBytesMax);
   const auto known = std::find(kPhases.begin(), kPhases.end(), phase);
   // A phase name that this version does not know comes from a newer agent and counts as the user's own work.
@@ -83,7 +83,7 @@ json to_json(const OrdersRequest& m) {
 
 void read(Fields& f, OrdersRequest& m) {
   m.process = read_process(f);
-  m.seen_revision = f.whole("seen_revision", kCountMax);
+  m.seen_revision = f.whole("seen_revision", kExactJsonIntegerMax);
 }
 
 json to_json(const Orders& m) {
@@ -93,20 +93,20 @@ json to_json(const Orders& m) {
   if (m.save_request != 0) out["save_request"] = m.save_request;
   if (m.hand_over) out["hand_over"] = true;
   if (m.hung) out["hung"] = true;
-  if (!m.reason.empty()) out["reason"] = sentence(m.reason, "");
+  if (!m.reason.empty()) out["reason"] = bounded_text(m.reason, "");
   return out;
 }
 
 void read(Fields& f, Orders& m) {
-  m.revision = f.whole("revision", kCountMax);
-  m.attempt = Attempt(f.whole("attempt", kCountMax));
+  m.revision = f.whole("revision", kExactJsonIntegerMax);
+  m.attempt = Attempt(f.whole("attempt", kExactJsonIntegerMax));
   if (f.find("drain_deadline_seconds") != nullptr)
     m.drain_deadline_seconds = f.seconds("drain_deadline_seconds");
   m.stop = f.flag("stop");
-  m.save_request = f.optional_whole("save_request", kCountMax);
+  m.save_request = f.optional_whole("save_request", kExactJsonIntegerMax);
   m.hand_over = f.flag("hand_over");
   m.hung = f.flag("hung");
-  m.reason = f.optional_text("reason", kSentenceBytesMax);
+  m.reason = f.optional_text("reason", kMessageTextBytesMax);
 }
 
 json to_json(const Completed& m) {
@@ -120,12 +120,12 @@ json to_json(const Completed& m) {
 void read(Fields& f, Completed& m) {
   m.process = read_process(f);
   m.attempt = Attempt(f.whole("attempt", kAttemptMax));
-  m.step = Step(f.whole("step", kCountMax));
+  m.step = Step(f.whole("step", kExactJsonIntegerMax));
   m.checkpoint = read_last_checkpoint(f, m.attempt, m.step);
   if (f.find("result") == nullptr) return;
   const json& entries = *f.find("result");
-  if (!entries.is_object() || entries.size() > kResultMax) {
-    f.complain("result", "an object of at most " + std::to_string(kResultMax) + " texts");
+  if (!entries.is_object() || entries.size() > kResultNumbersMax) {
+    f.complain("result", "an object of at most " + std::to_string(kResultNumbersMax) + " texts");
     return;
   }
   Fields result = f.object("result");
@@ -147,21 +147,21 @@ json to_json(const CompletionRecord& m) {
 }
 
 void read(Fields& f, CompletionRecord& m) {
-  m.attempt = Attempt(f.whole("attempt", kCountMax));
-  m.step = Step(f.whole("step", kCountMax));
+  m.attempt = Attempt(f.whole("attempt", kExactJsonIntegerMax));
+  m.step = Step(f.whole("step", kExactJsonIntegerMax));
   m.checkpoint = read_last_checkpoint(f, m.attempt, m.step);
   m.weights = f.optional_text("weights", kWeightsBytesMax);
   m.finish_reason = f.optional_text("finish_reason", kFinishReasonBytesMax);
 }
 
 json to_json(const Refusal& m) {
-  return {{"refusal", {{"kind", m.kind}, {"message", sentence(m.message, m.kind)}}}};
+  return {{"refusal", {{"kind", m.kind}, {"message", bounded_text(m.message, m.kind)}}}};
 }
 
 void read(Fields& f, Refusal& m) {
   Fields r = f.object("refusal");
   m.kind = r.text("kind", kNameBytesMax);
-  m.message = r.text("message", kSentenceBytesMax);
+  m.message = r.text("message", kMessageTextBytesMax);
 }
 
 }  // namespace contract

@@ -18,6 +18,6 @@ namespace ratoon {
 
 // Returns the name of the file for which a killed writer left this temporary file: "shard.mds" for
 // ".shard.mds.tmp-0123456789abcdef". Returns an empty text if the name is not the name of a temporary file.
-[[nodiscard]] std::string_view name_behind_temporary(std::string_view file_name);
+[[nodiscard]] std::string_view target_name_of_temporary(std::string_view file_name);
 
 }  // namespace ratoon

@@ -1,6 +1,6 @@
-// How much more memory this process may use before the kernel's OOM killer acts: the smaller of the machine's
-// free memory and the memory left under the limits of the process's cgroup and that cgroup's parents (cgroup
-// versions 1 and 2; a container's memory limit is a limit of its cgroup).
+// How much more memory this process may use before the kernel's OOM killer acts. This is the smaller of two
+// amounts: the machine's free memory, and the memory left under the limits of the process's cgroup and its
+// parents (version 1 or 2; a container's limit is a limit of its cgroup).
 //
 //   const auto free_bytes = available_memory();
 //   if (free_bytes && *free_bytes < wanted_bytes) return refuse(wanted_bytes, *free_bytes);

@@ -8,13 +8,13 @@
 namespace ratoon {
 namespace {
 
-constexpr const char* kBootId = "/proc/sys/kernel/random/boot_id";
-constexpr const char* kNetwork = "/proc/self/ns/net";
+constexpr const char* kBootIdPath = "/proc/sys/kernel/random/boot_id";
+constexpr const char* kNetworkNamespacePath = "/proc/self/ns/net";
 
 }  // namespace
 
 Result<std::string> read_boot_id() {
-  auto text = read_file_or_none(kBootId);
+  auto text = read_file_or_none(kBootIdPath);
   if (!text) return text.error().with_context("identifying this machine");
   while (text->ends_with('\n')) text->pop_back();
   return text;
@@ -22,9 +22,10 @@ Result<std::string> read_boot_id() {
 
 Result<std::string> read_network_namespace() {
   std::error_code code;
-  const auto name = std::filesystem::read_symlink(kNetwork, code);
+  const auto name = std::filesystem::read_symlink(kNetworkNamespacePath, code);
   if (!code) return name.string();
-  const Error error = system_error(code.value(), std::string("identifying this machine: ") + kNetwork);
+  const Error error =
+      system_error(code.value(), std::string("identifying this machine: ") + kNetworkNamespacePath);
   if (error.kind() == ErrorKind::kNotFound || error.kind() == ErrorKind::kPermissionDenied)
     return std::string();
   return error;

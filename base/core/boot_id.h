@@ -7,8 +7,8 @@
 
 namespace ratoon {
 
-// Both functions read a file of /proc, and return an empty text if the machine lacks or hides this file. An
-// error says that the file cannot be read for now: the caller must then not make up an identity.
+// Both functions of boot_id.h read a file of /proc, and return an empty text if the machine lacks or hides
+// the file. After an error, the caller must not invent an identity, because the file may be readable later.
 
 // Returns the boot_id of the Linux kernel, which is new after each boot.
 [[nodiscard]] Result<std::string> read_boot_id();

@@ -10,8 +10,8 @@ namespace ratoon {
 // Returns this process's environment with the variables of `changes` set in it.
 [[nodiscard]] std::vector<std::string> environment_with(const std::map<std::string, std::string>& changes);
 
-// Returns pointers to `words` and then a null pointer. The caller keeps `words` alive and unchanged while it
-// uses these pointers.
+// Returns pointers to `words` and then a null pointer. The caller must keep `words` alive and unchanged while
+// it uses the pointers.
 [[nodiscard]] std::vector<char*> pointers_to(std::vector<std::string>& words);
 
 }  // namespace ratoon

@@ -9,7 +9,7 @@
 namespace ratoon {
 
 Duration from_seconds(double s) {
-  // Half of the greatest duration (146 years): a Timestamp plus this duration cannot overflow.
+  // Half of the greatest duration (146 years), so that a Timestamp plus this duration cannot overflow.
   constexpr Duration kForever = Duration::max() / 2;
   if (std::isnan(s)) return Duration::zero();
   if (s >= seconds(kForever)) return kForever;
@@ -56,7 +56,7 @@ std::string format_rfc3339(WallTime t) {
 }
 
 std::optional<WallTime> parse_rfc3339(std::string_view text) {
-  // In the pattern, 0 matches any digit, and any other character matches itself.
+  // In `pattern`, the character 0 matches any digit, and any other character matches only itself.
   const auto fits = [&](std::string_view pattern) {
     return text.size() == pattern.size() &&
            std::equal(text.begin(), text.end(), pattern.begin(), [](char found, char expected) {

@@ -1,4 +1,4 @@
-// Clocks to pass as arguments: code that waits or measures gets a Clock, and a test sets a ManualClock.
+// Clocks as arguments: code that waits or measures time gets a Clock, and a test passes a ManualClock.
 #pragma once
 
 #include <chrono>
@@ -22,8 +22,8 @@ struct Timestamp {
   friend Duration operator-(Timestamp a, Timestamp b) { return a.since_boot - b.since_boot; }
 };
 
-// A date and time, for people and other machines. Never subtract two WallTime values to measure a duration:
-// system clocks jump.
+// A date and time, for people and other machines. Never subtract two WallTime values to measure a duration,
+// because system clocks jump.
 struct WallTime {
   Duration since_epoch{0};
 

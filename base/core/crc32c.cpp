@@ -50,7 +50,7 @@ std::uint32_t crc32c(std::span<const std::byte> data, std::uint32_t crc) {
 }
 
 // A CRC inverts its bits at the start and at the end. In the CRC of two joined texts the inner inversions
-// cancel out, so it is CRC a times a power of x, plus CRC b.
+// cancel out, so this CRC is CRC a times a power of x, plus CRC b.
 std::uint32_t crc32c_combine(std::uint32_t a, std::uint32_t b, std::uint64_t length_b) {
   return crc32c_tables::multiply(a, crc32c_tables::power_of_bytes(length_b)) ^ b;
 }

@@ -19,7 +19,7 @@ namespace ratoon {
 namespace crc32c_ways {
 [[nodiscard]] std::uint32_t portable(std::span<const std::byte> data, std::uint32_t crc = 0);
 [[nodiscard]] bool has_hardware();
-// Call this function only if has_hardware() returns true.
+// Call hardware() only if has_hardware() returns true.
 [[nodiscard]] std::uint32_t hardware(std::span<const std::byte> data, std::uint32_t crc = 0);
 }  // namespace crc32c_ways
 

@@ -1,5 +1,5 @@
-// CRC32C with the SSE4.2 instruction. Only the functions below are compiled for SSE4.2, and they run only if
-// has_hardware() returns true.
+// CRC32C with the SSE4.2 instruction. Only functions of crc32c_x86.cpp are compiled for SSE4.2, and they run
+// only if has_hardware() returns true.
 #ifdef __x86_64__
 
 #include <cstring>
@@ -18,9 +18,9 @@ namespace {
 using crc32c_tables::Multiplier;
 using crc32c_tables::power_of_bytes;
 
-// Three blocks are processed at once to hide the latency of the CRC instruction: it takes 3 cycles, and one
-// can start in each cycle. With long blocks the cost of joining the three CRCs is negligible; the short
-// blocks after them leave few bytes for the slow loop at the end.
+// Three blocks are processed at once to hide the latency of the CRC instruction, which takes 3 cycles; one
+// instruction can start in each cycle. With long blocks the cost of joining the three CRCs is negligible; the
+// short blocks after them leave few bytes for the slow loop at the end.
 constexpr std::size_t kLongBlock = 8192;
 constexpr std::size_t kShortBlock = 256;
 constexpr Multiplier kPastLongBlock(power_of_bytes(kLongBlock));
@@ -34,8 +34,8 @@ RATOON_SSE42 std::uint64_t add_word(std::uint64_t crc, const std::byte* at) {
 
 // Processes three blocks of `data` at a time and removes them, until fewer than three blocks are left.
 template <std::size_t kBlock>
-RATOON_SSE42 std::uint32_t take_triples(std::uint32_t crc, std::span<const std::byte>& data,
-                                        const Multiplier& past_block) {
+RATOON_SSE42 std::uint32_t add_block_triples(std::uint32_t crc, std::span<const std::byte>& data,
+                                             const Multiplier& past_block) {
   while (data.size() >= 3 * kBlock) {
     const std::byte* const start = data.data();
     std::uint64_t first = crc;
@@ -60,8 +60,8 @@ bool has_hardware() {
 }
 
 RATOON_SSE42 std::uint32_t hardware(std::span<const std::byte> data, std::uint32_t crc) {
-  crc = take_triples<kLongBlock>(~crc, data, kPastLongBlock);
-  crc = take_triples<kShortBlock>(crc, data, kPastShortBlock);
+  crc = add_block_triples<kLongBlock>(~crc, data, kPastLongBlock);
+  crc = add_block_triples<kShortBlock>(crc, data, kPastShortBlock);
   for (; data.size() >= sizeof(std::uint64_t); data = data.subspan(sizeof(std::uint64_t))) {
     crc = static_cast<std::uint32_t>(add_word(crc, data.data()));
   }

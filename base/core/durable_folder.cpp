@@ -1,6 +1,7 @@
 #include "base/core/durable_folder.h"
 
 #include <cerrno>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -31,26 +32,39 @@ Result<void> sync_open_folder(int fd, const std::string& shown) {
   return is_done ? Result<void>() : system_error(errno, "syncing folder " + shown);
 }
 
-Error not_allowed(const Error& refused, const fs::path& folder) {
+Error add_write_permission_hint(const Error& refused, const fs::path& folder) {
   return {refused.kind(), refused.message() + "; user " + std::to_string(::geteuid()) +
                               " must be able to write in " + folder.string() +
                               ": change its owner or mode, or use another folder"};
 }
 
-Result<void> create_folders(const fs::path& folder) {
+Result<std::vector<fs::path>> make_folders(const fs::path& folder) {
   struct stat facts{};
-  if (folder.empty() || (::stat(folder.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode))) return {};
+  std::vector<fs::path> parents;
+  if (folder.empty() || (::stat(folder.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode))) return parents;
   if (folder.has_relative_path()) {  // the root has no folder above it, and is its own parent
-    if (auto above = create_folders(folder.parent_path()); !above) return above;
+    auto above = make_folders(folder.parent_path());
+    if (!above) return above;
+    parents = std::move(*above);
   }
-  // Another process may create the same folder at the same time. If the folder exists already, this process
-  // still syncs the parent folder, so that the folder survives a power cut.
+  // Another process may create the same folder at the same time. If the folder exists already, its parent is
+  // still returned: this process must sync the parent, so that the folder survives a power cut.
   if (::mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST) {
     const int number = errno;
     const Error refused = system_error(number, "creating folder " + folder.string());
-    return number == EACCES || number == EPERM ? not_allowed(refused, parent_of(folder)) : refused;
+    return number == EACCES || number == EPERM ? add_write_permission_hint(refused, parent_of(folder))
+                                               : refused;
   }
-  return sync_folder(parent_of(folder));
+  parents.push_back(parent_of(folder));
+  return parents;
+}
+
+Result<void> create_folders(const fs::path& folder) {
+  const auto parents = make_folders(folder);
+  if (!parents) return parents.error();
+  for (const fs::path& parent : *parents)
+    if (auto synced = sync_folder(parent); !synced) return synced;
+  return {};
 }
 
 }  // namespace ratoon

@@ -1,8 +1,9 @@
-// Creates folders that survive a power cut: a new folder is durable only after its parent was synced.
+// Creates folders that survive a power cut. A new folder is durable only after its parent was synced.
 #pragma once
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include <ratoon/result.h>
 
@@ -14,10 +15,14 @@ namespace ratoon {
 // Does the same as sync_folder() for an open folder; error messages call the folder `shown`.
 [[nodiscard]] Result<void> sync_open_folder(int fd, const std::string& shown);
 
+// Creates the folder and its missing parent folders, without a sync. Returns the parents of the created
+// folders, the highest first. The created folders are durable after a sync of each returned folder.
+[[nodiscard]] Result<std::vector<std::filesystem::path>> make_folders(const std::filesystem::path& folder);
+
 // Creates the folder and its missing parent folders, and syncs the parent of each created folder.
 [[nodiscard]] Result<void> create_folders(const std::filesystem::path& folder);
 
-// Adds to the error `refused` that this process's user must be able to write in `folder`.
-[[nodiscard]] Error not_allowed(const Error& refused, const std::filesystem::path& folder);
+// Adds to the error `refused` a hint that the user of this process must be able to write in `folder`.
+[[nodiscard]] Error add_write_permission_hint(const Error& refused, const std::filesystem::path& folder);
 
 }  // namespace ratoon

@@ -10,10 +10,10 @@ namespace ratoon {
 namespace {
 
 constexpr std::size_t kIdentityBytes = 16;
-constexpr std::size_t kMarkDigits = 16;
+constexpr std::size_t kFolderMarkDigits = 16;
 
-std::string text_of_mark(std::uint64_t mark) {
-  std::array<char, kMarkDigits + 1> text{};
+std::string folder_mark_digits(std::uint64_t mark) {
+  std::array<char, kFolderMarkDigits + 1> text{};
   std::snprintf(text.data(), text.size(), "%016" PRIx64, mark);
   return text.data();
 }
@@ -26,13 +26,13 @@ bool is_identity(std::string_view text) {
 }
 
 Result<std::string> draw_identity(std::uint64_t mark) {
-  auto drawn = draw_secret(kIdentityBytes);
+  auto drawn = random_hex_secret(kIdentityBytes);
   if (!drawn) return drawn;
-  return identity_there(*drawn, mark);
+  return identity_of_folder(*drawn, mark);
 }
 
-std::string identity_there(const std::string& read, std::uint64_t mark) {
-  return mark == 0 ? read : read.substr(0, read.size() - kMarkDigits) + text_of_mark(mark);
+std::string identity_of_folder(const std::string& read, std::uint64_t mark) {
+  return mark == 0 ? read : read.substr(0, read.size() - kFolderMarkDigits) + folder_mark_digits(mark);
 }
 
 }  // namespace ratoon

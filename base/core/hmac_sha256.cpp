@@ -7,15 +7,15 @@
 namespace ratoon {
 namespace {
 
-constexpr std::size_t kBlock = 64;
-constexpr std::size_t kLengthBytes = 8;
+constexpr std::size_t kBlockBytes = 64;
+constexpr std::size_t kHeaderLengthBytes = 8;
 
 using State = std::array<std::uint32_t, 8>;
 
 // SHA-256's constants: the first 32 bits of the fractional parts of the square roots of the first 8 primes,
 // and of the cube roots of the first 64 primes.
-constexpr State kInitial = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-                            0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+constexpr State kInitialState = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                                 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
 constexpr std::array<std::uint32_t, 64> kRounds = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
@@ -37,7 +37,7 @@ void append_big_endian(std::string& to, Number number) {
   for (std::size_t i = sizeof number; i-- > 0;) to.push_back(static_cast<char>(number >> 8 * i & 0xff));
 }
 
-void take_block(State& state, std::string_view block) {
+void process_block(State& state, std::string_view block) {
   std::array<std::uint32_t, 64> w{};
   for (std::size_t i = 0; i < 16; ++i) w[i] = read_big_endian(block.substr(4 * i, 4));
   for (std::size_t i = 16; i < w.size(); ++i) {
@@ -65,8 +65,8 @@ void take_block(State& state, std::string_view block) {
 }
 
 std::string pad_key(std::string_view key, char with) {
-  std::string block = key.size() > kBlock ? sha256_of(key) : std::string(key);
-  block.resize(kBlock, '\0');
+  std::string block = key.size() > kBlockBytes ? sha256_of(key) : std::string(key);
+  block.resize(kBlockBytes, '\0');
   for (char& byte : block) byte = static_cast<char>(byte ^ with);
   return block;
 }
@@ -74,19 +74,19 @@ std::string pad_key(std::string_view key, char with) {
 }  // namespace
 
 std::string sha256_of(std::string_view bytes) {
-  State state = kInitial;
+  State state = kInitialState;
   const std::uint64_t bits = std::uint64_t{bytes.size()} * 8;
-  while (bytes.size() >= kBlock) {
-    take_block(state, bytes.substr(0, kBlock));
-    bytes.remove_prefix(kBlock);
+  while (bytes.size() >= kBlockBytes) {
+    process_block(state, bytes.substr(0, kBlockBytes));
+    bytes.remove_prefix(kBlockBytes);
   }
   std::string rest(bytes);
   rest.push_back('\x80');
-  const std::size_t blocks = rest.size() + kLengthBytes > kBlock ? 2 : 1;
-  rest.resize(blocks * kBlock - kLengthBytes, '\0');
+  const std::size_t blocks = rest.size() + kHeaderLengthBytes > kBlockBytes ? 2 : 1;
+  rest.resize(blocks * kBlockBytes - kHeaderLengthBytes, '\0');
   append_big_endian(rest, bits);
   for (std::size_t i = 0; i < blocks; ++i)
-    take_block(state, std::string_view(rest).substr(i * kBlock, kBlock));
+    process_block(state, std::string_view(rest).substr(i * kBlockBytes, kBlockBytes));
   std::string digest;
   digest.reserve(kSha256Bytes);
   for (const std::uint32_t word : state) append_big_endian(digest, word);

@@ -1,5 +1,5 @@
-// SHA-256 (FIPS 180-4) and HMAC-SHA-256 (RFC 2104) also for builds without OpenSSL. With these functions the
-// trainer processes that start together prove that they know a shared secret. Pure.
+// SHA-256 (FIPS 180-4) and HMAC-SHA-256 (RFC 2104), which also work in builds without OpenSSL. The trainer
+// processes that start together prove by HMAC-SHA-256 that they know a shared secret.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ inline constexpr std::size_t kSha256Bytes = 32;
 [[nodiscard]] std::string hmac_sha256_of(std::string_view key, std::string_view bytes);
 
 // Compares in constant time, so that the duration does not reveal the position of the first different byte.
-// The sizes of the two texts are not secret.
+// The duration may reveal the sizes of `a` and `b`, which are not secret.
 [[nodiscard]] bool is_same_secret(std::string_view a, std::string_view b);
 
 }  // namespace ratoon

@@ -1,4 +1,4 @@
-// Ignores signals such as SIGPIPE, so that a failing call returns an error instead of ending the process.
+// Ignores signals such as SIGPIPE, so that a failing call returns an error and the process continues.
 #pragma once
 
 #include <csignal>
@@ -21,9 +21,9 @@ inline void ignore_signal(int number) {
     std::signal(number, SIG_IGN);
 }
 
-// Ignores SIGXFSZ, which a write beyond the file size of `ulimit -f` raises, and SIGPIPE, which a write to a
-// pipe without a reader raises, for example in `trainer | tee log` after tee has ended.
-inline void ignore_signals_of_writes() {
+// Ignores two signals. SIGXFSZ comes after a write beyond the file size of `ulimit -f`. SIGPIPE comes after a
+// write to a pipe without a reader, for example in `trainer | tee log` after tee has ended.
+inline void ignore_broken_output_signals() {
   ignore_signal(SIGXFSZ);
   ignore_signal(SIGPIPE);
 }

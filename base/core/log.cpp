@@ -12,17 +12,17 @@ namespace ratoon {
 
 namespace {
 
-// The fields that a logger adds to every line get at most a quarter of it, so that there is always room for
-// the fields of the logged event.
+// The fields that a logger adds to every line get at most a quarter of the line, so that there is always room
+// for the fields of the logged event.
 constexpr std::size_t kMaxConstantBytes = Logger::kMaxLineBytes / 4;
 
-// How long the logger waits for room in a full non-blocking pipe before it drops a line: training continues
-// without this line.
-constexpr int kFullPipeMillis = 100;
+// How long the logger waits for room in a full non-blocking pipe before it drops a line, so that training
+// continues.
+constexpr int kFullPipeWaitMillis = 100;
 
 bool wait_until_writable(int fd) {
   pollfd entry{.fd = fd, .events = POLLOUT, .revents = 0};
-  return ::poll(&entry, 1, kFullPipeMillis) == 1;
+  return ::poll(&entry, 1, kFullPipeWaitMillis) == 1;
 }
 
 // Returns the number of bytes of `text` that were written: all, unless the file descriptor refuses them.
@@ -66,8 +66,8 @@ class Logger::Sink {
   [[nodiscard]] LogFormat format() const { return format_; }
 
   // Writes the line with one write(2), so that lines of several processes never mix in a pipe (up to
-  // PIPE_BUF) or a file opened with O_APPEND. If write(2) writes only a part, the lock keeps other threads of
-  // this process from writing in between.
+  // PIPE_BUF) or a file opened with O_APPEND. If write(2) writes only a part of the line, the lock keeps
+  // other threads of this process from writing into it.
   void write_line(std::string line) {
     const std::lock_guard lock(mutex_);
     if (is_last_line_torn_) line.insert(line.begin(), '\n');

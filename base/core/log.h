@@ -25,7 +25,7 @@ namespace ratoon {
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 enum class LogFormat { kJson, kText };
 
-// "debug", "info", "warning" or "error".
+// Returns "debug", "info", "warning" or "error".
 [[nodiscard]] std::string_view name_of(LogLevel level);
 
 // The value of a log field: a text, a number or a boolean. A LogValue only refers to its text, so the text
@@ -38,7 +38,7 @@ class LogValue {
   LogValue(T value) : value_(value) {}  // NOLINT: implicit by design, as are the others
   template <std::integral T>
     requires(!std::same_as<T, bool> && !std::same_as<T, char>)
-  LogValue(T value) : value_(static_cast<Widest<T>>(value)) {}  // NOLINT
+  LogValue(T value) : value_(static_cast<WidestType<T>>(value)) {}  // NOLINT
   template <std::floating_point T>
   LogValue(T value) : value_(static_cast<double>(value)) {}  // NOLINT
   template <class T>
@@ -49,11 +49,11 @@ class LogValue {
 
  private:
   template <class T>
-  using Widest = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
+  using WidestType = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
 
   template <class T>
   static std::string_view view(const T& text) {
-    // A null pointer counts as an empty text: a program may log getenv() of a variable that is not set.
+    // A null pointer counts as an empty text, because a program may log getenv() of an unset variable.
     if constexpr (std::is_pointer_v<T>) return text != nullptr ? std::string_view(text) : std::string_view();
     return text;
   }
@@ -74,8 +74,8 @@ struct LogOptions {
   LogFormat format = LogFormat::kJson;
 };
 
-// A Logger is cheap to copy; copies and children write under the same lock. Several threads may use a Logger
-// at once, and its calls keep errno. The clock must outlive the logger.
+// A Logger is cheap to copy. Copies and children share one lock for writing. Several threads may use a Logger
+// at once, and its calls do not change errno. The clock must outlive the logger.
 class Logger {
  public:
   using Fields = std::initializer_list<LogField>;
@@ -97,7 +97,7 @@ class Logger {
     log(level, message, std::span(fields.begin(), fields.size()));
   }
 
-  // Returns whether lines of this level are written: ask before you compute expensive fields.
+  // Returns whether lines of this level are written. Before you compute expensive fields, call is_enabled().
   [[nodiscard]] bool is_enabled(LogLevel level) const { return level >= min_level_; }
 
   // Returns a child logger that adds `fields` to every line, after its parent's fields.

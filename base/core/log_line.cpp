@@ -15,7 +15,7 @@ constexpr std::string_view kJsonEnd = "}\n";
 constexpr std::string_view kJsonCutEnd = ",\"cut\":true}\n";
 constexpr std::string_view kTextEnd = "\n";
 constexpr std::string_view kTextCutEnd = " (cut)\n";
-constexpr std::size_t kEndBytes = std::max(kJsonCutEnd.size(), kTextCutEnd.size());
+constexpr std::size_t kLineEndBytes = std::max(kJsonCutEnd.size(), kTextCutEnd.size());
 
 // Returns the level's name padded to five letters, so that messages are aligned in a text log.
 std::string_view padded_name_of(LogLevel level) {
@@ -78,7 +78,7 @@ std::string_view escaped(std::string_view character, Escape& buffer) {
 }  // namespace
 
 LogLine::LogLine(LogFormat format, std::size_t max_bytes)
-    : format_(format), max_size_(max_bytes - kEndBytes) {}
+    : format_(format), max_size_(max_bytes - kLineEndBytes) {}
 
 void LogLine::begin(std::string_view time, LogLevel level, std::string_view message) {
   // The message gets at most half of the line, so that a long message leaves room for the fields.
@@ -173,7 +173,7 @@ std::string LogLine::end() && {
 bool append_escaped(std::string& out, std::string_view text, std::size_t max_size) {
   Escape buffer;
   while (!text.empty()) {
-    const TextPiece piece = first_piece(std::as_bytes(std::span(text)));
+    const TextPiece piece = first_text_piece(std::as_bytes(std::span(text)));
     const std::string_view unit =
         piece.is_character ? escaped(text.substr(0, piece.size), buffer) : "\xEF\xBF\xBD";
     if (out.size() + unit.size() > max_size) return false;

@@ -17,11 +17,11 @@ class LogLine {
   // Writes the beginning of a line; `time` has the form of format_rfc3339().
   void begin(std::string_view time, LogLevel level, std::string_view message);
 
-  // Adds fields. A text that does not fit into the line is shortened; a field of which nothing fits is left
-  // out.
+  // Adds fields. A text that does not fit into the line is cut; if nothing of a field fits, the field is
+  // omitted.
   void add(std::span<const LogField> fields);
 
-  // Adds fields that another LogLine of the same format rendered; `is_cut` tells whether they were cut.
+  // Adds fields that another LogLine of the same format rendered; `is_cut` tells whether these were cut.
   void add_rendered(std::string_view fields, bool is_cut);
 
   // Returns the fields alone, without the text of begin() and end(), as add_rendered() takes them.

@@ -6,15 +6,15 @@
 #include <sstream>
 #include <vector>
 
-#include "base/core/lists.h"
+#include "base/core/split_join.h"
 
 namespace ratoon {
 namespace {
 
 namespace fs = std::filesystem;
 
-// Inside a container the cgroup's path is often the host's path; in that case only the cgroup mount point
-// itself exists.
+// Inside a container, `path` is often the cgroup's path on the host, which does not exist in the container.
+// The folder of the cgroup is then the mount point itself.
 OwnCgroup cgroup_at(fs::path mount, std::string_view path, bool is_unified) {
   std::error_code ignored;
   fs::path folder = (mount / fs::path(path).relative_path() / "").parent_path();

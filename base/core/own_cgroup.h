@@ -15,8 +15,8 @@ struct OwnCgroup {
   bool is_unified = false;       // version 2: one tree for all controllers
 };
 
-// Returns the cgroup that limits this process's "memory" or "cpu", if any. `root` is the folder that contains
-// /proc and /sys.
+// Returns the cgroup whose controller "memory" or "cpu" limits this process, if any. `root` is the folder
+// that contains /proc and /sys.
 [[nodiscard]] std::optional<OwnCgroup> own_cgroup(std::string_view controller,
                                                   const std::filesystem::path& root = "/");
 

@@ -1,4 +1,4 @@
-// Waits that end on a stop request or at the caller's deadline.
+// Waiting functions that return on a stop request or at the caller's deadline.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace ratoon {
 
-// Limits a duration to one year: the current time plus the greatest duration would overflow into the past.
-[[nodiscard]] constexpr Duration waitable(Duration at_most) {
+// Limits a duration to one year, so that the sum of the current time and the result does not overflow.
+[[nodiscard]] constexpr Duration limit_to_one_year(Duration at_most) {
   return std::min<Duration>(at_most, std::chrono::hours(24 * 365));
 }
 

@@ -12,7 +12,7 @@ namespace ratoon {
 
 namespace {
 
-bool draw(void* into, std::size_t bytes) {
+bool fill_with_random_bytes(void* into, std::size_t bytes) {
   ssize_t got = 0;
   do {
     got = ::getrandom(into, bytes, 0);
@@ -22,15 +22,15 @@ bool draw(void* into, std::size_t bytes) {
 
 }  // namespace
 
-std::string draw_name() {
+std::string random_hex_name() {
   std::uint64_t salt = 0;
-  if (!draw(&salt, sizeof salt)) salt = static_cast<std::uint64_t>(::getpid());
+  if (!fill_with_random_bytes(&salt, sizeof salt)) salt = static_cast<std::uint64_t>(::getpid());
   return to_hex(salt);
 }
 
-Result<std::string> draw_secret(std::size_t bytes) {
+Result<std::string> random_hex_secret(std::size_t bytes) {
   std::string drawn(bytes, '\0');
-  if (!draw(drawn.data(), drawn.size())) return system_error(errno, "drawing a secret");
+  if (!fill_with_random_bytes(drawn.data(), drawn.size())) return system_error(errno, "drawing a secret");
   return to_hex(drawn);
 }
 

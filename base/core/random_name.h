@@ -10,9 +10,9 @@ namespace ratoon {
 
 // Returns 16 hexadecimal digits from the system's random numbers, or from this process's id if the system has
 // no random numbers yet.
-[[nodiscard]] std::string draw_name();
+[[nodiscard]] std::string random_hex_name();
 
 // Returns `bytes` random bytes (at most 256) from the system, as hexadecimal digits.
-[[nodiscard]] Result<std::string> draw_secret(std::size_t bytes);
+[[nodiscard]] Result<std::string> random_hex_secret(std::size_t bytes);
 
 }  // namespace ratoon

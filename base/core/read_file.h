@@ -10,8 +10,8 @@
 namespace ratoon {
 
 // Returns kNotFound if there is no such file, kInvalid if the file is larger than `bytes_max`. If the path is
-// a pipe without a writer, the function does not wait; if a writer has opened the pipe, it waits for the
-// writer's bytes.
+// a pipe without a writer, read_file() does not wait; if a writer has opened the pipe, read_file() waits for
+// its bytes.
 [[nodiscard]] Result<std::string> read_file(const std::filesystem::path& path,
                                             std::size_t bytes_max = std::size_t{1} << 20);
 

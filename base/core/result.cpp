@@ -43,7 +43,7 @@ bool Error::is_retryable() const {
 
 namespace {
 
-// Returns advice on what to do next, for error numbers where the advice is always the same.
+// Returns advice on what to do next, for error numbers that always have the same remedy.
 std::string_view next_step_of(int error_number) {
   switch (error_number) {
     case ENOSPC:

@@ -5,7 +5,7 @@
 namespace ratoon {
 namespace {
 
-constexpr Duration kReadEvery = std::chrono::minutes(1);
+constexpr Duration kTokenRereadInterval = std::chrono::minutes(1);
 
 std::string read_token(const std::string& path) {
   auto content = read_file(path);
@@ -18,13 +18,13 @@ std::string read_token(const std::string& path) {
 std::string TokenFile::token() {
   const std::lock_guard lock(mutex_);
   const Timestamp now = clock_.now();
-  if (path_.empty() || (read_at_ && now - *read_at_ < kReadEvery)) return token_;
+  if (path_.empty() || (read_at_ && now - *read_at_ < kTokenRereadInterval)) return token_;
   if (auto fresh = read_token(path_); !fresh.empty()) token_ = std::move(fresh);
   if (!token_.empty()) read_at_ = now;
   return token_;
 }
 
-void TokenFile::doubt() {
+void TokenFile::mark_refused() {
   const std::lock_guard lock(mutex_);
   read_at_.reset();
 }

@@ -2,7 +2,7 @@
 // again each minute, and at once after a server refused the token. While the file cannot be read, the last
 // token is used.
 //
-// Thread contract: any thread.
+// Thread contract: any thread may call any function.
 #pragma once
 
 #include <mutex>
@@ -19,11 +19,11 @@ class TokenFile {
   // If `path` is empty, the token is empty. The clock must outlive this object.
   TokenFile(std::string path, const Clock& clock) : path_(std::move(path)), clock_(clock) {}
 
-  // Returns the token; it is empty if the file could never be read; each call then tries to read the file
-  // again.
+  // Returns the token. If the file could never be read, the token is empty, and each call tries to read the
+  // file again.
   [[nodiscard]] std::string token();
-  // Records that a server refused the token: the next call of token() reads the file again.
-  void doubt();
+  // Records that a server refused the token, so that the next call of token() reads the file again.
+  void mark_refused();
 
  private:
   const std::string path_;

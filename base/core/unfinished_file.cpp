@@ -41,11 +41,11 @@ Result<void> UnfinishedFile::publish() {
   if (::fsync(fd()) != 0) return system_error(errno, "syncing " + temporary_.path.string());
   if (auto closed = temporary_.fd.close(); !closed)
     return closed.error().with_context(temporary_.path.string());
-  if (auto named = give_name(); !named) return named;
+  if (auto named = rename_to_target(); !named) return named;
   return sync_folder(path_.has_parent_path() ? path_.parent_path() : fs::path("."));
 }
 
-Result<void> UnfinishedFile::give_name() {
+Result<void> UnfinishedFile::rename_to_target() {
   const fs::path temporary = temporary_.path;
   if (replaces_) {
     if (::rename(temporary.c_str(), path_.c_str()) != 0)

@@ -33,13 +33,13 @@ class UnfinishedFile {
 
   [[nodiscard]] int fd() const { return temporary_.fd.get(); }
   [[nodiscard]] Result<void> write(std::span<const std::byte> bytes);
-  // publish() must be the last call. After an error the path has the whole old file or the whole new file.
+  // Call publish() last. After an error the path has the whole old file or the whole new file.
   [[nodiscard]] Result<void> publish();
 
  private:
   UnfinishedFile(TemporaryFile temporary, std::filesystem::path path, bool replaces)
       : temporary_(std::move(temporary)), path_(std::move(path)), replaces_(replaces) {}
-  [[nodiscard]] Result<void> give_name();
+  [[nodiscard]] Result<void> rename_to_target();
 
   TemporaryFile temporary_;  // its path is empty once it was renamed or moved from
   std::filesystem::path path_;

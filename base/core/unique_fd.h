@@ -23,11 +23,11 @@ class UniqueFd {
   [[nodiscard]] bool is_open() const { return fd_ >= 0; }
   [[nodiscard]] int release() { return std::exchange(fd_, -1); }
 
-  // Closes the held descriptor; an error of that close() is lost.
+  // Closes the held descriptor and ignores an error of close().
   void reset(int fd = -1);
 
-  // Closes the descriptor and returns the error. The descriptor is closed even after an error, so never call
-  // close() again.
+  // Closes the descriptor and returns an error if close(2) fails. The descriptor is closed even after an
+  // error, so never call close() again.
   [[nodiscard]] Result<void> close();
 
  private:

@@ -42,7 +42,7 @@ bool is_inside_character(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
 }
 
-// Returns whether this is a control character of ASCII or of C1 (U+0080 to U+009F): terminals obey both.
+// Returns whether this is a control character of ASCII or C1 (U+0080 to U+009F), which terminals obey.
 bool is_control(std::span<const std::byte> character) {
   const auto first = std::to_integer<unsigned>(character[0]);
   if (character.size() == 1) return first < 0x20 || first == 0x7F;
@@ -51,7 +51,7 @@ bool is_control(std::span<const std::byte> character) {
 
 }  // namespace
 
-TextPiece first_piece(std::span<const std::byte> bytes) {
+TextPiece first_text_piece(std::span<const std::byte> bytes) {
   const auto lead = std::to_integer<unsigned>(bytes[0]);
   if (lead < 0x80) return {.size = 1, .is_character = true};
   const Continuation continuation = continuation_of(lead);
@@ -69,12 +69,12 @@ TextPiece first_piece(std::span<const std::byte> bytes) {
 namespace {
 
 // Replaces each byte that is not UTF-8 by `instead`, and control characters too unless `with_controls`.
-std::string replaced(std::string_view text, std::string_view instead, bool with_controls) {
+std::string replace_invalid_bytes(std::string_view text, std::string_view instead, bool with_controls) {
   std::string shown;
   shown.reserve(text.size());
   auto bytes = std::as_bytes(std::span(text));
   while (!bytes.empty()) {
-    const TextPiece piece = first_piece(bytes);
+    const TextPiece piece = first_text_piece(bytes);
     if (!piece.is_character || (!with_controls && is_control(bytes.first(piece.size))))
       shown += instead;
     else
@@ -90,7 +90,7 @@ bool is_utf8(std::span<const std::byte> bytes) {
   while (true) {
     bytes = bytes.subspan(ascii_prefix(bytes));
     if (bytes.empty()) return true;
-    const TextPiece piece = first_piece(bytes);
+    const TextPiece piece = first_text_piece(bytes);
     if (!piece.is_character) return false;
     bytes = bytes.subspan(piece.size);
   }
@@ -108,7 +108,7 @@ std::string cut_text(std::string text, std::size_t bytes_max) {
   return text;
 }
 
-std::string end_of_text(std::string text, std::size_t bytes_max) {
+std::string tail_of_text(std::string text, std::size_t bytes_max) {
   if (text.size() <= bytes_max) return text;
   std::size_t begin = text.size() - bytes_max;
   while (begin < text.size() && is_inside_character(text[begin])) ++begin;
@@ -116,12 +116,19 @@ std::string end_of_text(std::string text, std::size_t bytes_max) {
   return text;
 }
 
+std::string to_lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& letter : lower)
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+  return lower;
+}
+
 std::string as_utf8(std::string_view text) {
-  return replaced(text, "\ufffd", /*with_controls=*/true);
+  return replace_invalid_bytes(text, "\ufffd", /*with_controls=*/true);
 }
 
 std::string printable(std::string_view text) {
-  return replaced(text, "?", /*with_controls=*/false);
+  return replace_invalid_bytes(text, "?", /*with_controls=*/false);
 }
 
 }  // namespace ratoon

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kDigits = "0123456789abcdef";
 
-Hash128 from_library(XXH128_hash_t hash) {
+Hash128 to_hash128(XXH128_hash_t hash) {
   return {.high = hash.high64, .low = hash.low64};
 }
 
@@ -44,7 +44,7 @@ std::uint64_t xxh3_64(std::span<const std::byte> data) {
 }
 
 Hash128 xxh3_128(std::span<const std::byte> data) {
-  return from_library(XXH3_128bits(data.data(), data.size()));
+  return to_hash128(XXH3_128bits(data.data(), data.size()));
 }
 
 Xxh3Stream::Xxh3Stream() : state_(std::make_unique<State>()) {
@@ -62,7 +62,7 @@ std::uint64_t Xxh3Stream::digest64() const {
   return XXH3_64bits_digest(&state_->xxh3);
 }
 Hash128 Xxh3Stream::digest128() const {
-  return from_library(XXH3_128bits_digest(&state_->xxh3));
+  return to_hash128(XXH3_128bits_digest(&state_->xxh3));
 }
 void Xxh3Stream::reset() {
   XXH3_128bits_reset(&state_->xxh3);

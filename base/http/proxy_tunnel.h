@@ -1,5 +1,5 @@
-// Connects to a server through a proxy, with the method CONNECT of HTTP or with SOCKS5. Once connected, the
-// caller exchanges bytes with the server itself.
+// Connects to a server through a proxy, with the method CONNECT of HTTP or with SOCKS5. When the connection
+// is made, the caller exchanges bytes with the server itself.
 #pragma once
 
 #include <stop_token>
@@ -10,6 +10,7 @@
 
 #include "base/core/clock.h"
 #include "base/core/unique_fd.h"
+#include "base/http/client/connect.h"
 #include "base/http/url.h"
 
 namespace ratoon::http {
@@ -29,6 +30,6 @@ struct Proxy {
 
 // Connects to the server through the proxy, within a deadline. The proxy looks up the name of the server.
 [[nodiscard]] Result<UniqueFd> connect_through(const Proxy& proxy, const Url& server, Duration within,
-                                               const std::stop_token& stop);
+                                               const std::stop_token& stop, ResolveName resolve);
 
 }  // namespace ratoon::http

@@ -17,7 +17,7 @@ using asio::ip::tcp;
 
 // The number of connections beyond connections_max that get the reply 503; the server closes all further
 // connections without a reply.
-constexpr std::size_t kRefusingMax = 64;
+constexpr std::size_t kRefusingConnectionsMax = 64;
 // How long the server waits, after the process has run out of descriptors, before it accepts again.
 constexpr std::chrono::milliseconds kAcceptPause{100};
 
@@ -101,7 +101,7 @@ class BeastServer final : public HttpServer {
 
   void take(ServerTcp socket) {
     const std::size_t others = core_->session_count();
-    if (others >= core_->options.connections_max + kRefusingMax) return;
+    if (others >= core_->options.connections_max + kRefusingConnectionsMax) return;
     boost::system::error_code ignored;
     socket.set_option(tcp::no_delay(true), ignored);
     socket.set_option(asio::socket_base::keep_alive(true), ignored);

@@ -62,7 +62,7 @@ class Responder {
   ~Responder();
 
   // Marks the connection as authenticated: it stops counting for unauthenticated_connections_max and counts
-  // as a connection of its owner instead. If the owner then has more than its `connections_max`, the server
+  // as a connection of its owner instead. If the owner now has more than its `connections_max`, the server
   // closes the owner's oldest connection. Returns false, and leaves the connection unauthenticated, if the
   // owner's tenant has its tenant_connections_max already.
   [[nodiscard]] bool mark_authenticated(const ConnectionOwner& owner) const;
@@ -70,7 +70,7 @@ class Responder {
   void send(Response response);
   [[nodiscard]] std::unique_ptr<StreamWriter> stream(int status, Headers headers);
 
-  // Whether the client closed its connection before the answer.
+  // Returns whether the client closed its connection before it got the answer.
   [[nodiscard]] bool is_abandoned() const;
 
  private:
@@ -102,17 +102,17 @@ struct ServerOptions {
   Duration idle_deadline{std::chrono::seconds(75)};   // between two requests on one connection
   Duration write_deadline{std::chrono::seconds(30)};  // the client reads nothing
   // The time limit for a whole reply, from its first piece to its last, even if the client reads steadily.
-  // Without a value, a reply has no time limit.
+  // If reply_deadline is absent, a reply has no time limit.
   std::optional<Duration> reply_deadline{};
-  // The greatest number of unauthenticated connections; if absent, only connections_max limits them. Beyond
-  // the limit, the server closes one connection for each new one, by the rules of
-  // base/http/server/unauthenticated_connections.h.
+  // The greatest number of unauthenticated connections; if absent, only connections_max limits them. At the
+  // limit, for each new connection the server closes one unauthenticated connection;
+  // base/http/server/unauthenticated_connections.h chooses it.
   std::optional<std::size_t> unauthenticated_connections_max{};
   // The greatest number of authenticated connections of one tenant; if absent, only connections_max limits
   // them.
   std::optional<std::size_t> tenant_connections_max{};
   // The time limit for a whole request on an unauthenticated connection, counted from the beginning of the
-  // connection (so with TLS handshake) or from the previous reply.
+  // connection (before the TLS handshake) or from the previous reply.
   Duration unauthenticated_deadline{std::chrono::seconds(10)};
 };
 

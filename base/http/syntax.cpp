@@ -5,7 +5,7 @@
 namespace ratoon::http {
 namespace {
 
-// Changes only ASCII letters: std::tolower() would depend on the locale.
+// Changes only ASCII letters, because std::tolower() would depend on the locale.
 char lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }

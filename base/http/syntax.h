@@ -10,7 +10,7 @@ namespace ratoon::http {
 // Whether the text can be a method or a header's name: only characters that RFC 9110 calls tchar.
 [[nodiscard]] bool is_token(std::string_view text);
 
-// Whether the text can be a header's value: no control characters but tab, so no second line.
+// Returns whether the text can be a header's value: it has no control character except tab, so no line break.
 [[nodiscard]] bool is_field_value(std::string_view text);
 
 // Whether a list has the token, regardless of case and spaces: "close" in "keep-alive, close".

@@ -38,7 +38,7 @@ struct Request {
   BodySource* body_source = nullptr;  // instead of `body`; must outlive the call
 };
 
-// Limits of one call. A duration of zero means: no limit of that kind.
+// Limits of one call. A zero duration means that the call has no limit of this kind.
 struct Limits {
   Duration total{std::chrono::seconds(30)};    // from the call to the last byte of the reply
   Duration silence{std::chrono::seconds(30)};  // between two bytes from the server
@@ -65,9 +65,9 @@ class HttpTransport {
  public:
   virtual ~HttpTransport() = default;
 
-  // Sends one request and returns the whole reply. A reply with any HTTP status is a success. Errors are
-  // kUnavailable (no connection, or cut off), kTimeout, kCancelled, kInvalid (bad URL; a reply that is too
-  // large or not HTTP) and kPermissionDenied (TLS refuses).
+  // Sends one request and returns the whole reply. A reply with any HTTP status is a success. Errors:
+  // kUnavailable (no connection, or cut off), kTimeout, kCancelled, kInvalid (bad URL, too large a reply, or
+  // not HTTP), kPermissionDenied (refused by TLS).
   [[nodiscard]] virtual Result<Response> call(const Request& request, const Limits& limits,
                                               std::stop_token stop) = 0;
 

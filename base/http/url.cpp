@@ -11,7 +11,7 @@ namespace ratoon::http {
 namespace {
 
 // The error shows neither the URL's query nor the text before an '@', because both may hold a secret.
-Error bad_url(std::string_view text, std::string_view problem) {
+Error invalid_url_error(std::string_view text, std::string_view problem) {
   std::string_view shown = text.substr(0, text.find('?'));
   if (shown.find('@') != std::string_view::npos) shown = shown.substr(0, shown.find("//"));
   return {ErrorKind::kInvalid, "the URL '" + std::string(shown) + "' " + std::string(problem) +
@@ -60,7 +60,8 @@ bool is_ip_address(const std::string& host) {
 
 Result<Url> parse_url(std::string_view text) {
   if (!std::all_of(text.begin(), text.end(), is_url_character)) {
-    return bad_url(text.substr(0, text.find_first_of("\r\n \t")), "has a character that must be escaped");
+    return invalid_url_error(text.substr(0, text.find_first_of("\r\n \t")),
+                             "has a character that must be escaped");
   }
   Url url;
   std::string_view rest = text;
@@ -70,20 +71,20 @@ Result<Url> parse_url(std::string_view text) {
     rest.remove_prefix(8);
     url.is_https = true;
   } else {
-    return bad_url(text, "has another scheme than http or https");
+    return invalid_url_error(text, "has another scheme than http or https");
   }
-  if (rest.find('#') != std::string_view::npos) return bad_url(text, "has a fragment");
+  if (rest.find('#') != std::string_view::npos) return invalid_url_error(text, "has a fragment");
 
   const auto authority_end = std::min(rest.find_first_of("/?"), rest.size());
   const Authority authority = split_authority(rest.substr(0, authority_end));
-  if (!is_host(authority)) return bad_url(text, "does not name a host");
+  if (!is_host(authority)) return invalid_url_error(text, "does not name a host");
   url.host = authority.host;
   url.port = url.is_https ? 443 : 80;
   if (!authority.port.empty()) {
     const char* end = authority.port.data() + authority.port.size();
     const auto [stopped, error] = std::from_chars(authority.port.data(), end, url.port);
     if (error != std::errc() || stopped != end || url.port == 0 || !is_digits(authority.port)) {
-      return bad_url(text, "has a port that is not a number from 1 to 65535");
+      return invalid_url_error(text, "has a port that is not a number from 1 to 65535");
     }
   }
   url.host_header = rest.substr(0, authority_end);

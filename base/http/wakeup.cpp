@@ -9,8 +9,8 @@ namespace ratoon::http {
 
 Wakeup::Wakeup() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
-// The results of write() and read() do not matter: an eventfd whose counter is full still wakes the thread,
-// and a counter of 0 needs no read to reset it.
+// Ignore the results of write() and read(): an eventfd whose counter is full still wakes the thread, and a
+// counter of 0 needs no reset by read().
 void Wakeup::notify() const {
   const std::uint64_t one = 1;
   [[maybe_unused]] const auto written = ::write(fd_.get(), &one, sizeof one);

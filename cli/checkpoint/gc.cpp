@@ -4,6 +4,7 @@
 #include <span>
 
 #include "agent/src/checkpoint/commit/inventory.h"
+#include "agent/src/checkpoint/parts/part_files.h"
 #include "agent/src/checkpoint/retention/pins.h"
 #include "agent/src/checkpoint/retention/removal.h"
 #include "agent/src/checkpoint/retention/retention.h"
@@ -16,38 +17,38 @@ namespace {
 using checkpoint::CheckpointId;
 using checkpoint::Disk;
 
-Result<void> remove_if_there(Disk& disk, const std::string& path) {
+Result<void> remove_if_exists(Disk& disk, const std::string& path) {
   auto removed = disk.remove(path);
   if (!removed && removed.error().kind() == ErrorKind::kNotFound) return {};
   return removed;
 }
 
-// The remaining files of a checkpoint. gc lists all of them before it removes any: if a path contains a
-// symbolic link, gc removes nothing.
-struct Left {
+// RemainingFiles lists the files that a checkpoint still has. gc lists all of them before it removes any: if
+// a path contains a symbolic link, gc removes nothing.
+struct RemainingFiles {
   std::vector<std::string> receipts;
   std::vector<std::string> packs;
 };
 
-Result<Left> find_left(const Disk& disk, const CheckpointId& id) {
+Result<RemainingFiles> find_remaining_files(const Disk& disk, const CheckpointId& id) {
   auto receipts = checkpoint::find_rank_files(disk, checkpoint::receipts_folder(id));
   if (!receipts) return receipts.error();
   auto packs = checkpoint::find_rank_files(disk, checkpoint::packs_folder(id));
   if (!packs) return packs.error();
-  return Left{.receipts = *std::move(receipts), .packs = *std::move(packs)};
+  return RemainingFiles{.receipts = *std::move(receipts), .packs = *std::move(packs)};
 }
 
 Result<void> remove_files(Disk& disk, const std::string& folder, const std::vector<std::string>& files) {
   if (auto removed = checkpoint::remove_rank_files(disk, folder, files); !removed) return removed;
-  // The removal of the folder fails if the folder still has a file of another program or of another step.
+  // Ignore an error of remove_folder(): the folder may still have files of another program or another step.
   static_cast<void>(disk.remove_folder(checkpoint::folder_of(folder)));
   return {};
 }
 
-// Returns whether the checkpoint was removed. Removes the manifest last: as long as it exists, the next gc
-// can find out to which checkpoint the other files belong.
+// Returns whether the checkpoint was removed. Removes the manifest last, because as long as it exists, the
+// next gc can find out to which checkpoint the other files belong.
 Result<bool> remove_quarantined(Disk& disk, const CheckpointId& id) {
-  const auto left = find_left(disk, id);
+  const auto left = find_remaining_files(disk, id);
   if (!left) return left.error();
   // A user may have pinned the checkpoint since gc read the folder (the survey).
   const auto was_pinned = checkpoint::is_pinned(disk, id);
@@ -60,8 +61,8 @@ Result<bool> remove_quarantined(Disk& disk, const CheckpointId& id) {
   if (*is_pinned) return false;
   if (auto packs = remove_files(disk, checkpoint::packs_folder(id), left->packs); !packs)
     return packs.error();
-  if (auto removed = remove_if_there(disk, checkpoint::reason_path(id)); !removed) return removed.error();
-  const auto removed = remove_if_there(disk, checkpoint::manifest_path(id, checkpoint::kQuarantine));
+  if (auto removed = remove_if_exists(disk, checkpoint::reason_path(id)); !removed) return removed.error();
+  const auto removed = remove_if_exists(disk, checkpoint::manifest_path(id, checkpoint::kQuarantine));
   if (!removed) return removed.error();
   return true;
 }
@@ -75,8 +76,8 @@ Result<bool> is_committed_now(const Disk& disk, const CheckpointId& id) {
 }
 
 // Returns whether a checkpoint's packs (tensor files) must stay: a run may have quarantined the checkpoint or
-// set it aside by a rollback, or a user may have pinned it while a run was retiring it. Call this after
-// checking manifests/: a manifest leaves manifests/ only after its copy is in quarantine/ or aside/.
+// set it aside by a rollback, or a user may have pinned it while a run was retiring it. Call
+// is_committed_now() before: a manifest leaves manifests/ only after its copy is in quarantine/ or aside/.
 Result<bool> is_wanted_now(const Disk& disk, const CheckpointId& id) {
   const auto given_up = checkpoint::given_up_checkpoints(disk);
   if (!given_up) return given_up.error();
@@ -89,10 +90,10 @@ Result<bool> remove_uncommitted(Disk& disk, const CheckpointId& id) {
   const auto was_wanted = is_wanted_now(disk, id);
   if (!was_wanted) return was_wanted.error();
   if (*was_wanted) return false;
-  const auto left = find_left(disk, id);
+  const auto left = find_remaining_files(disk, id);
   if (!left) return left.error();
-  // Remove a pack's receipt, which says that the pack is complete, before the pack itself: no commit includes
-  // a pack without a receipt.
+  // Remove a pack's receipt, which says that the pack is complete, before the pack itself, because no commit
+  // includes a pack without a receipt.
   if (auto votes = remove_files(disk, checkpoint::receipts_folder(id), left->receipts); !votes)
     return votes.error();
   const auto is_late = is_committed_now(disk, id);
@@ -100,8 +101,8 @@ Result<bool> remove_uncommitted(Disk& disk, const CheckpointId& id) {
   const auto is_wanted = is_wanted_now(disk, id);
   if (!is_wanted) return is_wanted.error();
   if (*is_wanted) return false;
-  // A checkpoint of an old attempt that was committed during this removal may be removed: no run prefers it
-  // to a checkpoint of a newer attempt.
+  // If a slow writer has committed the checkpoint in the meantime, gc removes it as well, because no run
+  // prefers it to the newest checkpoint.
   const auto removed = *is_late ? checkpoint::remove_checkpoint(disk, id)
                                 : remove_files(disk, checkpoint::packs_folder(id), left->packs);
   if (!removed) return removed.error();
@@ -110,7 +111,8 @@ Result<bool> remove_uncommitted(Disk& disk, const CheckpointId& id) {
 
 Result<bool> remove(Disk& disk, const GcItem& item) {
   if (item.kind == GarbageKind::kUncommitted) return remove_uncommitted(disk, item.id);
-  if (item.kind == GarbageKind::kRetired) return checkpoint::retire_checkpoint(disk, item.id, draw_name());
+  if (item.kind == GarbageKind::kRetired)
+    return checkpoint::retire_checkpoint(disk, item.id, random_hex_name());
   return remove_quarantined(disk, item.id);
 }
 
@@ -138,7 +140,7 @@ GcPlan plan_gc(const Survey& survey, const GcRules& rules) {
   if (complete.empty()) return plan;
   plan.newest = complete.front().id;
 
-  for (const Uncommitted& one : survey.uncommitted)
+  for (const UncommittedCheckpoint& one : survey.uncommitted)
     if (one.id < plan.newest) plan.items.push_back({GarbageKind::kUncommitted, one.id, one.size_bytes});
   std::vector<CheckpointId> retired;
   if (rules.keep_last != 0)
@@ -154,9 +156,9 @@ GcPlan plan_gc(const Survey& survey, const GcRules& rules) {
   return plan;
 }
 
-Result<void> carry_out(Disk& disk, const Survey& survey, const GcPlan& plan,
-                       const std::function<void(std::uint64_t)>& on_verified,
-                       const std::function<void(const GcItem&)>& on_removed) {
+Result<void> run_gc(Disk& disk, const Survey& survey, const GcPlan& plan,
+                    const std::function<void(std::uint64_t)>& on_verified,
+                    const std::function<void(const GcItem&)>& on_removed) {
   if (plan.items.empty()) return {};
   const auto newest = std::ranges::find(survey.checkpoints, plan.newest, &FoundCheckpoint::id);
   const VerifyResult verified = verify_checkpoint(disk, *newest, on_verified);
@@ -164,15 +166,15 @@ Result<void> carry_out(Disk& disk, const Survey& survey, const GcPlan& plan,
     return Error(verified.verdict == VerifyOutcome::kBad       ? ErrorKind::kCorrupted
                  : verified.verdict == VerifyOutcome::kRetired ? ErrorKind::kConflict
                                                                : ErrorKind::kIo,
-                 "nothing is removed, because the newest checkpoint, of " + shown(plan.newest) + ", is " +
-                     std::string(name_of(verified.verdict)) + ": " + verified.why);
+                 "nothing is removed, because the newest checkpoint (" + checkpoint_text(plan.newest) +
+                     ") is " + std::string(name_of(verified.verdict)) + ": " + verified.why);
   }
   for (const GcItem& item : plan.items) {
     const auto is_gone = remove(disk, item);
-    if (!is_gone) return is_gone.error().with_context("removing the files of " + shown(item.id));
+    if (!is_gone) return is_gone.error().with_context("removing the files of " + checkpoint_text(item.id));
     if (*is_gone) on_removed(item);
   }
-  return {};
+  return checkpoint::sweep_parts(disk, plan.newest);
 }
 
 }  // namespace ratoon::cli

@@ -36,15 +36,15 @@ struct GcPlan {
   std::vector<GcItem> items;
 };
 
-// Plans no removal if no checkpoint is complete: a quarantined checkpoint may be all that is left of the
+// If no checkpoint is complete, plans no removal, because quarantined checkpoints may be the only ones of the
 // run.
 [[nodiscard]] GcPlan plan_gc(const Survey& survey, const GcRules& rules);
 
 // Verifies the newest checkpoint (`on_verified` gets the number of bytes read), then removes the plan's items
 // and calls `on_removed` for each. If the newest checkpoint is damaged, removes nothing and returns
 // kCorrupted.
-[[nodiscard]] Result<void> carry_out(checkpoint::Disk& disk, const Survey& survey, const GcPlan& plan,
-                                     const std::function<void(std::uint64_t)>& on_verified,
-                                     const std::function<void(const GcItem&)>& on_removed);
+[[nodiscard]] Result<void> run_gc(checkpoint::Disk& disk, const Survey& survey, const GcPlan& plan,
+                                  const std::function<void(std::uint64_t)>& on_verified,
+                                  const std::function<void(const GcItem&)>& on_removed);
 
 }  // namespace ratoon::cli

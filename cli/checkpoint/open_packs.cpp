@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include "agent/src/checkpoint/commit/inventory.h"
+#include "agent/src/checkpoint/parts/part_files.h"
 
 namespace ratoon::cli {
 
@@ -15,20 +16,38 @@ Result<std::vector<OpenPack>> open_packs(const checkpoint::Disk& disk, const che
                                          const checkpoint::Manifest& manifest,
                                          std::optional<std::uint32_t> only_rank) {
   if (only_rank && *only_rank >= manifest.packs.size()) {
-    return Error(ErrorKind::kNotFound,
-                 "the checkpoint of " + shown(id) + " has " + std::to_string(manifest.packs.size()) +
-                     " ranks, numbered from 0; there is no rank " + std::to_string(*only_rank));
+    return Error(ErrorKind::kNotFound, "the checkpoint of " + checkpoint_text(id) + " has " +
+                                           std::to_string(manifest.packs.size()) +
+                                           " ranks, numbered from 0; there is no rank " +
+                                           std::to_string(*only_rank));
   }
   std::vector<OpenPack> packs;
+  const auto failed = [&](const Error& error) {
+    return is_retired(disk, id)
+               ? Error(ErrorKind::kConflict, "the checkpoint of " + checkpoint_text(id) +
+                                                 " was retired by its run while this command "
+                                                 "read it")
+               : error;
+  };
   for (const auto& record : manifest.packs) {
     if (only_rank && record.rank.value() != *only_rank) continue;
     const std::string path = checkpoint::pack_path(id, record.rank);
     auto reader = checkpoint::PackReader::open(disk, path, record);
-    if (!reader && is_retired(disk, id))
-      return Error(ErrorKind::kConflict,
-                   "the checkpoint of " + shown(id) + " was retired by its run while this command read it");
-    if (!reader) return reader.error();
+    if (!reader) return failed(reader.error());
     packs.push_back({record, disk.shown(path), *std::move(reader)});
+  }
+  for (const auto& record : manifest.packs) {
+    if (only_rank && record.rank.value() != *only_rank) continue;
+    for (const auto& tensor : record.tensors_in_parts) {
+      for (std::size_t part = 0; part < tensor.parts.size(); ++part) {
+        auto reader = checkpoint::PackReader::open_part(disk, tensor, part, record.owner);
+        if (!reader) return failed(reader.error());
+        auto part_record = checkpoint::pack_record_of_part(tensor, part, record.owner);
+        part_record.rank = record.rank;
+        std::string shown = reader->shown();
+        packs.push_back({std::move(part_record), std::move(shown), *std::move(reader), true});
+      }
+    }
   }
   return packs;
 }
@@ -38,7 +57,7 @@ Result<OpenCheckpoint> open_checkpoint(const checkpoint::Disk& disk, const Check
   return retry_if_retired([&]() -> Result<OpenCheckpoint> {
     const auto survey = take_survey(disk);
     if (!survey) return survey.error();
-    const auto found = choose(*survey, selection);
+    const auto found = choose_checkpoint(*survey, selection);
     if (!found) return found.error();
     auto packs = open_packs(disk, (*found)->id, *(*found)->manifest, only_rank);
     if (!packs) return packs.error();

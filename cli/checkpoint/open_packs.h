@@ -18,14 +18,15 @@ struct OpenPack {
   checkpoint::PackRecord record;
   std::string name;  // its path as shown in messages
   checkpoint::PackReader reader;
+  bool is_part = false;  // a part file of the rank; its header says which part of the whole tensor it has
 };
 
-// Returns whether the run has retired the checkpoint after this command chose it. A missing file of a retired
-// checkpoint is no damage.
+// Returns whether the run has retired the checkpoint after this command chose it. A file that is missing
+// because the run retired the checkpoint is no damage.
 [[nodiscard]] bool is_retired(const checkpoint::Disk& disk, const checkpoint::CheckpointId& id);
 
-// Opens the packs of all ranks, or of `only_rank`. Returns kConflict if the run has retired the checkpoint by
-// now.
+// Opens the packs of all ranks, or of `only_rank`, and then the part files of these ranks. Returns kConflict
+// if the run has retired the checkpoint by now.
 [[nodiscard]] Result<std::vector<OpenPack>> open_packs(const checkpoint::Disk& disk,
                                                        const checkpoint::CheckpointId& id,
                                                        const checkpoint::Manifest& manifest,
@@ -51,8 +52,8 @@ template <typename Once>
   return result;
 }
 
-// Raises this process's soft limit of open files to the hard limit: a checkpoint needs one open file per
-// rank.
+// Raises this process's soft limit of open files to the hard limit, because a checkpoint needs one open file
+// per rank.
 void raise_limit_of_open_files();
 
 }  // namespace ratoon::cli

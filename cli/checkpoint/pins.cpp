@@ -13,40 +13,41 @@ namespace {
 using checkpoint::Disk;
 using checkpoint::Pin;
 
-constexpr std::size_t kPinsNamedMax = 10;
+constexpr std::size_t kListedPinsMax = 10;
 
 // Returns kConflict if the run retired or quarantined the chosen checkpoint in the meantime.
-Result<MadePin> pin_once(Disk& disk, const CheckpointSelection& selection, const std::string& why) {
+Result<MadePin> try_to_pin(Disk& disk, const CheckpointSelection& selection, const std::string& why) {
   const auto survey = take_survey(disk);
   if (!survey) return survey.error();
-  const auto found = choose(*survey, selection);
+  const auto found = choose_checkpoint(*survey, selection);
   if (!found) return found.error();
   const checkpoint::CheckpointId id = (*found)->id;
-  const auto is_new = checkpoint::pin(disk, id, why, draw_name());
-  if (!is_new) return is_new.error().with_context("pinning " + shown(id));
+  const auto is_new = checkpoint::pin(disk, id, why, random_hex_name());
+  if (!is_new) return is_new.error().with_context("pinning " + checkpoint_text(id));
   if (!is_retired(disk, id))
-    return MadePin{{id, checkpoint::why_pinned(disk, id)}, *is_new, disk.shown(checkpoint::pin_path(id))};
+    return MadePin{{id, checkpoint::pin_reason(disk, id)}, *is_new, disk.shown(checkpoint::pin_path(id))};
   // Remove only a pin that this call made, not one that existed before.
   if (*is_new) {
     if (auto removed = checkpoint::unpin(disk, id); !removed)
-      return removed.error().with_context("removing the pin of " + shown(id) + ", which no longer exists");
+      return removed.error().with_context("removing the pin of " + checkpoint_text(id) +
+                                          ", a checkpoint that no longer exists");
   }
   return Error(ErrorKind::kConflict,
-               "the checkpoint of " + shown(id) +
+               "the checkpoint of " + checkpoint_text(id) +
                    " was removed after it was chosen, and was not pinned: its run retired it or set it "
                    "aside; `ratoon checkpoint list` shows the checkpoints that exist");
 }
 
 std::string names_of(const std::vector<Pin>& pins) {
   std::string text;
-  for (std::size_t i = 0; i < pins.size() && i <= kPinsNamedMax; ++i)
-    text += (i == 0 ? "" : ", ") + (i < kPinsNamedMax ? shown(pins[i].id) : "...");
+  for (std::size_t i = 0; i < pins.size() && i <= kListedPinsMax; ++i)
+    text += (i == 0 ? "" : ", ") + (i < kListedPinsMax ? checkpoint_text(pins[i].id) : "...");
   return text;
 }
 
 }  // namespace
 
-std::string fault_of_reason(const std::string& why) {
+std::string check_pin_reason(const std::string& why) {
   if (why.find_first_not_of(' ') == std::string::npos)
     return "is empty; expected a reason for keeping the checkpoint";
   if (why.size() > checkpoint::kPinReasonBytesMax)
@@ -57,7 +58,7 @@ std::string fault_of_reason(const std::string& why) {
 }
 
 Result<MadePin> make_pin(Disk& disk, const CheckpointSelection& selection, const std::string& why) {
-  const auto once = [&] { return pin_once(disk, selection, why); };
+  const auto once = [&] { return try_to_pin(disk, selection, why); };
   // If the user named a checkpoint, do not retry with another checkpoint.
   return selection.step || selection.attempt ? once() : retry_if_retired(once);
 }
@@ -72,7 +73,7 @@ Result<Pin> choose_pin(const std::vector<Pin>& pins, const CheckpointSelection& 
   if (pins.empty()) return Error(ErrorKind::kNotFound, "no checkpoint is pinned here");
   if (selected.empty())
     return Error(ErrorKind::kNotFound,
-                 "that checkpoint is not pinned; the pinned checkpoints are: " + names_of(pins));
+                 "the chosen checkpoint is not pinned; the pinned checkpoints are: " + names_of(pins));
   return Error(ErrorKind::kInvalid,
                "several checkpoints are pinned; choose one with --step and --attempt: " + names_of(selected));
 }

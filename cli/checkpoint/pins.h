@@ -11,19 +11,19 @@
 
 namespace ratoon::cli {
 
-inline constexpr const char* kPinnedByHand = "pinned by hand";
+inline constexpr const char* kDefaultPinReason = "pinned by hand";
 
 // Returns what is wrong with the reason that a user gives for a pin; empty if it is valid.
-[[nodiscard]] std::string fault_of_reason(const std::string& why);
+[[nodiscard]] std::string check_pin_reason(const std::string& why);
 
 struct MadePin {
   checkpoint::Pin pin;  // with the first reason
   bool is_new = false;
   std::string file;  // the file's path as shown in messages
 };
-// Pins the checkpoint that choose() returns, so that no run removes it. If the run has retired that
-// checkpoint in the meantime, chooses the newest checkpoint again. But if the user selected the retired
-// checkpoint, returns kConflict and leaves no new pin.
+// Pins the checkpoint that choose_checkpoint() returns, so that no run removes it. If the run has retired the
+// newest checkpoint in the meantime, chooses again. If the user selected the retired checkpoint, returns
+// kConflict and leaves no new pin.
 [[nodiscard]] Result<MadePin> make_pin(checkpoint::Disk& disk, const CheckpointSelection& selection,
                                        const std::string& why);
 

@@ -1,4 +1,4 @@
-// Opens a run's folder for reading. A run may be writing into the folder at the same time.
+// Opens a run's folder for reading. The run may still be writing into the folder.
 #pragma once
 
 #include <filesystem>
@@ -18,14 +18,14 @@ namespace ratoon::cli {
 // Returns where the run of `ratoon run` in `folder` saves its checkpoints: a folder, or the URI of an object
 // store. If `folder` was copied or moved together with its save folder, returns the save folder's path in the
 // copy. Returns an empty text if `ratoon run` (of this or a newer version) did not make `folder`.
-[[nodiscard]] std::string saves_of_run(const std::filesystem::path& folder);
+[[nodiscard]] std::string save_location_of_run(const std::filesystem::path& folder);
 
-// If `ratoon run` made `folder`, returns the folder of the run's checkpoints, or the only run folder below
-// `folder`. If `folder` has no run folder below it, or several, returns `folder` itself.
-[[nodiscard]] std::filesystem::path checkpoints_in(const std::filesystem::path& folder);
+// If `ratoon run` made `folder`, returns the folder to which the run saves or, if that is no run folder, the
+// only run folder below `folder`. Otherwise returns `folder` itself.
+[[nodiscard]] std::filesystem::path checkpoint_folder_of_run(const std::filesystem::path& folder);
 
 // Returns the error that there is no run at `shown`. The error suggests the run folders in `below`, which
 // must be sorted.
-[[nodiscard]] Error no_run_in(const std::string& shown, const std::vector<std::string>& below);
+[[nodiscard]] Error no_run_found_error(const std::string& shown, const std::vector<std::string>& below);
 
 }  // namespace ratoon::cli

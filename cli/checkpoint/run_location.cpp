@@ -16,7 +16,7 @@
 namespace ratoon::cli {
 namespace {
 
-// Fewer retries than in a run: the user waits and should get the error about an unreachable store within
+// A command makes fewer retries than a run, so that the user gets the error about an unreachable store within
 // seconds.
 constexpr std::uint32_t kAttemptsMax = 6;
 // A bucket may hold all data of a team, so only the first pages of its list of keys are searched for runs.
@@ -27,7 +27,7 @@ using Entries = std::vector<checkpoint::DiskEntry>;
 // Returns whether this folder or prefix contains files of a run. A run that never committed has only packs
 // (tensor files); a run whose checkpoints were removed may have only a pin. Files of other programs are
 // ignored.
-Result<bool> is_run_place(const checkpoint::Disk& disk) {
+Result<bool> is_run_location(const checkpoint::Disk& disk) {
   const auto is_attempt = [](const auto& entry) {
     return checkpoint::parse_attempt_name(entry.name).has_value();
   };
@@ -54,7 +54,7 @@ std::string run_of_manifest(std::string_view key) {
   return folder.ends_with(ending) ? std::string(folder.substr(0, folder.size() - ending.size())) : "";
 }
 
-std::vector<std::string> find_below(objects::ObjectStore& store) {
+std::vector<std::string> find_runs_below(objects::ObjectStore& store) {
   std::set<std::string> found;
   std::string page;
   for (int pages = 0; pages < kPagesMax; ++pages) {
@@ -73,9 +73,9 @@ std::vector<std::string> find_below(objects::ObjectStore& store) {
 
 Result<RunLocation> RunLocation::open_in_store(const std::shared_ptr<objects::ObjectStore>& store) {
   const auto disk = std::make_shared<checkpoint::ObjectStoreDisk>(store);
-  const auto is_there = is_run_place(*disk);
+  const auto is_there = is_run_location(*disk);
   if (!is_there) return is_there.error();
-  if (!*is_there) return no_run_in(store->uri(), find_below(*store));
+  if (!*is_there) return no_run_found_error(store->uri(), find_runs_below(*store));
   return RunLocation(disk);
 }
 
@@ -89,11 +89,11 @@ Result<RunLocation> RunLocation::open(const std::string& address) {
   }
   // The class Disk opens files relative to the folder's descriptor and follows no symbolic links, because a
   // run and its copies consist of plain files.
-  const auto place = path_of_run(uri->path);
+  const auto place = folder_of_run(uri->path);
   if (!place) return place.error();
-  if (const std::string saves = saves_of_run(*place); saves.find("://") != std::string::npos)
+  if (const std::string saves = save_location_of_run(*place); saves.find("://") != std::string::npos)
     return open(saves);
-  const auto folder = checkpoints_in(*place);
+  const auto folder = checkpoint_folder_of_run(*place);
   auto disk = open_run_folder(folder);
   if (!disk) return disk.error();
   return RunLocation(folder, *std::move(disk));

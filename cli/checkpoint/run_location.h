@@ -1,5 +1,5 @@
-// Opens the place of a run's checkpoints for reading: a folder, or a prefix in an object store. A store needs
-// the same credentials as the run itself. A run may be writing to the place at the same time.
+// Opens the place of a run's checkpoints for reading: a folder, or a prefix in an object store. Reading from
+// a store needs the same credentials as the run itself. The run may still be writing.
 //
 //   const auto place = RunLocation::open("s3://bucket/runs/digits");
 //   const auto survey = take_survey(place->disk());
@@ -20,9 +20,9 @@ namespace ratoon::cli {
 
 class RunLocation {
  public:
-  // Opens "checkpoints/digits", "digits" of `ratoon run`, "file:///data/runs/digits" or
-  // "s3://bucket/runs/digits". Returns kInvalid if there is no run; the message names the runs below the
-  // address.
+  // Opens a path ("checkpoints/digits"), the run of a job in ratoon-runs/ ("digits"), or a URL
+  // (file:///data/runs/digits, s3://bucket/runs/digits). Returns kInvalid if there is no run; the message
+  // names the runs below `address`.
   [[nodiscard]] static Result<RunLocation> open(const std::string& address);
 
   [[nodiscard]] checkpoint::Disk& disk() const { return *disk_; }

@@ -5,6 +5,7 @@
 
 #include "agent/src/checkpoint/commit/inventory.h"
 #include "agent/src/checkpoint/disk/durable.h"
+#include "agent/src/checkpoint/parts/part_files.h"
 #include "agent/src/checkpoint/retention/retention.h"
 
 namespace ratoon::cli {
@@ -15,41 +16,43 @@ using checkpoint::Disk;
 using checkpoint::DiskEntry;
 
 constexpr std::uint64_t kReasonBytesMax = 4096;
-constexpr std::size_t kPacksNamedMax = 10;
+constexpr std::size_t kListedPacksMax = 10;
 
-std::string reason_of(const Disk& disk, const CheckpointId& id) {
-  auto text = checkpoint::read_whole(disk, checkpoint::reason_path(id), kReasonBytesMax);
+std::string quarantine_reason(const Disk& disk, const CheckpointId& id) {
+  auto text = checkpoint::read_whole_file(disk, checkpoint::reason_path(id), kReasonBytesMax);
   if (!text) return "no reason is noted";
   while (text->ends_with('\n')) text->pop_back();
   return *text;
 }
 
-// Names the first missing pack with the same error text as a run that loads the checkpoint.
-std::string missing_pack(const Disk& disk, const checkpoint::Manifest& manifest) {
+// Names the first missing pack in an error text. A run that loads the checkpoint prints the same text.
+std::string find_missing_pack(const Disk& disk, const checkpoint::Manifest& manifest) {
   for (const auto& pack : manifest.packs) {
     const std::string path = checkpoint::pack_path(manifest.id, pack.rank);
     const auto file = disk.open(path);
     if (!file && file.error().kind() == ErrorKind::kNotFound)
       return disk.shown(path) + " does not exist, but a manifest names it";
   }
-  return "a pack that its manifest names did not exist when it was checked";
+  return "a pack of the checkpoint was missing when the checkpoint was checked";
 }
 
-Result<FoundCheckpoint> look_at(const Disk& disk, const InventoryEntry& entry) {
+Result<FoundCheckpoint> read_checkpoint(const Disk& disk, const InventoryEntry& entry) {
   const CheckpointId id = checkpoint::id_of(entry);
   const bool is_without_pack = !entry.is_complete && entry.digest == checkpoint::kWithoutPack;
   FoundCheckpoint found{.id = id};
   auto sealed = checkpoint::read_manifest(disk, id);
   if (sealed && is_without_pack) {
     found.standing = CheckpointState::kDamaged;
-    found.why = missing_pack(disk, sealed->manifest);
+    found.why = find_missing_pack(disk, sealed->manifest);
     const auto packs = measure_packs(disk, id);
     if (packs) found.size_bytes = packs->size_bytes;
     return found;
   }
   if (sealed) {
     found.digest = std::move(sealed->digest);
-    for (const auto& pack : sealed->manifest.packs) found.size_bytes += pack.size_bytes;
+    std::set<std::string> counted_parts;
+    for (const auto& pack : sealed->manifest.packs)
+      found.size_bytes += pack.size_bytes + checkpoint::count_part_bytes(pack, counted_parts);
     found.manifest = std::move(sealed->manifest);
     return found;
   }
@@ -61,14 +64,16 @@ Result<FoundCheckpoint> look_at(const Disk& disk, const InventoryEntry& entry) {
   found.standing = kind == ErrorKind::kNotFound    ? CheckpointState::kSetAside
                    : kind == ErrorKind::kCorrupted ? CheckpointState::kDamaged
                                                    : CheckpointState::kUnreadable;
-  found.why = found.standing == CheckpointState::kSetAside ? reason_of(disk, id) : sealed.error().message();
+  found.why =
+      found.standing == CheckpointState::kSetAside ? quarantine_reason(disk, id) : sealed.error().message();
   const auto packs = measure_packs(disk, id);
   if (packs) found.size_bytes = packs->size_bytes;
   return found;
 }
 
-Result<std::vector<Uncommitted>> find_uncommitted(const Disk& disk, const std::set<CheckpointId>& named) {
-  std::vector<Uncommitted> found;
+Result<std::vector<UncommittedCheckpoint>> find_uncommitted(const Disk& disk,
+                                                            const std::set<CheckpointId>& named) {
+  std::vector<UncommittedCheckpoint> found;
   const auto attempts = checkpoint::list_if_there(disk, checkpoint::kPacks);
   if (!attempts) return attempts.error();
   for (const DiskEntry& attempt : *attempts) {
@@ -86,18 +91,18 @@ Result<std::vector<Uncommitted>> find_uncommitted(const Disk& disk, const std::s
       found.push_back(*measured);
     }
   }
-  std::ranges::sort(found, std::greater(), &Uncommitted::id);
+  std::ranges::sort(found, std::greater(), &UncommittedCheckpoint::id);
   return found;
 }
 
-void note_pins(std::vector<checkpoint::Pin> pins, Survey& survey) {
+void add_pins(std::vector<checkpoint::Pin> pins, Survey& survey) {
   for (checkpoint::Pin& pin : pins) {
     const auto found = std::ranges::find(survey.checkpoints, pin.id, &FoundCheckpoint::id);
     if (found == survey.checkpoints.end()) {
-      survey.lone_pins.push_back(std::move(pin));
+      survey.orphaned_pins.push_back(std::move(pin));
     } else {
       found->is_pinned = true;
-      found->pinned_why = std::move(pin.why);
+      found->pin_reason = std::move(pin.why);
     }
   }
 }
@@ -107,8 +112,8 @@ std::string known_steps(const Survey& survey) {
   std::size_t named = 0;
   for (const auto& found : survey.checkpoints) {
     if (found.standing != CheckpointState::kComplete) continue;
-    if (++named > kPacksNamedMax) return text + ", ...";
-    text += (text.empty() ? "" : ", ") + shown(found.id);
+    if (++named > kListedPacksMax) return text + ", ...";
+    text += (text.empty() ? "" : ", ") + checkpoint_text(found.id);
   }
   return text;
 }
@@ -129,12 +134,12 @@ std::string_view name_of(CheckpointState standing) {
   return "set aside";
 }
 
-std::string shown(const CheckpointId& id) {
+std::string checkpoint_text(const CheckpointId& id) {
   return "step " + std::to_string(id.step.value()) + " of attempt " + std::to_string(id.attempt.value());
 }
 
-Result<Uncommitted> measure_packs(const Disk& disk, const CheckpointId& id) {
-  Uncommitted found{.id = id};
+Result<UncommittedCheckpoint> measure_packs(const Disk& disk, const CheckpointId& id) {
+  UncommittedCheckpoint found{.id = id};
   const std::string folder = checkpoint::packs_folder(id);
   const auto entries = checkpoint::list_if_there(disk, folder);
   if (!entries) return entries.error();
@@ -149,8 +154,8 @@ Result<Uncommitted> measure_packs(const Disk& disk, const CheckpointId& id) {
 }
 
 Result<Survey> take_survey(const Disk& disk) {
-  // Reads the pins before the checkpoints: otherwise a checkpoint that is committed and pinned in between
-  // would look like a pin without a checkpoint.
+  // Reads the pins before the checkpoints, because in the reverse order a checkpoint that is committed and
+  // pinned in between would look like a pin without a checkpoint.
   auto pins = checkpoint::read_pins(disk);
   if (!pins) return pins.error();
   const auto inventory = checkpoint::take_inventory(disk);
@@ -162,10 +167,10 @@ Result<Survey> take_survey(const Disk& disk) {
   std::set<CheckpointId> listed = *named;
   for (const auto* list : {&inventory->complete, &inventory->damaged}) {
     for (const InventoryEntry& entry : *list) {
-      // A rollback may have moved this manifest away since it was listed: its packs still do not count as
-      // uncommitted.
+      // The packs of a listed manifest do not count as uncommitted, even if a rollback has moved the manifest
+      // away after the listing.
       named->insert(checkpoint::id_of(entry));
-      auto found = look_at(disk, entry);
+      auto found = read_checkpoint(disk, entry);
       if (!found && found.error().kind() == ErrorKind::kNotFound) continue;
       if (!found) return found.error();
       if (listed.insert(found->id).second) survey.checkpoints.push_back(*std::move(found));
@@ -180,11 +185,23 @@ Result<Survey> take_survey(const Disk& disk) {
   auto uncommitted = find_uncommitted(disk, *named);
   if (!uncommitted) return uncommitted.error();
   survey.uncommitted = *std::move(uncommitted);
-  note_pins(*std::move(pins), survey);
+  add_pins(*std::move(pins), survey);
   return survey;
 }
 
-Result<const FoundCheckpoint*> choose(const Survey& survey, const CheckpointSelection& selection) {
+std::vector<checkpoint::KeptBest> find_kept_best(const Survey& survey) {
+  std::set<CheckpointId> complete;
+  const FoundCheckpoint* newest = nullptr;
+  for (const FoundCheckpoint& found : survey.checkpoints) {
+    if (found.standing != CheckpointState::kComplete || !found.manifest) continue;
+    complete.insert(found.id);
+    if (newest == nullptr) newest = &found;
+  }
+  if (newest == nullptr || !newest->manifest->run) return {};
+  return checkpoint::find_kept_best(newest->manifest->run->best, complete);
+}
+
+Result<const FoundCheckpoint*> choose_checkpoint(const Survey& survey, const CheckpointSelection& selection) {
   const auto is_selected = [&](const FoundCheckpoint& found) {
     return (!selection.step || found.id.step.value() == *selection.step) &&
            (!selection.attempt || found.id.attempt.value() == *selection.attempt);
@@ -199,8 +216,8 @@ Result<const FoundCheckpoint*> choose(const Survey& survey, const CheckpointSele
   const std::string ways = known.empty() ? "" : "; there are: " + known;
   if (bad != nullptr) {
     return Error(bad->standing == CheckpointState::kUnreadable ? ErrorKind::kIo : ErrorKind::kCorrupted,
-                 "the checkpoint of " + shown(bad->id) + " is " + std::string(name_of(bad->standing)) + ": " +
-                     bad->why + ways);
+                 "the checkpoint of " + checkpoint_text(bad->id) + " is " +
+                     std::string(name_of(bad->standing)) + ": " + bad->why + ways);
   }
   return Error(ErrorKind::kNotFound, survey.checkpoints.empty() ? "no checkpoint was ever committed here"
                                                                 : "no checkpoint matches your choice" + ways);

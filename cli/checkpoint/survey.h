@@ -32,40 +32,44 @@ struct FoundCheckpoint {
   std::optional<checkpoint::Manifest> manifest{};  // where it is complete
   std::uint64_t size_bytes = 0;                    // of its packs: as committed, else as found on disk
   bool is_pinned = false;                          // retention and gc keep it
-  std::string pinned_why{};                        // where it is pinned
+  std::string pin_reason{};                        // where it is pinned
 };
 
-// The packs (tensor files) of a checkpoint without a manifest: a run is writing them now, or their writer
+// An UncommittedCheckpoint has packs (tensor files) but no manifest: a run is writing it now, or its writer
 // died.
-struct Uncommitted {
+struct UncommittedCheckpoint {
   checkpoint::CheckpointId id;
   std::uint64_t packs = 0;
   std::uint64_t size_bytes = 0;  // temporary files included
 };
 
 struct Survey {
-  std::vector<FoundCheckpoint> checkpoints;  // newest first; those in quarantine after all others
-  std::vector<Uncommitted> uncommitted;      // newest first
-  std::vector<checkpoint::Pin> lone_pins;    // newest first; their checkpoints do not exist
+  std::vector<FoundCheckpoint> checkpoints;        // newest first; those in quarantine after all others
+  std::vector<UncommittedCheckpoint> uncommitted;  // newest first
+  std::vector<checkpoint::Pin> orphaned_pins;      // newest first; their checkpoints do not exist
 };
 
 [[nodiscard]] Result<Survey> take_survey(const checkpoint::Disk& disk);
 
-// The options --step and --attempt. choose() returns the checkpoint that they select, or the newest one if
-// both are absent; kNotFound: no match (the message lists complete checkpoints); kCorrupted: only damaged
-// ones match.
+// Returns the checkpoints that save_best() keeps, according to the newest complete checkpoint: of each value
+// the best one first. The list is empty if the program has not called save_best().
+[[nodiscard]] std::vector<checkpoint::KeptBest> find_kept_best(const Survey& survey);
+
+// choose_checkpoint() returns the checkpoint that the options --step and --attempt select, or the newest one
+// if both are absent. It returns kNotFound if no checkpoint matches (the message lists complete ones), and
+// kCorrupted if only damaged ones match.
 struct CheckpointSelection {
   std::optional<std::uint64_t> step{};
   std::optional<std::uint64_t> attempt{};
 };
-[[nodiscard]] Result<const FoundCheckpoint*> choose(const Survey& survey,
-                                                    const CheckpointSelection& selection);
+[[nodiscard]] Result<const FoundCheckpoint*> choose_checkpoint(const Survey& survey,
+                                                               const CheckpointSelection& selection);
 
 // Returns text for people, such as `step 1200 of attempt 3`.
-[[nodiscard]] std::string shown(const checkpoint::CheckpointId& id);
+[[nodiscard]] std::string checkpoint_text(const checkpoint::CheckpointId& id);
 
 // Returns the number and the total size of Ratoon's files in the packs folder of one checkpoint.
-[[nodiscard]] Result<Uncommitted> measure_packs(const checkpoint::Disk& disk,
-                                                const checkpoint::CheckpointId& id);
+[[nodiscard]] Result<UncommittedCheckpoint> measure_packs(const checkpoint::Disk& disk,
+                                                          const checkpoint::CheckpointId& id);
 
 }  // namespace ratoon::cli

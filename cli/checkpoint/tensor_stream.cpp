@@ -18,7 +18,7 @@ using checkpoint::IndexedTensor;
 using checkpoint::PackHeader;
 
 // Returns the pack's header with only the wanted tensors; the tensors keep their offsets and hashes.
-PackHeader only(const PackHeader& header, const std::function<bool(const std::string&)>& is_wanted) {
+PackHeader keep_tensors(const PackHeader& header, const std::function<bool(const std::string&)>& is_wanted) {
   PackHeader kept = header;
   kept.layout.tensors.clear();
   kept.hashes.clear();
@@ -31,25 +31,25 @@ PackHeader only(const PackHeader& header, const std::function<bool(const std::st
 }
 
 // Returns whether the tensor is the state of a random generator ("generator:"), which differs by rank.
-bool is_generator(const std::string& name) {
+bool is_random_generator(const std::string& name) {
   return std::string_view(name).substr(name.rfind('.') + 1).starts_with("generator:");
 }
 
 // Removes the states of random generators that several ranks have, and returns their names.
-std::vector<std::string> take_out_generators(std::vector<PackHeader>& headers) {
+std::vector<std::string> remove_random_generators(std::vector<PackHeader>& headers) {
   std::map<std::string, std::size_t> found;
   for (const PackHeader& header : headers)
     for (const auto& tensor : header.layout.tensors)
-      if (is_generator(tensor.name)) ++found[tensor.name];
+      if (is_random_generator(tensor.name)) ++found[tensor.name];
   std::erase_if(found, [](const auto& one) { return one.second < 2; });
   std::vector<std::string> names;
   for (const auto& [name, ranks] : found) names.push_back(name);
   for (PackHeader& header : headers)
-    header = only(header, [&](const std::string& name) { return !found.contains(name); });
+    header = keep_tensors(header, [&](const std::string& name) { return !found.contains(name); });
   return names;
 }
 
-Error with_next_step(const Error& error) {
+Error add_parts_option_hint(const Error& error) {
   return {
       error.kind(),
       error.message() + "; export one rank with --rank, or only the tensors that you name with --tensors"};
@@ -60,8 +60,8 @@ Error with_next_step(const Error& error) {
 Result<void> for_each_slab(
     const TensorShape& shape, std::uint64_t element_bytes, std::uint64_t bytes_max,
     const std::function<Result<void>(const TensorShape& begin, const TensorShape& shape)>& take) {
-  // The tensor is divided along this dimension: one index of it, with all later dimensions whole, fits into
-  // `bytes_max`. Each box has a single index in every dimension before this one.
+  // Each box has one index of every dimension before `axis`, as many indices of `axis` as fit into
+  // `bytes_max`, and all indices of the dimensions after `axis`.
   std::size_t axis = shape.size();
   std::uint64_t row_bytes = element_bytes;
   while (axis > 0 && shape[axis - 1] <= bytes_max / row_bytes) {
@@ -91,23 +91,23 @@ Result<TensorStream> TensorStream::make(const std::vector<OpenPack>& packs,
   stream.packs_ = &packs;
   stream.headers_.reserve(packs.size());
   for (const OpenPack& pack : packs) {
-    stream.headers_.push_back(
-        only(pack.reader.header(), [&](const std::string& name) { return matches_any(name, patterns); }));
+    stream.headers_.push_back(keep_tensors(
+        pack.reader.header(), [&](const std::string& name) { return matches_any(name, patterns); }));
   }
-  stream.left_out_ = take_out_generators(stream.headers_);
+  stream.left_out_tensors_ = remove_random_generators(stream.headers_);
   std::vector<checkpoint::IndexedPack> indexed;
   for (std::size_t i = 0; i < packs.size(); ++i) {
     PackHeader& header = stream.headers_[i];
     for (auto& tensor : header.layout.tensors) {
-      if (!parts_as_they_are || !tensor.box) continue;
+      if (!parts_as_they_are || !tensor.box || packs[i].is_part) continue;
       tensor.box.reset();
-      ++stream.parts_taken_;
+      ++stream.unjoined_parts_;
     }
     indexed.push_back({packs[i].name, &header.layout, header.hashes});
   }
   auto index = checkpoint::PartIndex::build(std::move(indexed));
-  if (!index) return with_next_step(index.error());
-  if (auto covered = check_cover(*index); !covered) return with_next_step(covered.error());
+  if (!index) return add_parts_option_hint(index.error());
+  if (auto covered = check_cover(*index); !covered) return add_parts_option_hint(covered.error());
   stream.index_.emplace(*std::move(index));
   for (const IndexedTensor& tensor : stream.index_->tensors())
     stream.size_bytes_ += checkpoint::count_bytes(tensor.type, *tensor.whole_shape).value_or(0);
@@ -128,7 +128,7 @@ Result<void> TensorStream::read(const checkpoint::TensorSpec& box, std::span<std
           return got;
         return verify_extent(header, extent, bytes);
       };
-      const auto read = checkpoint::read_twice(read_once, [&] { pack.reader.file().forget(); });
+      const auto read = checkpoint::read_twice(read_once, [&] { pack.reader.file().drop_from_page_cache(); });
       if (!read) return read.error().with_context(pack.name);
       copy_extent(*plan, reads, extent, bytes, std::span(&into, 1));
     }

@@ -1,5 +1,5 @@
-// Joins the tensors of a checkpoint from the parts that its ranks wrote, for export to other formats. Each
-// tensor is read and verified in pieces of limited size when its turn comes.
+// Joins the tensors of a checkpoint from the parts that its ranks wrote, for export to other formats. A
+// tensor is read and verified in pieces of limited size, one tensor after the other.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +27,10 @@ Result<void> for_each_slab(
 // The TensorStream and its packs must outlive the sources that it returns and must not move.
 class TensorStream {
  public:
-  // Selects the tensors whose name matches a pattern. With `parts_as_they_are` each rank's part counts as a
-  // tensor of its own. Without `parts_as_they_are` make() joins the parts and returns an error if a tensor's
-  // parts do not cover it or ranks disagree; states of random generators are left out, because they differ on
-  // each rank.
+  // Selects the tensors whose name matches a pattern. With `parts_as_they_are` each rank's part of a
+  // shared tensor counts as a tensor of its own. Without `parts_as_they_are` make() joins the parts and
+  // returns an error if a tensor's parts do not cover it or ranks disagree; states of random generators are
+  // left out, because they differ on each rank.
   [[nodiscard]] static Result<TensorStream> make(const std::vector<OpenPack>& packs,
                                                  const std::vector<std::string>& patterns,
                                                  bool parts_as_they_are);
@@ -40,8 +40,8 @@ class TensorStream {
   [[nodiscard]] std::vector<checkpoint::TensorSource> sources(
       const std::function<void(std::uint64_t)>& on_read) const;
   [[nodiscard]] std::uint64_t size_bytes() const { return size_bytes_; }
-  [[nodiscard]] std::size_t parts_taken_as_they_are() const { return parts_taken_; }
-  [[nodiscard]] const std::vector<std::string>& left_out() const { return left_out_; }
+  [[nodiscard]] std::size_t unjoined_parts() const { return unjoined_parts_; }
+  [[nodiscard]] const std::vector<std::string>& left_out_tensors() const { return left_out_tensors_; }
 
  private:
   TensorStream() = default;
@@ -51,8 +51,8 @@ class TensorStream {
   std::vector<checkpoint::PackHeader> headers_;  // of the packs, with the wanted tensors alone
   std::optional<checkpoint::PartIndex> index_;
   std::uint64_t size_bytes_ = 0;
-  std::size_t parts_taken_ = 0;
-  std::vector<std::string> left_out_;
+  std::size_t unjoined_parts_ = 0;
+  std::vector<std::string> left_out_tensors_;
 };
 
 }  // namespace ratoon::cli

@@ -27,8 +27,8 @@ struct VerifyResult {
   std::uint64_t size_bytes = 0;
 };
 
-// Returns 0 if all checkpoints are good, 1 if some are good and others not, 84 if none is good and the disk
-// cannot read some, 83 if none is good and all are readable, 82 if there is no checkpoint.
+// If a checkpoint is good, returns 1 if another checkpoint is bad or unreadable, else 0. If none is good,
+// returns 84 if a checkpoint is unreadable, else 83 if one is bad or set aside, else 82.
 [[nodiscard]] int exit_code_of(std::span<const VerifyResult> verified);
 
 }  // namespace ratoon::cli

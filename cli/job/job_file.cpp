@@ -61,7 +61,7 @@ json to_json(const YAML::Node& node, int depth, std::size_t& values_left) {
       json object = json::object();
       for (const auto& item : node) {
         const auto key = item.first.as<std::string>();
-        if (object.contains(key)) throw YAML::Exception(item.first.Mark(), "'" + key + "' occurs twice here");
+        if (object.contains(key)) throw YAML::Exception(item.first.Mark(), "key '" + key + "' is set twice");
         object[key] = to_json(item.second, depth + 1, values_left);
       }
       return object;
@@ -80,7 +80,7 @@ Result<std::string> read_text(const std::filesystem::path& path) {
   std::error_code ignored;
   const bool is_folder = std::filesystem::is_directory(path, ignored);
   return Error(is_folder ? ErrorKind::kInvalid : text.error().kind(),
-               text.error().kind() == ErrorKind::kNotFound ? "cannot read " + path.string() + ": " + next
+               text.error().kind() == ErrorKind::kNotFound ? "there is no file " + path.string() + ": " + next
                                                            : text.error().message() + "; " + next);
 }
 
@@ -89,7 +89,7 @@ std::string at_line(const std::filesystem::path& path, int line) {
 }
 
 // Appends the user's arguments to the document, so that status.json shows the command that runs. The trainer
-// expands $(NAME) in the arguments. If the document is not a job, the job's decoder reports this error later.
+// expands $(NAME) in the arguments. Ignores an invalid job: the job's decoder reports it later.
 void append_arguments(const std::vector<std::string>& more, json& document) {
   const json::json_pointer trainer("/spec/roles/0/template/spec/containers/0");
   if (more.empty() || !document.contains(trainer) || !document[trainer].is_object()) return;

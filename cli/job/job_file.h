@@ -1,4 +1,4 @@
-// cli/job/ reads TrainingJob files. Here: TrainingJobs in YAML, in the format that kubectl takes.
+// cli/job/ reads TrainingJob files. This header reads TrainingJobs in YAML, in the format that kubectl takes.
 #pragma once
 
 #include <filesystem>
@@ -15,7 +15,7 @@ namespace ratoon::cli {
 [[nodiscard]] Result<api::TrainingJob> read_job_file(const std::filesystem::path& path,
                                                      const std::vector<std::string>& more_arguments);
 // Parses `text`, the content of the TrainingJob file at `path`; read_job_file() reads the file and calls
-// this.
+// parse_job().
 [[nodiscard]] Result<api::TrainingJob> parse_job(const std::string& text, const std::filesystem::path& path,
                                                  const std::vector<std::string>& more_arguments);
 

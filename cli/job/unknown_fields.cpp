@@ -4,14 +4,14 @@
 #include <utility>
 #include <vector>
 
-#include "base/core/lists.h"
+#include "base/core/split_join.h"
 #include "base/core/utf8.h"
 #include "cli/text/nearest_name.h"
 
 namespace ratoon::cli {
 namespace {
 
-// Makes a name safe to print, and shortens it: a file's names may hold bytes that move a terminal's cursor.
+// Makes a name safe to print, and shortens it, because names in a file may have control characters.
 std::string shown(std::string name) {
   constexpr std::size_t kBytesMax = 64;
   const bool is_long = name.size() > kBytesMax;
@@ -24,19 +24,19 @@ std::vector<std::string> names_in(const YAML::Node& schema) {
   return names;
 }
 
-std::string below(const std::string& path, const std::string& name) {
+std::string join_path(const std::string& path, const std::string& name) {
   return path.empty() ? name : path + "." + name;
 }
 
-// Returns the path of a field with that name in the spec: users often place a field one level too high, where
-// another Kubernetes kind has it.
-std::string place_of(const std::string& name, const YAML::Node& root) {
+// Returns the path of a field with that name in the spec, because users often place a field one level too
+// high, where another Kubernetes kind has it.
+std::string find_path_of_field(const std::string& name, const YAML::Node& root) {
   std::deque<std::pair<std::string, YAML::Node>> left;
   if (const YAML::Node spec = root["properties"]["spec"]) left.emplace_back("spec", spec);
   for (; !left.empty(); left.pop_front()) {
     const auto& [path, schema] = left.front();
     for (const auto& property : schema["properties"]) {
-      const std::string here = below(path, property.first.Scalar());
+      const std::string here = join_path(path, property.first.Scalar());
       if (lower(property.first.Scalar()) == lower(name)) return here;
       const YAML::Node& child = property.second;
       left.emplace_back(child["items"] ? here + "[]" : here, child["items"] ? child["items"] : child);
@@ -45,9 +45,9 @@ std::string place_of(const std::string& name, const YAML::Node& root) {
   return "";
 }
 
-class Search {
+class UnknownFieldSearch {
  public:
-  Search(const YAML::Node& root, std::string kind) : root_(root), kind_(std::move(kind)) {}
+  UnknownFieldSearch(const YAML::Node& root, std::string kind) : root_(root), kind_(std::move(kind)) {}
 
   std::optional<UnknownField> walk(const YAML::Node& value, const YAML::Node& schema,
                                    const std::string& path) const {
@@ -64,7 +64,7 @@ class Search {
       const std::string& name = item.first.Scalar();
       const YAML::Node known = std::as_const(schema)["properties"][name];
       if (!known) return unknown(item.first, schema, path);
-      if (auto found = walk(item.second, known, below(path, name))) return found;
+      if (auto found = walk(item.second, known, join_path(path, name))) return found;
     }
     return {};
   }
@@ -72,10 +72,10 @@ class Search {
  private:
   UnknownField unknown(const YAML::Node& key, const YAML::Node& schema, const std::string& path) const {
     const std::string& name = key.Scalar();
-    std::string sentence = below(path, shown(name)) + " is not a field of a " + kind_ + "; ";
+    std::string sentence = join_path(path, shown(name)) + " is not a field of a " + kind_ + "; ";
     const auto names = names_in(schema);
     std::string meant = nearest_name(name, names);
-    if (meant.empty()) meant = place_of(name, root_);
+    if (meant.empty()) meant = find_path_of_field(name, root_);
     sentence += meant.empty() ? "its fields: " + join(names, ", ") : "did you mean " + meant + "?";
     return {.line = key.Mark().line + 1, .sentence = std::move(sentence)};
   }
@@ -84,8 +84,8 @@ class Search {
   std::string kind_;
 };
 
-// Returns whether the field has the value, or is missing: the user may have misspelled the field's name.
-bool says(const YAML::Node& document, const char* field, const std::string& value) {
+// Returns whether the field has the value, or is missing, perhaps because its name is misspelled.
+bool has_field_value(const YAML::Node& document, const char* field, const std::string& value) {
   const YAML::Node found = document[field];
   return !found || (found.IsScalar() && found.Scalar() == value);
 }
@@ -96,11 +96,12 @@ std::optional<UnknownField> find_unknown_field(const YAML::Node& document, const
   if (!document.IsMap()) return {};
   const YAML::Node about = definition["spec"];
   const auto kind = about["names"]["kind"].as<std::string>();
-  if (!says(document, "kind", kind)) return {};
+  if (!has_field_value(document, "kind", kind)) return {};
   for (const auto& version : about["versions"]) {
-    if (!says(document, "apiVersion", about["group"].Scalar() + "/" + version["name"].Scalar())) continue;
+    if (!has_field_value(document, "apiVersion", about["group"].Scalar() + "/" + version["name"].Scalar()))
+      continue;
     const YAML::Node root = version["schema"]["openAPIV3Schema"];
-    return Search(root, kind).walk(document, root, "");
+    return UnknownFieldSearch(root, kind).walk(document, root, "");
   }
   return {};
 }

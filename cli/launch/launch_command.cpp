@@ -15,11 +15,11 @@
 #include "base/contract/exit_code.h"
 #include "base/contract/names.h"
 #include "base/core/child_process.h"
+#include "base/process/unwritten_lines.h"
 #include "cli/command.h"
 #include "cli/launch/launcher.h"
 #include "cli/run/find_run.h"
 #include "cli/run/run_job.h"
-#include "cli/unwritten_lines.h"
 #include "operator/local/folder/save_location.h"
 #include "operator/local/folder/trainer_option.h"
 
@@ -30,7 +30,7 @@ using nlohmann::json;
 
 constexpr std::uint32_t kProcessesMax = 1024;
 constexpr std::size_t kNameBytesMax = 40;
-// If no program reads the output, the launcher tries for this time to write the last lines, then exits.
+// If no program reads the output, the launcher tries to write the last lines for kLastLinesPauseMaxMs.
 constexpr int kLastLinesPauseMaxMs = 5000;
 
 constexpr const char* kLaunchExamples = R"(Examples:
@@ -61,7 +61,7 @@ struct LaunchArguments {
 };
 
 int refuse(const std::string& sentence) {
-  complain(sentence);
+  print_error(sentence);
   return static_cast<int>(ExitCode::kConfiguration);
 }
 
@@ -84,11 +84,11 @@ std::uint32_t count_processes(const std::string& query, const std::vector<std::s
 
 int launch_in_member(const LaunchArguments& arguments, std::uint32_t processes,
                      std::vector<std::string> devices) {
-  search_beside_this_program();
+  add_own_folder_to_path();
   UnwrittenLines lines(STDERR_FILENO);
   const auto say = [&lines](const std::string& sentence) {
-    lines.add(complaint_line(sentence));
-    lines.write_what_fits();
+    lines.add(error_line(sentence));
+    lines.write_without_blocking();
   };
   const auto code = launch({.command = arguments.command,
                             .processes = processes,
@@ -97,16 +97,16 @@ int launch_in_member(const LaunchArguments& arguments, std::uint32_t processes,
                             .restarts_max = arguments.restarts_max,
                             .grace = std::chrono::seconds(arguments.grace_seconds),
                             .say = say,
-                            .retry_output = [&lines] { lines.write_what_fits(); }},
+                            .retry_output = [&lines] { lines.write_without_blocking(); }},
                            SystemClock());
   if (!code) say(code.error().message());
   lines.write_all(kLastLinesPauseMaxMs);
   return code ? *code : static_cast<int>(exit_code_of(code.error().kind()));
 }
 
-// Replaces this process by the trainer (exec()): `ratoon run` already starts and restarts the processes.
+// Replaces this process by the trainer (exec()), because `ratoon run` starts and restarts the processes.
 int become_trainer(const LaunchArguments& arguments) {
-  search_beside_this_program();
+  add_own_folder_to_path();
   std::vector<std::string> words = arguments.command;
   const std::vector<char*> pointers = pointers_to(words);
   ::execvp(pointers.front(), pointers.data());
@@ -114,7 +114,7 @@ int become_trainer(const LaunchArguments& arguments) {
   const Error error = system_error(problem, "starting '" + words.front() + "'");
   const bool is_lasting =
       problem == ENOENT || problem == EACCES || problem == ENOEXEC || problem == ENOTDIR || problem == E2BIG;
-  return is_lasting ? refuse(error.message()) : complain_of(error);
+  return is_lasting ? refuse(error.message()) : print_error_and_exit_code(error);
 }
 
 // Makes a valid job name from the program's name: its letters, digits and '-', from the first letter on.
@@ -169,7 +169,7 @@ int launch_alone(const LaunchArguments& arguments, std::uint32_t processes) {
   return run_job(*job, {.folder = arguments.folder.empty() ? default_folder(*job)
                                                            : std::filesystem::path(arguments.folder),
                         .save_folder = save_folder,
-                        .shows_lines_of_members = true});
+                        .shows_member_output = true});
 }
 
 int run_launch(const LaunchArguments& arguments) {

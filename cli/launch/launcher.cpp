@@ -11,11 +11,13 @@
 
 #include "base/contract/exit_code.h"
 #include "base/contract/names.h"
+#include "base/core/child_process.h"
 #include "base/core/ignore_signal.h"
-#include "base/core/lists.h"
 #include "base/core/random_name.h"
-#include "cli/launch/child.h"
-#include "cli/launch/process_supervisor.h"
+#include "base/core/split_join.h"
+#include "base/process/child.h"
+#include "base/process/process_supervisor.h"
+#include "operator/local/members/find_program.h"
 
 namespace ratoon::cli {
 namespace {
@@ -23,10 +25,10 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr std::array kForwarded = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT};
+constexpr std::array kForwardedSignals = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT};
 constexpr Duration kSleepMax = seconds(1);
 
-bool asks_to_leave(int signal) {
+bool is_stop_signal(int signal) {
   return signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT;
 }
 
@@ -40,16 +42,16 @@ class Launcher {
       : plan_(plan), clock_(clock), supervisor_(plan.processes, plan.restarts_max) {
     sigemptyset(&signals_);
     sigaddset(&signals_, SIGCHLD);
-    for (const int signal : kForwarded)
+    for (const int signal : kForwardedSignals)
       if (!is_ignored(signal)) sigaddset(&signals_, signal);
     ::sigprocmask(SIG_BLOCK, &signals_, nullptr);
     // Some supervisors start this process with SIGCHLD ignored. With SIGCHLD ignored the kernel reaps the
     // children itself, and their exit codes are lost.
     std::signal(SIGCHLD, SIG_DFL);
-    // Ignore signals of failed writes: a closed output or `ulimit -f` must not end this process.
+    // Ignore signals of failed writes, because a closed output or `ulimit -f` must not end this process.
     for (const int number : {SIGPIPE, SIGXFSZ})
       if (!is_ignored(number)) ignored_here_.push_back(number);
-    ignore_signals_of_writes();
+    ignore_broken_output_signals();
   }
 
   Result<int> run() {
@@ -70,20 +72,23 @@ class Launcher {
 
  private:
   Result<void> start_due() {
-    for (const std::uint32_t rank : supervisor_.due(clock_.now())) {
-      auto pid = start_child(plan_.command, environment_of(rank), ignored_here_);
-      // A rank that has run before is retried: the file system may be unavailable for a moment, or another
-      // program may just replace the trainer's file.
+    for (const std::uint32_t rank : supervisor_.ranks_to_start(clock_.now())) {
+      auto pid = start_child({.command = plan_.command,
+                              .environment = environment_with(environment_of(rank)),
+                              .restored_signals = ignored_here_,
+                              .explain = &local::start_error});
+      // A rank that has run before is retried, because the file system may be unavailable for a moment, or
+      // another program may just be replacing the trainer's file.
       if (!pid && !pid.error().is_retryable() && !have_run_.contains(rank)) return pid.error();
       if (!pid) {
         say_once("process " + std::to_string(rank) + " cannot be started now: " + pid.error().message());
-        supervisor_.note_refused_start(rank, clock_.now());
+        supervisor_.record_failed_start(rank, clock_.now());
         continue;
       }
       said_.clear();
       living_[*pid] = rank;
       have_run_.insert(rank);
-      supervisor_.note_start(rank, clock_.now());
+      supervisor_.record_start(rank, clock_.now());
     }
     return {};
   }
@@ -95,7 +100,7 @@ class Launcher {
         {env::kLocalRank, std::to_string(rank)},
         {"LOCAL_WORLD_SIZE", std::to_string(plan_.processes)},
         {env::kProcessesPerNode, std::to_string(plan_.processes)},
-        // A restarted process has the same deadline as the launch.
+        // A restarted process has the same deadline as the first start.
         {env::kTimeLimitSince, plan_.time_limit_since.value_or(began_)}};
     if (!plan_.devices.empty())
       environment["CUDA_VISIBLE_DEVICES"] = plan_.devices[rank % plan_.devices.size()];
@@ -117,23 +122,23 @@ class Launcher {
     while (true) {
       const EndedChild child = reap_child();
       if (child.pid == 0) break;
-      note_end(child);
+      record_end(child);
     }
     if (signal > 0 && signal != SIGCHLD) forward(signal);
   }
 
   void forward(int signal) {
-    if (asks_to_leave(signal))
-      supervisor_.note_stop(signal == SIGINT ? ExitCode::kInterruptedByUser : ExitCode::kPreempted);
+    if (is_stop_signal(signal))
+      supervisor_.record_stop(signal == SIGINT ? ExitCode::kInterruptedByUser : ExitCode::kPreempted);
     end_all(signal);
   }
 
-  void note_end(const EndedChild& child) {
+  void record_end(const EndedChild& child) {
     const auto found = living_.find(child.pid);
     if (found == living_.end()) return;
     const std::uint32_t rank = found->second;
     living_.erase(found);
-    const bool starts_again = supervisor_.note_end(rank, child.end, clock_.now());
+    const bool starts_again = supervisor_.record_end(rank, child.end, clock_.now());
     if (child.end.code == 0) return;
     const std::string how = child.end.was_killed
                                 ? "was killed by signal " + std::to_string(child.end.code - 128)
@@ -171,7 +176,7 @@ class Launcher {
 
   const LauncherOptions& plan_;
   const Clock& clock_;
-  const std::string name_ = draw_name();
+  const std::string name_ = random_hex_name();
   const std::string began_ = std::to_string(seconds_since_1970(clock_.wall_now()));
   ProcessSupervisor supervisor_;
   sigset_t signals_{};

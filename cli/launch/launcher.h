@@ -29,7 +29,7 @@ struct LauncherOptions {
 [[nodiscard]] Result<int> launch(const LauncherOptions& plan, const Clock& clock);
 
 // Returns the GPUs that this process may use: those in CUDA_VISIBLE_DEVICES (`listed`) or, if it is not set,
-// all GPUs of the driver. Empty: no GPU.
+// all GPUs of the driver. Returns an empty list if there is no GPU.
 [[nodiscard]] std::vector<std::string> visible_devices(const std::optional<std::string>& listed);
 
 }  // namespace ratoon::cli

@@ -44,13 +44,13 @@ constexpr const char* kSuspendExamples = R"(Examples:
   ratoon suspend counter     the run of that job, or in that folder
   ratoon suspend digits -n prod    the TrainingJob of that name in a cluster: sets `spec.suspend: true`
 
-`ratoon resume` continues from what was saved.
+`ratoon resume` continues from the last save.
 
 Exit codes: 0 requested, 82 there is no such run or job, or it is suspended already or over, 84 the run or the
 cluster cannot be reached.)";
 
 constexpr const char* kResumeExamples = R"(Examples:
-  ratoon resume              the suspended run in ratoon-runs/ continues from what was saved
+  ratoon resume              the suspended run in ratoon-runs/ continues from the last save
   ratoon resume counter      the run of that job, or in that folder
   ratoon resume digits -n prod    the TrainingJob of that name in a cluster: sets `spec.suspend: false`
 
@@ -63,13 +63,13 @@ constexpr const char* kPluginSuspendExamples = R"(Examples:
   kubectl ratoon suspend digits            its members save, then their pods end; sets `spec.suspend: true`
   kubectl ratoon suspend digits -n prod    of that namespace
 
-`kubectl ratoon resume` continues from what was saved.
+`kubectl ratoon resume` continues from the last save.
 
 Exit codes: 0 requested, 82 there is no such job, or it is suspended already or over, 84 the cluster does not
 answer.)";
 
 constexpr const char* kPluginResumeExamples = R"(Examples:
-  kubectl ratoon resume digits            its members continue from what was saved; sets `spec.suspend: false`
+  kubectl ratoon resume digits            its members continue from the last save; sets `spec.suspend: false`
   kubectl ratoon resume digits -n prod    of that namespace
 
 Exit codes: 0 requested, 82 there is no such job, or it is not suspended or over, 84 the cluster does not
@@ -83,28 +83,28 @@ struct ControlArguments {
   ClusterSelection cluster;
 };
 
-int ask(const ControlArguments& arguments, const ControlRequest& request) {
+int ask_runner_and_print(const ControlArguments& arguments, const ControlRequest& request) {
   const auto folder = find_run(arguments.run);
-  if (!folder) return complain_of(folder.error());
-  const auto reply = local::ask_runner(*folder, request, kTimeout);
-  if (!reply) return complain_of(reply.error());
-  if (!reply->is_done) return complain_of(Error(ErrorKind::kInvalid, reply->message));
+  if (!folder) return print_error_and_exit_code(folder.error());
+  const auto reply = local::send_control_request(*folder, request, kTimeout);
+  if (!reply) return print_error_and_exit_code(reply.error());
+  if (!reply->is_done) return print_error_and_exit_code(Error(ErrorKind::kInvalid, reply->message));
   print_text(printable(reply->message) + "\n");
   return static_cast<int>(ExitCode::kDone);
 }
 
 int kill(const ControlArguments& arguments) {
-  return ask(arguments, {.kind = ControlRequest::Kind::kKill, .target = arguments.target});
+  return ask_runner_and_print(arguments, {.kind = ControlRequest::Kind::kKill, .target = arguments.target});
 }
 
 int reclaim(const ControlArguments& arguments) {
   ControlRequest request{.kind = ControlRequest::Kind::kReclaim, .target = arguments.target};
   if (!arguments.is_silent) {
     const auto notice = parse_duration(arguments.notice);
-    if (!notice) return complain_of(notice.error().with_context("--notice"));
+    if (!notice) return print_error_and_exit_code(notice.error().with_context("--notice"));
     request.notice_seconds = seconds(*notice);
   }
-  return ask(arguments, request);
+  return ask_runner_and_print(arguments, request);
 }
 
 void add_run_option(CLI::App& command, const char* name, ControlArguments& arguments) {
@@ -132,7 +132,7 @@ CLI::App& add_whole_run_command(CLI::App& app, bool is_suspend, int& exit_code, 
     using Kind = ControlRequest::Kind;
     exit_code = selects_cluster(arguments->cluster)
                     ? suspend_job(arguments->cluster, arguments->run, is_suspend)
-                    : ask(*arguments, {.kind = is_suspend ? Kind::kSuspend : Kind::kResume});
+                    : ask_runner_and_print(*arguments, {.kind = is_suspend ? Kind::kSuspend : Kind::kResume});
   });
   return *command;
 }

@@ -14,18 +14,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kNamedMax = 5;
+constexpr std::size_t kListedRunsMax = 5;
 
 bool is_run(const fs::path& folder) {
   std::error_code ignored;
   return fs::exists(folder / "status.json", ignored) || local::RunFolder::is_in_use(folder);
 }
 
-std::string listed(const std::vector<fs::path>& runs) {
+std::string list_text(const std::vector<fs::path>& runs) {
   std::string text;
-  for (std::size_t i = 0; i < std::min(runs.size(), kNamedMax); ++i)
+  for (std::size_t i = 0; i < std::min(runs.size(), kListedRunsMax); ++i)
     text += (i == 0 ? "" : ", ") + runs[i].string();
-  return text + (runs.size() > kNamedMax ? ", ..." : "");
+  return text + (runs.size() > kListedRunsMax ? ", ..." : "");
 }
 
 std::vector<fs::path> find_runs(const fs::path& folder = kRunsFolder) {
@@ -40,7 +40,7 @@ std::vector<fs::path> find_runs(const fs::path& folder = kRunsFolder) {
 // Returns a list of the runs in ratoon-runs/, as a hint for the user.
 std::string known_runs() {
   const std::vector<fs::path> all = find_runs();
-  return all.empty() ? std::string() : "; in " + std::string(kRunsFolder) + "/ are: " + listed(all);
+  return all.empty() ? std::string() : "; in " + std::string(kRunsFolder) + "/ are: " + list_text(all);
 }
 
 Result<fs::path> find_only_run() {
@@ -53,7 +53,7 @@ Result<fs::path> find_only_run() {
     return Error(ErrorKind::kNotFound, std::string("there is no run in ") + kRunsFolder +
                                            "/: name a run's folder, or start one with `ratoon run job.yaml`");
   }
-  return Error(ErrorKind::kInvalid, "which run? Name one of " + listed(living.empty() ? all : living));
+  return Error(ErrorKind::kInvalid, "which run? Name one of " + list_text(living.empty() ? all : living));
 }
 
 // Finds the run that saves its checkpoints in `place`: looks in ./ratoon-runs/, and beside `place`, where
@@ -65,7 +65,7 @@ Result<fs::path> find_run_that_saves_in(const fs::path& place) {
   std::vector<fs::path> runs = find_runs();
   for (fs::path& run : find_runs(beside.lexically_normal())) runs.push_back(std::move(run));
   for (const fs::path& run : runs) {
-    const std::string saves = saves_of_run(run);
+    const std::string saves = save_location_of_run(run);
     if (!saves.empty() && fs::equivalent(saves, place, ignored) &&
         (!found || local::RunFolder::is_in_use(run)))
       found = run;
@@ -73,20 +73,22 @@ Result<fs::path> find_run_that_saves_in(const fs::path& place) {
   if (found) return *found;
   return Error(ErrorKind::kInvalid,
                place.string() + " has the checkpoints of a run, but no run in " + kRunsFolder +
-                   "/, here or beside it, saves there: name the folder of the run; `ratoon checkpoint list " +
-                   place.string() + "` and `ratoon report " + place.string() + "` show them");
+                   "/, here or beside these checkpoints, saves there: name the folder of the run; "
+                   "`ratoon checkpoint list " +
+                   place.string() + "` and `ratoon report " + place.string() + "` show the checkpoints");
 }
 
 }  // namespace
 
-Result<fs::path> path_of_run(const std::string& name) {
+Result<fs::path> folder_of_run(const std::string& name) {
   std::error_code ignored;
   if (fs::exists(fs::symlink_status(name, ignored))) return fs::path(name);
   if (const fs::path by_name = fs::path(kRunsFolder) / name; is_run(by_name)) return by_name;
   const std::string elsewhere = name.find('/') == std::string::npos
                                     ? std::string("neither a folder nor ") + kRunsFolder + "/" + name
                                     : "there is no such folder";
-  return Error(ErrorKind::kNotFound, "there is no run '" + name + "': " + elsewhere + known_runs());
+  return Error(ErrorKind::kNotFound, "there is no run '" + name + "': " + elsewhere + known_runs() +
+                                         "; name the folder of a run, or <save folder>/<run name>");
 }
 
 Result<fs::path> find_run(const std::string& name) {
@@ -95,7 +97,8 @@ Result<fs::path> find_run(const std::string& name) {
   if (const fs::path by_name = fs::path(kRunsFolder) / name; is_run(by_name)) return by_name;
   if (checkpoint::is_run_folder(name)) return find_run_that_saves_in(name);
   return Error(ErrorKind::kNotFound, "there is no run '" + name + "': neither a run's folder nor " +
-                                         kRunsFolder + "/" + name + known_runs());
+                                         kRunsFolder + "/" + name + known_runs() +
+                                         "; name the folder that `ratoon run` printed when the run began");
 }
 
 }  // namespace ratoon::cli

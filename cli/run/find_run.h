@@ -12,7 +12,7 @@ namespace ratoon::cli {
 inline constexpr const char* kRunsFolder = "ratoon-runs";
 
 // Returns `name` itself if that path exists, else the folder of the run with that name in ratoon-runs/.
-[[nodiscard]] Result<std::filesystem::path> path_of_run(const std::string& name);
+[[nodiscard]] Result<std::filesystem::path> folder_of_run(const std::string& name);
 
 // An empty name selects the running run in ratoon-runs/, or the only run there. The folder or URI of a run's
 // checkpoints selects the run in ratoon-runs/ that saves there.

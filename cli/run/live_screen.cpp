@@ -14,7 +14,7 @@
 namespace ratoon::cli {
 namespace {
 
-constexpr Duration kPause = std::chrono::milliseconds(250);
+constexpr Duration kRedrawInterval = std::chrono::milliseconds(250);
 
 }  // namespace
 
@@ -29,8 +29,8 @@ void LiveScreen::write(const std::string& text) {
   }
 }
 
-// Returns the codes that erase the old picture. Returns no codes if the terminal became narrower and so
-// wrapped the printed lines: the old picture of the run then stays above the new one.
+// Returns the escape codes that erase the old picture. Returns an empty text if the terminal became narrower
+// and so wrapped the printed lines; the old picture then stays above the new one.
 std::string LiveScreen::erase_picture() {
   if (picture_lines_ == 0 || terminal_size(fd_).columns < picture_columns_) return "";
   return "\x1b[" + std::to_string(picture_lines_) + "F" + kClearBelow;
@@ -38,40 +38,40 @@ std::string LiveScreen::erase_picture() {
 
 void LiveScreen::print(const std::string& line) {
   lines_.add(line_of(line, 0));  // it may contain text of a trainer
-  write_what_it_takes();
+  write_without_blocking();
 }
 
 void LiveScreen::write_all() {
-  lines_.note_dropped_lines();
+  lines_.add_dropped_lines_notice();
   if (is_terminal_)
-    write_kept();
+    write_kept_lines();
   else
     lines_.write_all(/*pause_max_ms=*/-1);
 }
 
-void LiveScreen::write_what_it_takes() {
+void LiveScreen::write_without_blocking() {
   if (!is_terminal_)
-    lines_.write_what_fits();
-  else if (lines_.takes_output())
-    write_kept();
+    lines_.write_without_blocking();
+  else if (lines_.is_writable())
+    write_kept_lines();
 }
 
-void LiveScreen::write_kept() {
+void LiveScreen::write_kept_lines() {
   const std::string kept = lines_.take();
   if (!kept.empty()) write(erase_picture() + kept + picture_);
 }
 
 void LiveScreen::show(const nlohmann::json& document) {
   if (!is_terminal_) {
-    write_what_it_takes();
+    write_without_blocking();
     return;
   }
   const Timestamp now = clock_.now();
-  newest_ = document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  if (drawn_at_ && now - *drawn_at_ < kPause) return;
-  if (!lines_.takes_output()) return;
+  newest_document_ = document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  if (drawn_at_ && now - *drawn_at_ < kRedrawInterval) return;
+  if (!lines_.is_writable()) return;
   drawn_at_ = now;
-  write_kept();
+  write_kept_lines();
   draw(document, true);
 }
 
@@ -94,8 +94,8 @@ void LiveScreen::draw(const nlohmann::json& document, bool is_running) {
 
 void LiveScreen::finish() {
   write_all();
-  if (newest_.empty()) return;
-  const auto document = nlohmann::json::parse(newest_, nullptr, false);
+  if (newest_document_.empty()) return;
+  const auto document = nlohmann::json::parse(newest_document_, nullptr, false);
   draw(document, false);
 }
 

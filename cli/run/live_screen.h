@@ -9,7 +9,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "base/core/clock.h"
-#include "cli/unwritten_lines.h"
+#include "base/process/unwritten_lines.h"
 
 namespace ratoon::cli {
 
@@ -25,10 +25,10 @@ class LiveScreen {
   void print(const std::string& line);
   // Keeps a line until the next write. The line must have no bytes that could move the cursor.
   void add_line(const std::string& line) { lines_.add(line); }
-  // Returns false if so many lines are kept that further lines would be left out of the output.
+  // Returns false if the next line would be dropped, because too many lines are kept.
   [[nodiscard]] bool has_room() const { return lines_.has_room(); }
   // Writes as many of the kept lines as the output accepts without blocking.
-  void write_what_it_takes();
+  void write_without_blocking();
   // Waits until the output has accepted all lines.
   void write_all();
   // Shows the current status.json (`document`). Draws the picture at most a few times per second.
@@ -40,7 +40,7 @@ class LiveScreen {
   void draw(const nlohmann::json& document, bool is_running);
   [[nodiscard]] std::string erase_picture();
   void write(const std::string& text);
-  void write_kept();
+  void write_kept_lines();
 
   const int fd_;
   const Clock& clock_;
@@ -50,7 +50,7 @@ class LiveScreen {
   std::string picture_;  // its lines as they are on the terminal
   std::size_t picture_lines_ = 0;
   std::size_t picture_columns_ = 0;  // width of the terminal for which it was drawn
-  std::string newest_;               // newest document, drawn or not; empty: there was none
+  std::string newest_document_;      // newest document, drawn or not; empty: there was none
 };
 
 }  // namespace ratoon::cli

@@ -18,17 +18,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kPartBytes = 64 * 1024;
+constexpr std::size_t kReadBytesMax = 64 * 1024;
 // A longer line is printed in parts, to limit the memory for one line.
 constexpr std::size_t kLineBytesMax = 16 * 1024;
-// Limits the reads of one call: members may print endlessly, and `ratoon run` has other work to do.
+// Limits the reads of one call, because members may print endlessly, and `ratoon run` has other work to do.
 constexpr int kRoundsMax = 4;
 constexpr std::string_view kLogSuffix = ".log";
 
 std::string read_part(const fs::path& file, std::uint64_t offset) {
   const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.is_open()) return "";
-  std::string part(kPartBytes, '\0');
+  std::string part(kReadBytesMax, '\0');
   ssize_t got = 0;
   do got = ::pread(fd.get(), part.data(), part.size(), static_cast<off_t>(offset));
   while (got < 0 && errno == EINTR);
@@ -43,8 +43,8 @@ std::size_t colour_length(std::string_view text) {
   return end != text.npos && text[end] == 'm' ? end + 1 : 0;
 }
 
-// Keeps colours and tabs, and replaces other control characters by '?': they could spoil the picture below.
-// Text before a carriage return is not shown, because a terminal overwrites it.
+// Keeps colours and tabs, and replaces other control characters, which could move the cursor, by '?'. Text
+// before a carriage return is not shown, because a terminal overwrites it.
 std::string for_terminal(std::string_view line) {
   if (const std::size_t last = line.rfind('\r'); last != line.npos) line.remove_prefix(last + 1);
   std::string text;
@@ -72,7 +72,7 @@ MemberLines::MemberLines(fs::path logs, Output output)
   std::error_code code;
   for (fs::directory_iterator at(folder_, code), end; !code && at != end; at.increment(code)) {
     const std::string member = at->path().stem().string();
-    before_[member] = find(member);
+    initial_files_[member] = find(member);
   }
 }
 
@@ -89,8 +89,8 @@ void MemberLines::follow(const nlohmann::json& document) {
     const std::string name = member.at("name").get<std::string>();
     auto [found, is_new] = logs_.try_emplace(name, Log{.prefix = prefix_of(name)});
     found->second.has_ended = member.at("pids").empty();
-    const auto before = before_.find(name);
-    if (!is_new || before == before_.end()) continue;
+    const auto before = initial_files_.find(name);
+    if (!is_new || before == initial_files_.end()) continue;
     const File now = find(name);
     if (now.device == before->second.device && now.number == before->second.number)
       found->second.offset = before->second.size;
@@ -127,8 +127,8 @@ bool MemberLines::relay_some(const std::string& member, Log& log) {
   while (done < part.size() && output_.has_room()) {
     const std::string_view rest = std::string_view(part).substr(done);
     const std::size_t end = rest.find('\n');
-    const bool is_whole = end != rest.npos && end <= kLineBytesMax;
-    const bool is_last = log.has_ended && rest.size() <= kLineBytesMax && part.size() < kPartBytes;
+    const bool is_whole = end <= kLineBytesMax;  // npos is larger
+    const bool is_last = log.has_ended && rest.size() <= kLineBytesMax && part.size() < kReadBytesMax;
     if (!is_whole && !is_last && rest.size() <= kLineBytesMax) break;
     const std::size_t length = is_whole ? end : std::min(rest.size(), kLineBytesMax);
     output_.add(log.prefix + shown_line(rest.substr(0, length), output_.is_terminal));

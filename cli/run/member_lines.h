@@ -27,13 +27,13 @@ class MemberLines {
   // Skips lines that are already in the log files of this folder, because they belong to earlier runs.
   MemberLines(std::filesystem::path logs, Output output);
 
-  // Reads the list of members from status.json. Call this function for the first time before a member prints
-  // a line.
+  // Reads the list of members from status.json. Call follow() for the first time before a member prints a
+  // line.
   void follow(const nlohmann::json& document);
   // Prints new lines as far as the output has room. Prints an incomplete last line only after the member that
   // writes it has ended.
   void relay();
-  // Call this after the run, when all members have ended. Returns whether relay() has lines left to print.
+  // Call has_more() when all members have ended. Returns whether relay() has lines left to print.
   [[nodiscard]] bool has_more();
 
  private:
@@ -56,8 +56,8 @@ class MemberLines {
 
   const std::filesystem::path folder_;
   const Output output_;
-  std::map<std::string, File> before_;  // by member
-  std::map<std::string, Log> logs_;     // by member
+  std::map<std::string, File> initial_files_;  // by member
+  std::map<std::string, Log> logs_;            // by member
 };
 
 // Returns the prefix of a member's lines: "[2] " for "digits-worker-2-i0".

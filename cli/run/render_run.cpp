@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "base/core/counted.h"
+#include "base/core/count_with_noun.h"
 #include "cli/run/run_view.h"
 #include "cli/text/text_format.h"
 
@@ -23,26 +23,26 @@ std::string number(const char* format, double value) {
   return text.data();
 }
 
-std::string clock_of(WallTime time) {
+std::string time_of_day(WallTime time) {
   return format_rfc3339(time).substr(kClockBegins, kClockLength);
 }
 
-constexpr const char* kStopped = "Stopped";
+constexpr const char* kStoppedPhase = "Stopped";
 
-bool is_going(const RunView& view) {
+bool is_in_progress(const RunView& view) {
   return view.is_running && view.job.status.phase == api::JobPhase::kRunning;
 }
 
 std::string phase_text(const RunView& view) {
   const auto phase = view.job.status.phase;
   const std::string name(name_of(phase));
-  return view.is_running || api::is_over(phase) ? name : kStopped;
+  return view.is_running || api::is_over(phase) ? name : kStoppedPhase;
 }
 
 std::string world_text(const RunView& view) {
   const auto& status = view.job.status;
   std::string text = "attempt " + std::to_string(status.attempt.value());
-  if (is_going(view)) text += ", " + counted(status.world_size, "process", "processes");
+  if (is_in_progress(view)) text += ", " + count_with_noun(status.world_size, "process", "processes");
   return text;
 }
 
@@ -60,8 +60,8 @@ std::string position_text(const RunView& view) {
 
 std::string rate_text(const RunView& view) {
   std::string text;
-  if (is_going(view) && view.steps_per_second) text += number("  %.3g steps/s", *view.steps_per_second);
-  if (is_going(view) && view.seconds_left) text += "  " + clock_text(*view.seconds_left) + " left";
+  if (is_in_progress(view) && view.steps_per_second) text += number("  %.3g steps/s", *view.steps_per_second);
+  if (is_in_progress(view) && view.seconds_left) text += "  " + clock_text(*view.seconds_left) + " left";
   if (view.loss) text += number("  loss %.4g", *view.loss);
   return text;
 }
@@ -82,7 +82,7 @@ std::string durable_text(const RunView& view) {
 }
 
 std::string failure_text(const api::MemberFailure& failure) {
-  std::string text = clock_of(failure.time) + " " + failure.member;
+  std::string text = time_of_day(failure.time) + " " + failure.member;
   if (!failure.node.empty()) text += " on " + failure.node;
   text += ": " + failure.reason;
   return failure.exception.empty() ? text : text + ": " + failure.exception;
@@ -100,7 +100,7 @@ std::string describe_losses(const RunView& view) {
   const auto& restarts = view.job.status.restarts;
   std::string text = losses_text(restarts);
   if (restarts.ignored != 0) text += " (" + std::to_string(restarts.ignored) + " that cannot fail the job)";
-  if (view.losses_on_purpose != 0) text += ", " + std::to_string(view.losses_on_purpose) + " on purpose";
+  if (view.injected_losses != 0) text += ", " + std::to_string(view.injected_losses) + " on purpose";
   if (view.recoveries.empty()) return text;
   text += number("; recovered in %.2f s", view.recoveries.back().seconds);
   if (view.recoveries.size() > 1)
@@ -109,7 +109,7 @@ std::string describe_losses(const RunView& view) {
   return text;
 }
 
-// Returns the text in column STATE of a member's row. The job's status has members by role and index.
+// Returns the text in column STATE of a member's row; finds the member in the job's status by its name.
 std::string note_on(const RunView& view, const RunView::Member& member) {
   const auto ended = [&](const std::string& phase) {  // members' processes end with their runner
     return view.is_running || phase != "Running" ? phase : "Gone";
@@ -171,7 +171,7 @@ std::vector<Row> recovery_rows(const RunView& view) {
   const std::size_t count = view.recoveries.size();
   for (std::size_t i = count - std::min(count, kRecoveriesShown); i < count; ++i) {
     const auto& r = view.recoveries[i];
-    rows.push_back({clock_of(r.time), number("%.2f", r.seconds), std::to_string(r.lost_steps), r.member,
+    rows.push_back({time_of_day(r.time), number("%.2f", r.seconds), std::to_string(r.lost_steps), r.member,
                     r.node, r.reason});
   }
   return rows;
@@ -197,7 +197,7 @@ std::vector<std::string> condition_lines(const api::TrainingJobStatus& status) {
     const bool is_phase = api::is_phase_name(condition.type);
     if (is_phase || condition.message.empty()) continue;
     lines.push_back(condition.type + " is " + (condition.is_true ? "true" : "false") + " since " +
-                    clock_of(condition.since) + ": " + condition.message);
+                    time_of_day(condition.since) + ": " + condition.message);
   }
   return lines;
 }
@@ -216,6 +216,7 @@ std::vector<Row> head_rows(const RunView& view) {
   if (!view.place.empty()) rows.push_back({"in", view.place});
   rows.push_back({"at", position_text(view) + rate_text(view)});
   rows.push_back({"durable", durable_text(view)});
+  if (!view.best.empty()) rows.push_back({"best", view.best});
   if (!view.saves.empty()) rows.push_back({"saves in", view.saves});
   rows.push_back({"losses", describe_losses(view)});
   if (const auto& failure = view.job.status.last_failure) rows.push_back({"failed", failure_text(*failure)});
@@ -245,7 +246,7 @@ std::vector<std::string> render_run(const RunView& view, WallTime now, std::size
   append_lines(lines, table_text(head_rows(view)));
   for (auto& line : condition_lines(view.job.status)) lines.push_back(std::move(line));
   // A stopped run's message is not shown, because its status still has the message from before the stop.
-  if (!is_going(view) && phase_text(view) != kStopped && !view.job.status.message.empty())
+  if (!is_in_progress(view) && phase_text(view) != kStoppedPhase && !view.job.status.message.empty())
     lines.push_back(view.job.status.message);
   append_lines(lines, table_text(node_rows(view, now)));
   append_lines(lines, table_text(recovery_rows(view)));

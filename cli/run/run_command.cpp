@@ -41,7 +41,7 @@ struct RunArguments {
   std::string file;
   std::string folder;
   bool is_fresh = false;
-  bool is_sure = false;
+  bool is_confirmed = false;
   std::string reclaim_every;
   std::string reclaim_notice;
   std::uint64_t seed = 0;
@@ -80,14 +80,14 @@ Result<local::LossPlan> plan_losses(const RunArguments& arguments) {
 
 int run(const RunArguments& arguments) {
   const auto job = read_job_file(arguments.file, arguments.trainer_arguments);
-  if (!job) return complain_of(job.error());
+  if (!job) return print_error_and_exit_code(job.error());
   auto losses = plan_losses(arguments);
-  if (!losses) return complain_of(losses.error());
+  if (!losses) return print_error_and_exit_code(losses.error());
   return run_job(*job, {.folder = arguments.folder,
                         .losses = *std::move(losses),
                         .starts_over = arguments.is_fresh,
-                        .is_sure = arguments.is_sure,
-                        .how_to_start_over = "--fresh, or another --folder"});
+                        .is_confirmed = arguments.is_confirmed,
+                        .start_over_option = "--fresh, or another --folder"});
 }
 
 void add_loss_options(CLI::App& command, RunArguments& arguments) {
@@ -122,7 +122,7 @@ void add_run_command(CLI::App& app, int& exit_code, const std::vector<std::strin
                       "Status, logs and checkpoints (default: ratoon-runs/<job>)");
   auto* fresh = command->add_flag("--fresh", arguments->is_fresh,
                                   "Start over; earlier runs are moved aside, never deleted");
-  command->add_flag("--yes", arguments->is_sure, "Start the run over without asking for confirmation")
+  command->add_flag("--yes", arguments->is_confirmed, "Start the run over without asking for confirmation")
       ->needs(fresh);
   add_loss_options(*command, *arguments);
   command->callback([arguments, &exit_code] { exit_code = run(*arguments); });

@@ -23,7 +23,7 @@ std::optional<local::RunEnd> find_time_limit(const api::TrainingJob& job, const 
   if (!limit || limit->unit != CountedIn::kTime) return std::nullopt;
   const Duration allowed(static_cast<Duration::rep>(limit->period.count));
   if (allowed > kTimeLimitMax) return std::nullopt;
-  return local::RunEnd{.at = beginning.at + allowed, .why = "the time limit of " + text_of(*limit)};
+  return local::RunEnd{.at = beginning.at + allowed, .reason = "the time limit of " + text_of(*limit)};
 }
 
 std::optional<local::RunEnd> find_end_of_slurm_job(const RunBeginning& beginning) {
@@ -33,13 +33,13 @@ std::optional<local::RunEnd> find_end_of_slurm_job(const RunBeginning& beginning
   if (code != std::errc() || stop != text.data() + text.size() || end <= 0 || end > kYear2100)
     return std::nullopt;
   const Duration left = Duration(std::chrono::seconds(end)) - beginning.wall_at.since_epoch;
-  return local::RunEnd{.at = beginning.at + left, .why = "the end of the Slurm job"};
+  return local::RunEnd{.at = beginning.at + left, .reason = "the end of the Slurm job"};
 }
 
 }  // namespace
 
 std::optional<local::RunEnd> find_run_end(const api::TrainingJob& job, const RunBeginning& beginning) {
-  if (api::is_group(job.spec)) return std::nullopt;
+  if (!api::reports_steps(job.spec)) return std::nullopt;
   auto limit = find_time_limit(job, beginning);
   auto of_slurm = find_end_of_slurm_job(beginning);
   if (!limit || (of_slurm && of_slurm->at < limit->at)) return of_slurm;

@@ -1,4 +1,4 @@
-// Finds out when a run on this machine must end, if that is known from its beginning.
+// Computes when a run on this machine must end because of a time limit or the end of its Slurm job.
 #pragma once
 
 #include <functional>

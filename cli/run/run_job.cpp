@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool has_begun(const fs::path& folder) {
+bool has_been_started(const fs::path& folder) {
   std::error_code ignored;
   return fs::exists(folder / "status.json", ignored) || fs::exists(folder / "checkpoints", ignored);
 }
@@ -54,9 +54,9 @@ std::optional<std::string> find_variable(const char* name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
-// From here on SIGINT and SIGTERM end the program. The run has ended, and only its last lines are not yet
-// written: a full pipe could block this write forever.
-void obey_signals() {
+// Unblocks SIGINT and SIGTERM, so that they end the program. The run has ended, but its last lines are not
+// written yet, and a full pipe could block this write forever.
+void restore_default_signals() {
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -64,7 +64,7 @@ void obey_signals() {
 
 }  // namespace
 
-void search_beside_this_program() {
+void add_own_folder_to_path() {
   std::error_code ignored;
   const std::string folder = fs::read_symlink("/proc/self/exe", ignored).parent_path().string();
   const char* path = std::getenv("PATH");
@@ -73,10 +73,10 @@ void search_beside_this_program() {
 
 int run_job(const api::TrainingJob& job, const RunJobOptions& options) {
   const fs::path folder = options.folder.empty() ? fs::path(kRunsFolder) / job.meta.name : options.folder;
-  const bool starts_over = options.starts_over && has_begun(folder);
-  if (starts_over && !options.is_sure) {
+  const bool starts_over = options.starts_over && has_been_started(folder);
+  if (starts_over && !options.is_confirmed) {
     if (auto agreed = ask_to_start_over(folder); !agreed) {
-      complain(agreed.error().message());
+      print_error(agreed.error().message());
       return static_cast<int>(ExitCode::kConfiguration);
     }
   }
@@ -84,39 +84,41 @@ int run_job(const api::TrainingJob& job, const RunJobOptions& options) {
   const RunBeginning beginning{.at = clock.now(), .wall_at = clock.wall_now(), .variable = find_variable};
   LiveScreen screen(STDOUT_FILENO, clock);
   std::optional<MemberLines> lines;
-  if (options.shows_lines_of_members)
+  if (options.shows_member_output)
     lines.emplace(folder / "logs",
                   MemberLines::Output{.add = [&](const auto& line) { screen.add_line(line); },
                                       .has_room = [&] { return screen.has_room(); },
-                                      .write = [&] { screen.write_what_it_takes(); },
+                                      .write = [&] { screen.write_without_blocking(); },
                                       .is_terminal = screen.is_terminal()});
   const auto show = [&](const nlohmann::json& document) {
     if (lines) lines->follow(document);
     screen.show(document);
   };
-  search_beside_this_program();
-  const auto code = local::run({.job = job,
-                                .folder = folder,
-                                .save_folder = options.save_folder,
-                                .metrics_port = find_variable(names::env::kMetricsPort),
-                                .began = beginning.wall_at,
-                                .end = find_run_end(job, beginning),
-                                .print = [&](const std::string& line) { screen.print(line); },
-                                .losses = options.losses,
-                                .starts_over = starts_over,
-                                .how_to_start_over = options.how_to_start_over,
-                                .shows_checkpoints = screen.is_terminal(),
-                                .shows_lines_of_members = options.shows_lines_of_members,
-                                .while_waiting = lines ? std::function([&] { lines->relay(); }) : nullptr,
-                                .show = show},
-                               clock);
-  obey_signals();
+  add_own_folder_to_path();
+  const auto code = local::run(
+      {.job = job,
+       .folder = folder,
+       .save_folder = options.save_folder.empty() ? std::filesystem::path(job.spec.checkpoint_policy.home)
+                                                  : options.save_folder,
+       .metrics_port = find_variable(names::env::kMetricsPort),
+       .began = beginning.wall_at,
+       .end = find_run_end(job, beginning),
+       .print = [&](const std::string& line) { screen.print(line); },
+       .losses = options.losses,
+       .starts_over = starts_over,
+       .start_over_option = options.start_over_option,
+       .shows_checkpoints = screen.is_terminal(),
+       .shows_member_output = options.shows_member_output,
+       .while_waiting = lines ? std::function([&] { lines->relay(); }) : nullptr,
+       .show = show},
+      clock);
+  restore_default_signals();
   while (lines && lines->has_more()) {
     lines->relay();
     screen.write_all();
   }
   screen.finish();
-  return code ? *code : complain_of(code.error());
+  return code ? *code : print_error_and_exit_code(code.error());
 }
 
 }  // namespace ratoon::cli

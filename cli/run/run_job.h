@@ -14,9 +14,9 @@ struct RunJobOptions {
   std::filesystem::path save_folder{};  // where members save unless their words say otherwise; empty: in it
   local::LossPlan losses{};             // losses that are made on purpose
   bool starts_over = false;
-  bool is_sure = false;                                // starts over without asking the user
-  bool shows_lines_of_members = false;                 // as they come, each with the number of its process
-  std::string how_to_start_over = "another --folder";  // shown to a user whose run has completed
+  bool is_confirmed = false;                           // starts over without asking the user
+  bool shows_member_output = false;                    // as they come, each with the number of its process
+  std::string start_over_option = "another --folder";  // shown to a user whose run has completed
 };
 
 // Runs a TrainingJob on this machine and prints lines for people; on a terminal it also shows a live picture
@@ -25,6 +25,6 @@ struct RunJobOptions {
 
 // Appends the folder of the ratoon program to PATH, so that a trainer in that folder is found if no other
 // folder of PATH has a program with its name.
-void search_beside_this_program();
+void add_own_folder_to_path();
 
 }  // namespace ratoon::cli

@@ -46,6 +46,7 @@ void read_progress(Fields f, RunView& view) {
   view.total = f.whole("total", kCountMax);
   view.unit = f.text("unit", kTextBytesMax);
   view.loss = read_number(f, "loss");
+  view.best = f.optional_text("best", kTextBytesMax);
   view.steps_per_second = read_number(f, "steps_per_second");
   view.seconds_left = read_number(f, "seconds_left");
 }
@@ -72,7 +73,7 @@ void read(Fields& f, RunView& view) {
                                .lost_steps = r.whole("lost_steps", kCountMax),
                                .seconds = r.seconds("seconds")});
   }
-  view.losses_on_purpose = f.list("on_purpose", kItemsMax).size();
+  view.injected_losses = f.list("on_purpose", kItemsMax).size();
   if (f.find("progress") != nullptr) read_progress(f.object("progress"), view);
 }
 

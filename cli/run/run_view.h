@@ -43,11 +43,12 @@ struct RunView {
   std::vector<Member> members;
   std::vector<Node> nodes;
   std::vector<Recovery> recoveries;  // the oldest first
-  std::uint64_t losses_on_purpose = 0;
+  std::uint64_t injected_losses = 0;
   std::uint64_t position = 0;
   std::uint64_t total = 0;  // 0: unknown
   std::string unit;
   std::optional<double> loss{};
+  std::string best{};  // the best checkpoints of save_best(); empty: there are none
   std::optional<double> steps_per_second{};
   std::optional<double> seconds_left{};
 };

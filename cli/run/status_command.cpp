@@ -5,7 +5,7 @@
 #include <poll.h>
 
 #include "base/contract/exit_code.h"
-#include "base/core/lists.h"
+#include "base/core/split_join.h"
 #include "cli/checkpoint/commands/commands.h"
 #include "cli/checkpoint/run_folder.h"
 #include "cli/cluster/access/cluster_options.h"
@@ -53,7 +53,7 @@ struct StatusArguments {
   ClusterSelection cluster;
 };
 
-struct Look {
+struct RunState {
   nlohmann::json document;
   RunView view;
 };
@@ -61,14 +61,14 @@ struct Look {
 // Returns where the trainer's --save-folder puts the run's checkpoints, or an empty text if that is inside
 // the run's own folder.
 std::string saves_elsewhere(const fs::path& folder) {
-  const std::string saves = saves_of_run(folder);
+  const std::string saves = save_location_of_run(folder);
   const fs::path way = fs::path(saves).lexically_relative(fs::absolute(folder).lexically_normal());
   return way.empty() || *way.begin() == ".." ? saves : "";
 }
 
-Result<Look> look_at(const fs::path& folder) {
-  Look look;
-  // Checks first whether `ratoon run` still runs, and reads its status after that: in the reverse order, the
+Result<RunState> read_run_state(const fs::path& folder) {
+  RunState look;
+  // First checks whether `ratoon run` still runs, and then reads its status, because in the reverse order the
   // program could miss the final status.
   const bool is_running = local::RunFolder::is_in_use(folder);
   auto document = local::RunFolder::read_document(folder);
@@ -87,21 +87,21 @@ Result<Look> look_at(const fs::path& folder) {
   return look;
 }
 
-std::string json_text(Look& look, bool is_one_line) {
+std::string json_text(RunState& look, bool is_one_line) {
   look.document["version"] = kJsonVersion;
   look.document["folder"] = look.view.folder;
   look.document["running"] = look.view.is_running;
   return look.document.dump(is_one_line ? -1 : 2, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-std::string text_of(Look& look, const StatusDisplay& display, const StatusOutput& page) {
+std::string text_of(RunState& look, const StatusDisplay& display, const StatusOutput& page) {
   if (display.is_json) return json_text(look, display.is_watched) + "\n";
   if (page.is_summary()) return summary_line(look.view) + "\n";
   return join(render_run(look.view, SystemClock().wall_now(), page.size().columns, page.rows()), "\n") + "\n";
 }
 
 // Adds to the error that only this machine was searched, and how to search a cluster.
-Error not_here(const Error& error, const std::string& name) {
+Error not_found_error(const Error& error, const std::string& name) {
   if (error.kind() != ErrorKind::kNotFound) return error;
   const std::string said = name.empty() ? "" : " " + name;
   return {error.kind(),
@@ -110,11 +110,11 @@ Error not_here(const Error& error, const std::string& name) {
 
 int show_run(const std::string& name, const StatusDisplay& display) {
   const auto folder = find_run(name);
-  if (!folder) return complain_of(not_here(folder.error(), name));
+  if (!folder) return print_error_and_exit_code(not_found_error(folder.error(), name));
   StatusOutput page(display);
   for (;;) {
-    auto look = look_at(*folder);
-    if (!look) return complain_of(look.error());
+    auto look = read_run_state(*folder);
+    if (!look) return print_error_and_exit_code(look.error());
     page.put(text_of(*look, display, page));
     if (!display.is_watched || !look->view.is_running) return static_cast<int>(ExitCode::kDone);
     ::poll(nullptr, 0, kPauseMillis);

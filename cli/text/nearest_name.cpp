@@ -9,9 +9,9 @@ namespace {
 
 // Returns the number of edits between two names: a letter inserted, removed, replaced or swapped with the
 // next one. Counts one edit if `written` is the beginning of `known`.
-std::size_t slips_between(const std::string& written, const std::string& known) {
-  constexpr std::size_t kBeginning = 4;
-  if (written.size() >= kBeginning && known.starts_with(written)) return 1;
+std::size_t edit_distance(const std::string& written, const std::string& known) {
+  constexpr std::size_t kPrefixLengthMin = 4;
+  if (written.size() >= kPrefixLengthMin && known.starts_with(written)) return 1;
   std::vector<std::size_t> before(known.size() + 1);  // the row before `last`
   std::vector<std::size_t> last(known.size() + 1);
   std::iota(last.begin(), last.end(), std::size_t{0});
@@ -43,7 +43,7 @@ std::string nearest_name(const std::string& written, const std::vector<std::stri
   std::string best;
   std::size_t fewest = std::clamp<std::size_t>(written.size() / 3, 1, kSlipsMax) + 1;
   for (const auto& name : names) {
-    const std::size_t slips = slips_between(lower(written), lower(name));
+    const std::size_t slips = edit_distance(lower(written), lower(name));
     if (slips < fewest) {
       fewest = slips;
       best = name;

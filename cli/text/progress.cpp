@@ -13,8 +13,8 @@ namespace ratoon::cli {
 namespace {
 
 constexpr std::size_t kBarColumns = 30;
-constexpr auto kPauseOnTerminal = std::chrono::milliseconds(100);
-constexpr auto kPauseInLog = std::chrono::seconds(5);
+constexpr auto kRedrawInterval = std::chrono::milliseconds(100);
+constexpr auto kLogLineInterval = std::chrono::seconds(5);
 
 }  // namespace
 
@@ -55,7 +55,7 @@ Progress::~Progress() {
 void Progress::advance(std::uint64_t bytes) {
   state_.done_bytes += bytes;
   const Timestamp now = clock_.now();
-  const Duration pause = is_terminal_ ? Duration(kPauseOnTerminal) : Duration(kPauseInLog);
+  const Duration pause = is_terminal_ ? Duration(kRedrawInterval) : Duration(kLogLineInterval);
   if (is_shown_ && now - shown_ >= pause) show(now);
 }
 

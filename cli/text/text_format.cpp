@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdio>
 
-#include "base/core/counted.h"
+#include "base/core/count_with_noun.h"
 #include "base/core/utf8.h"
 
 namespace ratoon::cli {
@@ -19,7 +19,7 @@ std::size_t width_of(std::string_view text) {
 }  // namespace
 
 std::string size_text(std::uint64_t bytes) {
-  if (bytes < 1024) return counted(bytes, "byte");
+  if (bytes < 1024) return count_with_noun(bytes, "byte");
   constexpr std::array kUnits = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   double value = static_cast<double>(bytes) / 1024;
   std::size_t unit = 0;
@@ -68,7 +68,7 @@ std::string line_of(std::string_view text, std::size_t columns) {
   return line.substr(0, bytes) + ">";
 }
 
-// On a mismatch, going back to the last '*' is enough: an earlier '*' would not find more matches.
+// After a mismatch, goes back only to the last '*', because an earlier '*' could not lead to a match.
 bool matches(std::string_view text, std::string_view pattern) {
   std::size_t at = 0;
   std::size_t in_pattern = 0;

@@ -63,7 +63,7 @@ void train(ratoon::Session& session, const Flags& flags) {
   session.track("pole.random", pole.random);
   session.track("pole.state", pole.state);
   session.track("pole.pushes", pole.pushes);
-  session.track("replay", replay.rows);
+  session.track("replay", replay.rows, {.is_saved_in_parts = true});
   session.track("oldest", replay.oldest);
   session.track("lengths", lengths);
 

@@ -1,4 +1,4 @@
-// A Kubernetes node, reduced to the facts from which the operator decides whether it will stay.
+// A Kubernetes node, reduced to the facts from which the operator decides whether the node will stay.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@ struct NodeCondition {
   friend bool operator==(const NodeCondition&, const NodeCondition&) = default;
 };
 
-// The labels, annotations and conditions that the rules about notices read. A Node omits facts that no rule
-// reads, so that their frequent changes cause no decision.
+// The labels, annotations and conditions that the rules about notices read. A Node has only the facts that
+// rules read, so that changes of other facts cause no decision.
 struct NodeFactKeys {
   std::set<std::string> labels{};
   std::set<std::string> annotations{};
@@ -65,11 +65,11 @@ struct MemberPodKey {
   friend bool operator==(const MemberPodKey&, const MemberPodKey&) = default;
 };
 
-// A node on which a new pod must not be placed.
+// A node on which the operator must not place a new pod.
 struct NodeToAvoid {
   std::string name;
-  std::vector<MemberPodKey> pods{};  // pods of the job that are still on the node
-  std::vector<Taint> closed_by{};    // taints by which the scheduler avoids the node already
+  std::vector<MemberPodKey> pods{};               // pods of the job that are still on the node
+  std::vector<Taint> scheduler_avoided_taints{};  // taints by which the scheduler avoids the node already
 
   friend bool operator==(const NodeToAvoid&, const NodeToAvoid&) = default;
 };

@@ -14,14 +14,14 @@ namespace ratoon::api {
 
 enum class PodPhase { kPending, kRunning, kSucceeded, kFailed };
 
-// The ranks and rank 0's address, which a pod without the agent gets in its environment at its start.
-struct GroupSeat {
+// The ranks, and the address of rank 0, that a pod without the agent gets in its environment at its start.
+struct GroupRankAssignment {
   std::string master_address;  // of the pod with rank 0; empty: this pod has rank 0
   std::string master_uid;      // UID of the pod with rank 0
   std::uint32_t first_rank = 0;
   std::uint32_t world_size = 0;
 
-  friend bool operator==(const GroupSeat&, const GroupSeat&) = default;
+  friend bool operator==(const GroupRankAssignment&, const GroupRankAssignment&) = default;
 };
 
 struct Pod {
@@ -35,8 +35,10 @@ struct Pod {
   PodPhase phase = PodPhase::kPending;  // of the trainer's container, if its state differs from the pod's
   std::optional<int> exit_code;  // of the trainer's container, or of failed_init; 128 + n after signal n
   std::string failed_init{};     // the init container that failed, so that the trainer's never ran
-  std::string rejection{};       // the kubelet's reason for not starting the pod; none of its containers ran
-  bool others_run = false;       // the trainer's container ended, and other containers keep the node occupied
+  std::string
+      kubelet_rejection{};  // the kubelet's reason for not starting the pod; none of its containers ran
+  bool has_running_sidecars =
+      false;  // the trainer's container ended, and other containers keep the node occupied
   bool is_deleting = false;
   std::optional<WallTime> ends_at{};  // with is_deleting: when the granted grace period ends
   bool is_completed = false;          // the trainer left a completion record
@@ -50,13 +52,13 @@ struct Pod {
   // If no container has started yet: since when the pod has waited for a node or, if it has a node, for
   // kubelet.
   std::optional<WallTime> pending_since;
-  std::string unstarted_reason;           // the kubelet's message while one of its containers does not start
-  std::optional<WallTime> ended_at;       // when the trainer's container ended, if the platform says
-  std::string last_lines;                 // the last output of the program before it failed
-  std::optional<GroupSeat> group_seat{};  // of a pod that is to be created
-  std::string meets{};  // UID of the pod with rank 0 whose address this pod received at its start
+  std::string unstarted_reason;      // the kubelet's message while one of its containers does not start
+  std::optional<WallTime> ended_at;  // when the trainer's container ended, if the platform says
+  std::string last_lines;            // the last output of the program before it failed
+  std::optional<GroupRankAssignment> group_rank_assignment{};  // of a pod that is to be created
+  std::string rank0_pod_uid{};  // UID of the pod with rank 0 whose address this pod received at its start
 
-  // The run's last checkpoint, which the completion record names if is_completed.
+  // The run's last checkpoint according to the completion record, if is_completed is true.
   std::optional<ResumePoint> last_checkpoint{};
 
   [[nodiscard]] bool has_ended() const { return phase == PodPhase::kSucceeded || phase == PodPhase::kFailed; }

@@ -4,10 +4,24 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <sstream>
 
 #include "base/core/utf8.h"
 
 namespace ratoon::api {
+namespace {
+
+// Returns the words of a text as a JSON list: "train --fast" becomes ["train","--fast"].
+std::string split_into_json_list(const std::string& text) {
+  nlohmann::json words = nlohmann::json::array();
+  std::istringstream stream(text);
+  for (std::string word; stream >> word;) words.push_back(word);
+  const std::string list = words.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+  constexpr std::size_t kShown = 60;
+  return words.empty() || list.size() > kShown ? R"(["first","second"])" : list;
+}
+
+}  // namespace
 
 bool is_dns_label(std::string_view name) {
   const auto is_inner = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; };
@@ -30,8 +44,13 @@ std::uint32_t read_count(Fields& f, const char* name, std::uint32_t min, std::ui
   return 0;
 }
 
-void read_texts(Fields& f, const char* name, std::size_t texts_max, std::size_t length_max,
-                std::vector<std::string>& texts) {
+void read_string_list(Fields& f, const char* name, std::size_t texts_max, std::size_t length_max,
+                      std::vector<std::string>& texts) {
+  if (const nlohmann::json* value = f.find(name); value != nullptr && value->is_string()) {
+    f.complain(name, "a list of texts, each in quotes, such as " +
+                         split_into_json_list(value->get_ref<const std::string&>()));
+    return;
+  }
   for (const auto& text : f.list(name, texts_max)) {
     if (!text.is_string() || count_characters(text.get_ref<const std::string&>()) > length_max) {
       f.complain(name, "a list of texts (put numbers and true or false in quotes)");

@@ -23,8 +23,8 @@ namespace ratoon::api {
                                        std::uint32_t absent);
 // Each text may have at most `length_max` characters. (The CustomResourceDefinition of TrainingJob also
 // counts characters, not bytes.)
-void read_texts(Fields& f, const char* name, std::size_t texts_max, std::size_t length_max,
-                std::vector<std::string>& texts);
+void read_string_list(Fields& f, const char* name, std::size_t texts_max, std::size_t length_max,
+                      std::vector<std::string>& texts);
 
 // Parses a Kubernetes quantity: "512Mi", "1.5G", "500m", "2e3" or a plain number. Returns nothing if the text
 // is not a quantity, or if its value is not between 0 and 2^53.

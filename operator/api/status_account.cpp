@@ -4,15 +4,15 @@
 #include <array>
 
 #include "operator/api/status_fields.h"
-#include "operator/api/training_job_status.h"
+#include "operator/api/training_job_codec.h"
 
 namespace ratoon::api {
 namespace {
 
 using nlohmann::json;
 
-// Names of the parts of a job's time, in the order of the enum LedgerPart.
-constexpr std::array<std::string_view, kLedgerParts> kLedgerPartNames = {
+// Names of the parts of a job's time, in the order of the enum TimeLedgerPart.
+constexpr std::array<std::string_view, kTimeLedgerParts> kTimeLedgerPartNames = {
     "useful", "recomputed", "waitingForCapacity", "restarting", "hung", "suspended"};
 
 RecoveryPhases read_phases(Fields f) {
@@ -26,16 +26,19 @@ RecoveryPhases read_phases(Fields f) {
 }
 
 json encode_phases(const RecoveryPhases& p) {
-  return {{"detectSeconds", rounded(p.detect_seconds)},         {"decideSeconds", rounded(p.decide_seconds)},
-          {"placeSeconds", rounded(p.place_seconds)},           {"startSeconds", rounded(p.start_seconds)},
-          {"rendezvousSeconds", rounded(p.rendezvous_seconds)}, {"loadSeconds", rounded(p.load_seconds)},
-          {"firstStepSeconds", rounded(p.first_step_seconds)}};
+  return {{"detectSeconds", round_to_milliseconds(p.detect_seconds)},
+          {"decideSeconds", round_to_milliseconds(p.decide_seconds)},
+          {"placeSeconds", round_to_milliseconds(p.place_seconds)},
+          {"startSeconds", round_to_milliseconds(p.start_seconds)},
+          {"rendezvousSeconds", round_to_milliseconds(p.rendezvous_seconds)},
+          {"loadSeconds", round_to_milliseconds(p.load_seconds)},
+          {"firstStepSeconds", round_to_milliseconds(p.first_step_seconds)}};
 }
 
 }  // namespace
 
-std::string_view name_of(LedgerPart part) {
-  return kLedgerPartNames[static_cast<std::size_t>(part)];
+std::string_view name_of(TimeLedgerPart part) {
+  return kTimeLedgerPartNames[static_cast<std::size_t>(part)];
 }
 
 Disruption read_disruption(Fields f) {
@@ -53,7 +56,7 @@ json encode_disruption(const Disruption& d) {
           {"reason", d.reason},
           {"time", format_rfc3339(d.time)},
           {"lostSteps", d.lost_steps},
-          {"totalSeconds", rounded(d.phases.total_seconds())},
+          {"totalSeconds", round_to_milliseconds(d.phases.total_seconds())},
           {"phases", encode_phases(d.phases)}};
 }
 
@@ -65,7 +68,7 @@ OpenRecovery read_open_recovery(Fields f) {
           .reason = f.optional_text("reason", kStatusSentenceBytesMax),
           .is_hung = f.flag("hung"),
           .time = read_time(f, "time"),
-          .last_sign = read_time(f, "lastSign"),
+          .last_message_at = read_time(f, "lastSign"),
           .lost_steps = f.optional_whole("lostSteps", kStatusCountMax)};
 }
 
@@ -77,41 +80,43 @@ json encode_open_recovery(const OpenRecovery& open) {
           {"reason", open.reason},
           {"hung", open.is_hung},
           {"time", format_rfc3339(open.time)},
-          {"lastSign", format_rfc3339(open.last_sign)},
+          {"lastSign", format_rfc3339(open.last_message_at)},
           {"lostSteps", open.lost_steps}};
 }
 
-JobLedger read_ledger(Fields f) {
-  JobLedger ledger{.seconds = {f.seconds("usefulSeconds"), f.seconds("recomputedSeconds"),
-                               f.seconds("waitingForCapacitySeconds"), f.seconds("restartingSeconds"),
-                               f.seconds("hungSeconds"), f.seconds("suspendedSeconds")}};
+JobTimeLedger read_time_ledger(Fields f) {
+  JobTimeLedger ledger{.seconds = {f.seconds("usefulSeconds"), f.seconds("recomputedSeconds"),
+                                   f.seconds("waitingForCapacitySeconds"), f.seconds("restartingSeconds"),
+                                   f.seconds("hungSeconds"), f.seconds("suspendedSeconds")}};
   ledger.newest_step = Step(f.optional_whole("newestStep", kStatusCountMax));
   ledger.newest_attempt = Attempt(f.optional_whole("newestAttempt", kStatusCountMax));
   ledger.resumed_step = Step(f.optional_whole("resumedStep", kStatusCountMax));
-  ledger.steps_made_again = f.optional_whole("stepsMadeAgain", kStatusCountMax);
+  ledger.repeated_step_count = f.optional_whole("stepsMadeAgain", kStatusCountMax);
   if (f.find("since") == nullptr) return ledger;
   ledger.since = read_time(f, "since");
   const std::string part = f.text("part", 32);
-  const auto known = std::ranges::find(kLedgerPartNames, part);
-  if (known == kLedgerPartNames.end())
+  const auto known = std::ranges::find(kTimeLedgerPartNames, part);
+  if (known == kTimeLedgerPartNames.end())
     f.complain("part", "the name of a part of the job's time");
   else
-    ledger.part = static_cast<LedgerPart>(known - kLedgerPartNames.begin());
+    ledger.part = static_cast<TimeLedgerPart>(known - kTimeLedgerPartNames.begin());
   return ledger;
 }
 
-json encode_ledger(const JobLedger& ledger) {
-  const auto spent = [&](LedgerPart part) { return rounded(ledger.seconds[static_cast<std::size_t>(part)]); };
+json encode_time_ledger(const JobTimeLedger& ledger) {
+  const auto spent = [&](TimeLedgerPart part) {
+    return round_to_milliseconds(ledger.seconds[static_cast<std::size_t>(part)]);
+  };
   json out = {{"newestStep", ledger.newest_step.value()},
               {"newestAttempt", ledger.newest_attempt.value()},
               {"resumedStep", ledger.resumed_step.value()},
-              {"stepsMadeAgain", ledger.steps_made_again},
-              {"usefulSeconds", spent(LedgerPart::kUseful)},
-              {"recomputedSeconds", spent(LedgerPart::kRecomputed)},
-              {"waitingForCapacitySeconds", spent(LedgerPart::kWaitingForCapacity)},
-              {"restartingSeconds", spent(LedgerPart::kRestarting)},
-              {"hungSeconds", spent(LedgerPart::kHung)},
-              {"suspendedSeconds", spent(LedgerPart::kSuspended)}};
+              {"stepsMadeAgain", ledger.repeated_step_count},
+              {"usefulSeconds", spent(TimeLedgerPart::kUseful)},
+              {"recomputedSeconds", spent(TimeLedgerPart::kRecomputed)},
+              {"waitingForCapacitySeconds", spent(TimeLedgerPart::kWaitingForCapacity)},
+              {"restartingSeconds", spent(TimeLedgerPart::kRestarting)},
+              {"hungSeconds", spent(TimeLedgerPart::kHung)},
+              {"suspendedSeconds", spent(TimeLedgerPart::kSuspended)}};
   if (ledger.since) {
     out["part"] = name_of(ledger.part);
     out["since"] = format_rfc3339(*ledger.since);

@@ -1,5 +1,5 @@
-// Converts the account in a job's status to JSON and back: how its time was used, its recoveries, and the
-// steps that were repeated. The events of a local run use the same format.
+// Converts the account in a job's status (how its time was used, its recoveries, its repeated steps) to and
+// from JSON. The events of a local run contain the account in the same JSON format.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -15,7 +15,7 @@ namespace ratoon::api {
 [[nodiscard]] OpenRecovery read_open_recovery(Fields f);
 [[nodiscard]] nlohmann::json encode_open_recovery(const OpenRecovery& open);
 
-[[nodiscard]] JobLedger read_ledger(Fields f);
-[[nodiscard]] nlohmann::json encode_ledger(const JobLedger& ledger);
+[[nodiscard]] JobTimeLedger read_time_ledger(Fields f);
+[[nodiscard]] nlohmann::json encode_time_ledger(const JobTimeLedger& ledger);
 
 }  // namespace ratoon::api

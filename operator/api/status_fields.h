@@ -21,7 +21,7 @@ inline WallTime read_time(Fields& f, const char* name) {
 }
 
 // Rounds seconds to milliseconds, which are exact enough for readers of the status.
-inline double rounded(double seconds) {
+inline double round_to_milliseconds(double seconds) {
   return std::round(seconds * 1000) / 1000;
 }
 

@@ -3,13 +3,13 @@
 #include <algorithm>
 
 #include "base/contract/names.h"
-#include "base/core/lists.h"
+#include "base/core/split_join.h"
 
 namespace ratoon::api {
 namespace {
 
-bool is_still_to_begin_anew(const TrainingJob& job) {
-  return job.status.lineage_start.has_value() && !job.status.last_checkpoint;
+bool is_fresh_start_pending(const TrainingJob& job) {
+  return job.status.first_own_attempt.has_value() && !job.status.last_checkpoint;
 }
 
 }  // namespace
@@ -19,6 +19,7 @@ std::map<std::string, std::string> trainer_environment(const TrainingJob& job) {
   const CheckpointPolicy& policy = job.spec.checkpoint_policy;
   std::map<std::string, std::string> variables = {
       {env::kRunName, policy.run_name.empty() ? job.meta.name : policy.run_name}};
+  if (!policy.home.empty()) variables[env::kSaveFolder] = policy.home;
   if (policy.interval_steps > 0) variables[env::kSaveEverySteps] = std::to_string(policy.interval_steps);
   if (!policy.keep_last.empty()) variables[env::kKeepLast] = policy.keep_last;
   if (!job.spec.max_duration.empty()) variables[env::kMaxDuration] = job.spec.max_duration;
@@ -27,7 +28,7 @@ std::map<std::string, std::string> trainer_environment(const TrainingJob& job) {
   if (!policy.s3_region.empty()) variables[env::kS3Region] = policy.s3_region;
   if (!policy.load_from.empty()) variables[env::kLoadFrom] = policy.load_from;
   if (!policy.load_parts.empty()) variables[env::kLoadParts] = policy.load_parts;
-  if (is_still_to_begin_anew(job)) variables[env::kOverwrite] = "true";
+  if (is_fresh_start_pending(job)) variables[env::kOverwrite] = "true";
   if (policy.staging_memory_mib > 0) {
     const std::uint64_t share = policy.staging_memory_mib / job.spec.processes_per_node;
     variables[env::kStagingMemoryMib] = std::to_string(std::max<std::uint64_t>(share, 1));

@@ -1,5 +1,5 @@
-// The environment variables that tell a trainer how to read samples, to save and to resume. A cluster and a
-// local run use the same variables.
+// The environment variables that tell a trainer how to read samples, to save and to resume. On a cluster and
+// in a local run, trainers get the same variables.
 #pragma once
 
 #include <map>
@@ -10,8 +10,8 @@
 namespace ratoon::api {
 
 // Returns the variables for the job's maxDuration, checkpoint policy and data policy. RATOON_OVERWRITE is
-// left out as soon as a checkpoint of this job is known: a member that is created later must not set aside
-// this job's own checkpoints.
+// omitted once a checkpoint of this job is known: a member that is created later must not move this job's own
+// checkpoints away.
 [[nodiscard]] std::map<std::string, std::string> trainer_environment(const TrainingJob& job);
 
 }  // namespace ratoon::api

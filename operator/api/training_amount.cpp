@@ -7,7 +7,7 @@
 namespace ratoon::api {
 namespace {
 
-constexpr std::size_t kPlacesMax = 6;
+constexpr std::size_t kDecimalPlacesMax = 6;
 
 struct Unit {
   std::string_view name;
@@ -38,15 +38,15 @@ std::string_view take(std::string_view& rest, bool digits) {
   return taken;
 }
 
-// Removes a number and its unit from the front of the text; returns the unit, or null if the text begins
-// otherwise.
-const Unit* take_term(std::string_view& rest) {
+// Removes a number and its unit from the front of the text; returns the unit, or null if there is
+// none.
+const Unit* parse_term(std::string_view& rest) {
   const std::string_view digits = take(rest, true);
   bool is_part = false;
   if (rest.starts_with('.')) {
     rest.remove_prefix(1);
     const std::string_view places = take(rest, true);
-    if (places.empty() || places.size() > kPlacesMax) return nullptr;
+    if (places.empty() || places.size() > kDecimalPlacesMax) return nullptr;
     is_part = true;
   }
   const auto unit = std::ranges::find(kUnits, take(rest, false), &Unit::name);
@@ -61,7 +61,7 @@ bool is_training_amount(std::string_view text) {
   const bool is_above_zero = std::ranges::any_of(text, [](char c) { return is_digit(c) && c != '0'; });
   const Unit* before = nullptr;
   for (std::string_view rest = text; !rest.empty() || before == nullptr;) {
-    const Unit* unit = take_term(rest);
+    const Unit* unit = parse_term(rest);
     if (unit == nullptr || (!unit->is_time && !rest.empty())) return false;
     if (before != nullptr && unit <= before) return false;  // a count has exactly one term
     before = unit;

@@ -6,8 +6,7 @@
 #include "base/contract/names.h"
 #include "operator/api/spec_fields.h"
 #include "operator/api/training_amount.h"
-#include "operator/api/training_job_policies.h"
-#include "operator/api/training_job_status.h"
+#include "operator/api/training_job_codec.h"
 #include "operator/api/world.h"
 
 namespace ratoon::api {
@@ -15,15 +14,16 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kWordsMax = 256;
-constexpr std::size_t kWordLengthMax = 32 * 1024;     // characters, as the definition counts them
-constexpr std::size_t kWordBytesMax = 4 * 32 * 1024;  // the most bytes of that many characters
+constexpr std::size_t kArgumentsMax = 256;
+constexpr std::size_t kArgumentLengthMax = 32 * 1024;     // characters, as the definition counts them
+constexpr std::size_t kArgumentBytesMax = 4 * 32 * 1024;  // the most bytes of that many characters
 constexpr std::size_t kEnvironmentMax = 256;
 constexpr std::size_t kJobNameBytesMax = 40;  // leaves room for "-<role>-<index>-i<incarnation>" within 63
 constexpr std::size_t kRoleNameBytesMax = 12;
 constexpr std::size_t kAgentBytesMax = 16;
 constexpr std::size_t kAmountBytesMax = 64;
-constexpr std::string_view kAmounts = "a number and its unit, like 90ep, 5000st, 500ba, 1000sp, 12h or 1h30m";
+constexpr std::string_view kTrainingAmountFormat =
+    "a number and its unit, like 90ep, 5000st, 500ba, 1000sp, 12h or 1h30m";
 constexpr std::uint32_t kElasticSecondsMax = 24 * 3600;
 constexpr std::uint32_t kDurationSecondsMax = 366 * 24 * 3600;
 constexpr std::uint32_t kDeadlineSecondsMax = 24 * 3600;
@@ -37,22 +37,29 @@ std::string read_name(Fields& f, std::size_t bytes_max) {
 }
 
 void read_container(Fields container, Role& role) {
-  read_texts(container, "command", kWordsMax, kWordLengthMax, role.command);
-  if (role.command.empty()) container.complain("command", "the program to run and its arguments");
-  read_texts(container, "args", kWordsMax, kWordLengthMax, role.command);
+  read_string_list(container, "command", kArgumentsMax, kArgumentLengthMax, role.command);
+  if (role.command.empty() && role.uses_launcher)
+    container.complain("command",
+                       "the program to run (ENTRYPOINT and CMD of the image, which the operator cannot see), "
+                       "because agent is Launcher: ratoon-launcher starts this command");
+  else if (role.command.empty())
+    container.complain("command", "the program to run and its arguments");
+  read_string_list(container, "args", kArgumentsMax, kArgumentLengthMax, role.command);
   std::size_t index = 0;
   for (const auto& item : container.list("env", kEnvironmentMax)) {
     Fields variable = container.child(item, item_name("env", index++));
     if (variable.find("valueFrom") != nullptr) continue;  // only a cluster can resolve it
-    role.environment.push_back({.name = variable.text("name", kWordBytesMax),
-                                .value = variable.optional_text("value", kWordBytesMax)});
+    role.environment.push_back({.name = variable.text("name", kArgumentBytesMax),
+                                .value = variable.optional_text("value", kArgumentBytesMax)});
   }
 }
 
-bool read_has_agent(Fields& f) {
+void read_agent(Fields& f, Role& role) {
   const std::string agent = f.optional_text("agent", kAgentBytesMax);
-  if (!agent.empty() && agent != "Ratoon" && agent != "None") f.complain("agent", "Ratoon or None");
-  return agent != "None";
+  role.uses_launcher = agent == "Launcher";
+  role.has_agent = agent != "None";
+  if (!agent.empty() && agent != "Ratoon" && agent != "None" && !role.uses_launcher)
+    f.complain("agent", "Ratoon, Launcher or None");
 }
 
 ResourceLimits read_limits(Fields container) {
@@ -68,7 +75,7 @@ ResourceLimits read_limits(Fields container) {
 Role read_role(Fields f) {
   Role role;
   role.name = read_name(f, kRoleNameBytesMax);
-  role.has_agent = read_has_agent(f);
+  read_agent(f, role);
   if (f.find("replicas") != nullptr) role.replicas = read_count(f, "replicas", 1, kMembersMax, 1);
   Fields pod_spec = f.object("template").object("spec");
   const json& containers = pod_spec.list("containers", 16);
@@ -116,14 +123,24 @@ void check_role_names(Fields& f, const TrainingJobSpec& spec) {
 }
 
 // Refuses fields that need the agent if the job's roles run without the agent.
-void check_group(Fields& f, const TrainingJobSpec& spec) {
+void check_agents(Fields& f, const TrainingJobSpec& spec) {
   const auto with_agent = std::ranges::count_if(spec.roles, &Role::has_agent);
-  if (with_agent == std::ssize(spec.roles)) return;
-  if (with_agent != 0) f.complain("roles", "a list in which all roles have agent: None, or no role");
-  if (spec.elastic_policy)
+  const auto launched = std::ranges::count_if(spec.roles, &Role::uses_launcher);
+  const auto roles = std::ssize(spec.roles);
+  if (with_agent != 0 && with_agent != roles)
+    f.complain("roles", "a list in which all roles have agent: None, or no role");
+  if (launched != 0 && launched != roles)
+    f.complain("roles", "a list in which all roles have agent: Launcher, or no role");
+  if (with_agent == roles && launched == 0) return;
+  if (spec.elastic_policy && launched == 0)
     f.complain("elasticPolicy", "absent if agent is None: without the agent a program cannot change size");
   if (spec.progress_deadline_seconds > 0)
-    f.complain("progressDeadlineSeconds", "0 if agent is None: a program without the agent reports no steps");
+    f.complain("progressDeadlineSeconds",
+               "0 if agent is None or Launcher: a program without the agent reports no steps");
+  if (spec.processes_per_node > 1 && launched != 0)
+    f.complain("processesPerNode",
+               "1 if agent is Launcher, which starts one program in each pod: raise numNodes, or let "
+               "torchrun start the processes of a pod");
 }
 
 TrainingJobSpec read_spec(Fields f) {
@@ -141,13 +158,16 @@ TrainingJobSpec read_spec(Fields f) {
   spec.is_suspended = f.flag("suspend");
   if (f.find("elasticPolicy") != nullptr) spec.elastic_policy = read_elastic(f.object("elasticPolicy"), spec);
   if (const json* amount = f.find("maxDuration"); amount != nullptr && !amount->is_string())
-    f.complain("maxDuration", kAmounts);
+    f.complain("maxDuration", kTrainingAmountFormat);
   spec.max_duration = f.optional_text("maxDuration", kAmountBytesMax);
   if (!spec.max_duration.empty() && !is_training_amount(spec.max_duration))
-    f.complain("maxDuration", kAmounts);
+    f.complain("maxDuration", kTrainingAmountFormat);
   spec.max_duration_seconds = read_count(f, "maxDurationSeconds", 0, kDurationSecondsMax, 0);
   spec.start_deadline_seconds = read_count(f, "startDeadlineSeconds", 0, kDeadlineSecondsMax, 600);
   spec.progress_deadline_seconds = read_count(f, "progressDeadlineSeconds", 0, kDeadlineSecondsMax, 0);
+  spec.release_after_seconds = read_count(f, "releaseAfterSeconds", 0, kDeadlineSecondsMax, 0);
+  if (f.find("releaseAfterSeconds") != nullptr && spec.release_after_seconds == 0)
+    f.complain("releaseAfterSeconds", "at least 1: remove it if the job is to keep its nodes while it waits");
   if (f.find("restartPolicy") != nullptr)
     spec.restart_policy = read_restart_policy(f.object("restartPolicy"));
   if (f.find("successPolicy") != nullptr)
@@ -162,8 +182,9 @@ TrainingJobSpec read_spec(Fields f) {
   if (f.find("checkpointPolicy") != nullptr)
     spec.checkpoint_policy = read_checkpoint_policy(f.object("checkpointPolicy"));
   if (f.find("dataPolicy") != nullptr) spec.data_policy = read_data_policy(f.object("dataPolicy"));
+  if (f.find("topology") != nullptr) spec.topology = read_topology(f.object("topology"));
   check_role_names(f, spec);
-  check_group(f, spec);
+  check_agents(f, spec);
   return spec;
 }
 
@@ -174,8 +195,16 @@ std::uint32_t members_max_of(const TrainingJobSpec& spec, const Role& role) {
   return role.replicas.value_or(std::max(spec.num_nodes, elastic));
 }
 
-bool is_group(const TrainingJobSpec& spec) {
+bool is_agentless(const TrainingJobSpec& spec) {
   return std::ranges::none_of(spec.roles, &Role::has_agent);
+}
+
+bool uses_launcher(const TrainingJobSpec& spec) {
+  return std::ranges::any_of(spec.roles, &Role::uses_launcher);
+}
+
+bool reports_steps(const TrainingJobSpec& spec) {
+  return !is_agentless(spec) && !uses_launcher(spec);
 }
 
 Result<TrainingJob> decode_training_job(const json& document) {
@@ -206,9 +235,10 @@ json encode_training_job(const TrainingJob& job) {
   json& target = out["status"];
   if (!target.is_object()) target = json::object();
   for (const char* whole :
-       {"formedAt", "waitingSince", "activeSince", "suspendingSince", "lastCheckpoint", "finalWeights",
-        "finishReason", "lineageStart", "lastDisruption", "openRecovery", "lastFailure", "ledger",
-        "completionTime", "suspectNodes", "failedNodes", "selector", "rejection"})
+       {"formedAt",       "waitingSince",   "capacityWait",  "activeSince",  "suspendingSince",
+        "lastCheckpoint", "saveLocation",   "operatorImage", "finalWeights", "finishReason",
+        "lineageStart",   "lastDisruption", "openRecovery",  "lastFailure",  "ledger",
+        "completionTime", "suspectNodes",   "failedNodes",   "selector",     "rejection"})
     target.erase(whole);
   // In the object `progress`, removes known fields that are no longer set and keeps unknown fields.
   if (json& progress = target["progress"]; progress.is_object())

@@ -18,6 +18,7 @@
 
 #include "base/contract/messages.h"
 #include "base/core/clock.h"
+#include "operator/api/training_job_policies.h"
 #include "operator/api/variables.h"
 
 namespace ratoon::api {
@@ -45,80 +46,9 @@ struct Role {
   std::optional<std::uint32_t> replicas;  // absent: numNodes of the job
   std::vector<std::string> command;       // of the template's first container, with its arguments
   std::vector<Variable> environment;      // of the same container, in its order
-  bool has_agent = true;                  // its program links Ratoon and calls the coordinator
+  bool has_agent = true;                  // a process of each member calls the coordinator
+  bool uses_launcher = false;             // this process is ratoon-launcher, and not the program itself
   ResourceLimits limits{};                // of the same container
-};
-
-enum class RuleAction { kRestart, kFail, kIgnore };
-
-// A rule for restarts: how the end of a member counts if its exit code, signal or reason is in a list of the
-// rule.
-struct RestartRule {
-  std::vector<std::uint32_t> exit_codes;
-  std::vector<std::uint32_t> signals;
-  std::vector<std::string> reasons;  // the platform's reasons: OOMKilled, Evicted, PreemptionByScheduler
-  std::vector<std::string> roles;    // applies to members of these roles; empty: of all roles
-  RuleAction action = RuleAction::kRestart;
-};
-
-struct RestartPolicy {
-  std::uint32_t restarts_max = 10;             // application failures and hangs; disruptions are not counted
-  std::vector<RestartRule> rules;              // the first one that matches applies
-  std::uint32_t losses_without_step_max = 10;  // in a row, for each member
-  bool is_losses_max_given = false;   // the job sets it; if not, outages of the platform do not count
-  std::uint32_t backoff_seconds = 1;  // before the next pod of a member that failed; doubles each time
-  std::uint32_t backoff_max_seconds = 300;
-};
-
-// The roles whose end decides about the job; empty: all roles.
-struct DecidingRoles {
-  std::vector<std::string> roles;
-};
-
-// Says which pods the operator deletes when the job is over.
-enum class CleanPodPolicy { kNone, kRunning, kAll };
-
-struct DisruptionPolicy {
-  std::uint32_t heartbeat_seconds = 1;
-  std::uint32_t suspect_after_seconds = 3;
-  // Keys of taints that announce a node's end, in addition to the built-in keys.
-  std::vector<std::string> notice_taints;
-  std::uint32_t avoid_node_seconds = 300;  // how long members avoid a node on which a member was lost
-};
-
-struct CheckpointPolicy {
-  std::string volume_claim_name;     // empty: the template mounts what it needs
-  std::string run_name;              // empty: the job's name
-  std::uint32_t interval_steps = 0;  // 0: the program decides
-  // How many newest checkpoints stay, as in --keep-last: a number or "all"; 0 keeps only what a store still
-  // lacks; empty: the trainer decides.
-  std::string keep_last{};
-  // Folders and URLs such as s3://bucket/prefix that receive copies of all checkpoints.
-  std::vector<std::string> stores;
-  std::string s3_endpoint{};  // of all s3:// places of the job; empty: found as AWS tools find it
-  std::string s3_region{};
-  std::string load_from;                 // the start of a run that has no checkpoint yet
-  std::string load_parts;                // the parts of load_from, as --load-parts names them; empty: weights
-  bool overwrites = false;               // the first world starts over even if the run has checkpoints
-  std::uint64_t staging_memory_mib = 0;  // of a member; 0: staged checkpoints are in the process's own memory
-  // Time for a last save when Kubernetes ends a pod; 0: the pod template's grace period.
-  std::uint32_t grace_seconds = 0;
-};
-
-// Settings that determine which samples a run reads, for any number of processes. If a setting is absent, the
-// trainer decides.
-struct DataPolicy {
-  std::optional<std::uint64_t> seed;
-  std::optional<std::uint32_t> global_batch_size;  // samples in one step, of all processes together
-};
-
-// Roles without `replicas` may train with fewer members if nodes are missing, and with more if there is room.
-struct ElasticPolicy {
-  std::uint32_t members_min = 1;            // of each such role
-  std::uint32_t members_max = 0;            // of each such role; 0: numNodes
-  std::uint32_t shrink_after_seconds = 30;  // how long a new world waits for missing members
-  std::uint32_t grow_cooldown_seconds =
-      60;  // how long a world trains before it is given up for members that came back
 };
 
 struct TrainingJobSpec {
@@ -136,9 +66,12 @@ struct TrainingJobSpec {
   std::uint32_t max_duration_seconds = 0;       // all time in which it was not suspended; 0: no limit
   std::uint32_t start_deadline_seconds = 600;   // for the first message of a member that runs; 0: no limit
   std::uint32_t progress_deadline_seconds = 0;  // for the next step of a world; 0: no limit
+  // How long some members may hold nodes while others find none; then all nodes are freed. 0: no limit.
+  std::uint32_t release_after_seconds = 0;
   DisruptionPolicy disruption_policy;
   CheckpointPolicy checkpoint_policy;
   DataPolicy data_policy;
+  TopologyPolicy topology;
 };
 
 // The largest number of members that the role may have at once.
@@ -147,14 +80,19 @@ struct TrainingJobSpec {
 // Returns whether no role of the job uses the agent library. The members of a job without the agent form a
 // group: they exchange no messages with the coordinator, receive their ranks when their pods are created, and
 // start, end and are replaced together.
-[[nodiscard]] bool is_group(const TrainingJobSpec& spec);
+[[nodiscard]] bool is_agentless(const TrainingJobSpec& spec);
+// Returns whether ratoon-launcher starts the programs of the job and calls the coordinator in their place.
+// The programs report no steps and no checkpoints, and a member has completed when its program exits with 0.
+[[nodiscard]] bool uses_launcher(const TrainingJobSpec& spec);
+// Returns whether the programs report their steps: neither is_agentless() nor uses_launcher().
+[[nodiscard]] bool reports_steps(const TrainingJobSpec& spec);
 
 enum class JobPhase { kPending, kRunning, kRecovering, kSuspended, kSucceeded, kFailed };
 [[nodiscard]] constexpr bool is_over(JobPhase phase) {
   return phase == JobPhase::kSucceeded || phase == JobPhase::kFailed;
 }
 
-// One member's current incarnation (the number of its replacement); older incarnations may not join.
+// A member and its current incarnation (how often it was replaced); older incarnations may not join.
 struct MemberStatus {
   std::string role;
   std::uint32_t index = 0;
@@ -162,18 +100,19 @@ struct MemberStatus {
   std::string uid;            // of its pod; empty until the pod was observed
   std::string node;           // of its pod; empty until the pod was placed
   bool is_completed = false;  // all its processes reported their completion
-  // The successor: the incarnation that is created while the current one still trains, because the current
-  // one's node will end. 0: no successor. In a completed member this field names the newest successor that
+  // The incarnation number of the successor, which is created while the current incarnation still trains on a
+  // node that will end. 0: no successor. In a completed member, this field names the newest successor that
   // was created but never used.
   std::uint32_t successor = 0;
   std::string successor_uid;             // of the successor's pod; empty until the pod was observed
   std::optional<WallTime> node_ends_at;  // if the notice has a time
   bool is_absent = false;                // the last world was formed without it
   std::optional<WallTime> not_before;    // its program failed: the next pod is not created before this time
-  // Since when the current pod has run without a first message of some process; absent if each process sent
-  // one.
-  std::optional<WallTime> awaited_since;
-  std::uint64_t done = 0;  // bits of local ranks that reported completion while others have not
+  // Since when the operator has waited for the first message of some process of the current, running pod;
+  // absent if each process has sent a message.
+  std::optional<WallTime> first_message_awaited_since;
+  std::uint64_t done = 0;          // bits of local ranks that reported completion while others have not
+  bool has_been_in_world = false;  // a world was formed with the current incarnation
 
   [[nodiscard]] bool is_leaving() const { return successor != 0 && !is_completed; }
   [[nodiscard]] bool is_done(std::uint32_t local_rank) const { return (done >> local_rank & 1U) != 0; }
@@ -186,8 +125,8 @@ struct Restarts {
   std::uint32_t hung = 0;     // hangs, of a member or of a whole world
   std::uint32_t ignored = 0;  // those of the two counts above that cannot fail the job (policies.md)
   std::uint32_t disruption = 0;
-  std::uint32_t without_step = 0;      // losses in a row since a process of this job last completed a step
-  std::uint32_t crashes_in_a_row = 0;  // failures of members since then; simultaneous failures count once
+  std::uint32_t losses_without_step = 0;  // losses in a row since a process of this job last completed a step
+  std::uint32_t consecutive_crashes = 0;  // failures of members since then; simultaneous failures count once
 
   friend bool operator==(const Restarts&, const Restarts&) = default;
 };
@@ -229,7 +168,7 @@ struct OpenRecovery {
   std::string reason;
   bool is_hung = false;          // the member was alive, and the others waited for it
   WallTime time;                 // when the loss was detected
-  WallTime last_sign;            // of the last message of the lost member
+  WallTime last_message_at;      // of the last message of the lost member
   std::uint64_t lost_steps = 0;  // of the worlds that ended since then
 
   friend bool operator==(const OpenRecovery&, const OpenRecovery&) = default;
@@ -249,7 +188,7 @@ struct SuspectNode {
 
 constexpr std::size_t kFailedNodesMax = 64;  // limit of the status
 
-// A node on which a program recently was the first of its world to fail, or whose kubelet did not start a
+// A node on which a program recently failed before all others of its world, or whose kubelet did not start a
 // pod.
 struct FailedNode {
   std::string name;
@@ -257,6 +196,15 @@ struct FailedNode {
   WallTime time;  // of the last failure
 
   friend bool operator==(const FailedNode&, const FailedNode&) = default;
+};
+
+// How a job with releaseAfterSeconds waits for nodes while it has no world. A new world resets this state.
+struct CapacityWait {
+  std::optional<WallTime> since;     // since when some members hold nodes and no node takes the others
+  std::uint32_t releases = 0;        // how often the job freed its nodes since its last world
+  std::optional<WallTime> retry_at;  // the job has freed its nodes, and makes no pod before this time
+
+  friend bool operator==(const CapacityWait&, const CapacityWait&) = default;
 };
 
 constexpr std::size_t kLastLinesBytesMax = 4096;
@@ -277,8 +225,8 @@ struct MemberFailure {
   friend bool operator==(const MemberFailure&, const MemberFailure&) = default;
 };
 
-// A condition as in Kubernetes; `since` is when `is_true` last changed; a new message does not change
-// `since`.
+// A condition as in Kubernetes. `since` is the time of the last change of `is_true`; a change of the message
+// does not change `since`.
 struct Condition {
   std::string type;
   bool is_true = false;
@@ -301,25 +249,25 @@ inline constexpr std::string_view kUnreadable = "Unreadable";            // a re
 
 // The parts into which the operator divides a job's time. The time in which training waits for a save counts
 // as kUseful.
-enum class LedgerPart { kUseful, kRecomputed, kWaitingForCapacity, kRestarting, kHung, kSuspended };
-constexpr std::size_t kLedgerParts = 6;
+enum class TimeLedgerPart { kUseful, kRecomputed, kWaitingForCapacity, kRestarting, kHung, kSuspended };
+constexpr std::size_t kTimeLedgerParts = 6;
 
-// Sums up a job's time by part: each moment since the job's start belongs to exactly one part. The ledger
-// changes only when the part changes, so that a job that only trains needs no writes of its status.
-struct JobLedger {
-  std::array<double, kLedgerParts> seconds{};  // of each part, without the time since `since`
-  LedgerPart part = LedgerPart::kRestarting;   // the present part
-  std::optional<WallTime> since;               // nothing: the job has not started, or is over
-  Step newest_step{0};                         // the newest step before the last world ended
-  Attempt newest_attempt{0};                   // of the newest world; 0: there was none
-  Step resumed_step{0};                        // the step from which that world began
+// Sums up a job's time by part: each moment since the job's start belongs to exactly one part. The sums
+// change only when a job enters another part, so while a job only trains, its status needs no writes.
+struct JobTimeLedger {
+  std::array<double, kTimeLedgerParts> seconds{};     // of each part, without the time since `since`
+  TimeLedgerPart part = TimeLedgerPart::kRestarting;  // the present part
+  std::optional<WallTime> since;                      // nothing: the job has not started, or is over
+  Step newest_step{0};                                // the newest step before the last world ended
+  Attempt newest_attempt{0};                          // of the newest world; 0: there was none
+  Step resumed_step{0};                               // the step from which that world began
   // The number of steps that a world had made and the next world had to repeat, summed over all worlds.
-  std::uint64_t steps_made_again = 0;
+  std::uint64_t repeated_step_count = 0;
 
-  friend bool operator==(const JobLedger&, const JobLedger&) = default;
+  friend bool operator==(const JobTimeLedger&, const JobTimeLedger&) = default;
 };
 
-[[nodiscard]] std::string_view name_of(LedgerPart part);
+[[nodiscard]] std::string_view name_of(TimeLedgerPart part);
 
 struct TrainingJobStatus {
   JobPhase phase = JobPhase::kPending;
@@ -328,30 +276,33 @@ struct TrainingJobStatus {
   std::vector<Condition> conditions;      // one of each type, kept from the first time that it was true
   std::optional<WallTime> completed_at;   // when the job succeeded or failed
   Attempt attempt{0};
-  bool is_formed = false;  // whether the world of this attempt was sent to its members
+  bool is_world_formed = false;  // whether the world of this attempt was sent to its members
   std::uint32_t world_size = 0;
-  std::optional<WallTime> formed_at;      // while a world exists
-  std::optional<WallTime> waiting_since;  // while no world exists
+  std::optional<WallTime> world_formed_at;      // while a world exists
+  std::optional<WallTime> world_awaited_since;  // while no world exists
+  std::optional<CapacityWait> capacity_wait;
   std::optional<WallTime> suspending_since;
   std::optional<WallTime> active_since;  // while the job is not suspended
   std::uint64_t active_seconds = 0;      // before active_since
-  std::optional<WallTime> stepped_at;    // when `step` last grew
+  std::optional<WallTime> last_step_at;  // when `step` last grew
   std::vector<MemberStatus> members;
   Restarts restarts;
   Step step{0};
   Outlook outlook{};  // as rank 0 last reported it; of a training without an end only the loss
   std::optional<ResumePoint> last_checkpoint;
-  std::string final_weights{};  // the weights file that the training wrote at its end
-  std::string finish_reason{};  // of finish(), if the program ended the run early
-  // The storage tier of the last checkpoint (such as "volume"); empty: an older operator wrote none.
+  std::string save_location{};   // where its processes save: an absolute path within their pods, or a URL
+  std::string operator_image{};  // of the operator that last decided about the job before its end
+  std::string final_weights{};   // the weights file that the training wrote at its end
+  std::string finish_reason{};   // of finish(), if the program ended the run early
+  // The storage tier of the last checkpoint (such as "volume"); empty if an older operator wrote the status.
   std::string last_checkpoint_tier;
   // For a job with `overwrite`: the attempt of its first world, or 0 before that world is formed. Checkpoints
-  // of attempts before the first world belong to another run.
-  std::optional<Attempt> lineage_start;
+  // of attempts before the job's first world belong to another run.
+  std::optional<Attempt> first_own_attempt;
   std::optional<Disruption> last_disruption;  // the last one after which all members were back
   std::optional<OpenRecovery> open_recovery;
   std::optional<MemberFailure> last_failure;
-  JobLedger ledger;
+  JobTimeLedger ledger;
   std::vector<SuspectNode> suspect_nodes;
   std::vector<FailedNode> failed_nodes;
   std::string rejection{};     // a node and its kubelet's reason for not starting a pod, while members wait

@@ -1,11 +1,10 @@
-#include "operator/api/training_job_policies.h"
-
 #include <algorithm>
 #include <array>
 #include <utility>
 
 #include "base/contract/exit_code.h"
 #include "operator/api/spec_fields.h"
+#include "operator/api/training_job_codec.h"
 
 namespace ratoon::api {
 namespace {
@@ -22,10 +21,10 @@ constexpr std::uint32_t kExitCodeMax = 255;
 constexpr std::uint32_t kSignalMax = 64;
 constexpr std::uint32_t kGraceSecondsMax = 3600;
 constexpr std::size_t kRoleNamesMax = 8;
-constexpr std::size_t kRoleTextLengthMax = 12;
+constexpr std::size_t kRoleNameLengthMax = 12;
 constexpr std::array<std::string_view, 3> kCleanPodPolicies = {"None", "Running",
-                                                               "All"};               // as CleanPodPolicy
-constexpr std::array<std::string_view, 3> kActions = {"Restart", "Fail", "Ignore"};  // as RuleAction
+                                                               "All"};  // as CleanPodPolicy
+constexpr std::array<std::string_view, 3> kRuleActionNames = {"Restart", "Fail", "Ignore"};  // as RuleAction
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kLoadParts = {
     {{"Weights", "weights"}, {"State", "state"}, {"All", "all"}}};  // values as --load-parts names them
 constexpr std::size_t kStoresMax = 8;
@@ -33,8 +32,8 @@ constexpr std::size_t kUriLengthMax = 1024;         // characters, as the defini
 constexpr std::size_t kUriBytesMax = 4 * 1024;      // the most bytes of that many characters
 constexpr std::size_t kEndpointBytesMax = 4 * 512;  // likewise for 512 characters
 constexpr std::size_t kRegionBytesMax = 64;         // the agent's limit
-constexpr std::uint32_t kKeptMin = 2;               // if the newest one is damaged, there is another one
-constexpr std::uint32_t kKeptMax = 1000;
+constexpr std::uint32_t kKeepLastMin = 2;           // if the newest one is damaged, there is another one
+constexpr std::uint32_t kKeepLastMax = 1000;
 constexpr std::size_t kQuantityBytesMax = 8;
 constexpr std::uint64_t kSeedMax = (1ULL << 53) - 1;    // all JSON readers keep numbers up to here exactly
 constexpr std::uint32_t kGlobalBatchMax = 268'435'456;  // the limit of a Stream
@@ -61,8 +60,8 @@ void read_numbers(Fields& f, const char* name, std::size_t numbers_max, std::uin
   }
 }
 
-// Exit codes with a fixed meaning, such as 80 (the trainer left on request) and 82 (it can never start).
-bool is_reserved(std::uint32_t exit_code) {
+// Exit codes that mean the same in all programs, such as 80 (left on request) and 82 (can never start).
+bool is_reserved_exit_code(std::uint32_t exit_code) {
   return exit_code >= static_cast<std::uint32_t>(ExitCode::kPreempted) &&
          exit_code <= static_cast<std::uint32_t>(ExitCode::kAbortOverdue);
 }
@@ -70,19 +69,19 @@ bool is_reserved(std::uint32_t exit_code) {
 RestartRule read_rule(Fields f) {
   RestartRule rule;
   read_numbers(f, "exitCodes", kRuleItemsMax, kExitCodeMax, rule.exit_codes);
-  if (std::any_of(rule.exit_codes.begin(), rule.exit_codes.end(), is_reserved))
+  if (std::any_of(rule.exit_codes.begin(), rule.exit_codes.end(), is_reserved_exit_code))
     f.complain("exitCodes", "exit codes other than 80 to 86, whose meaning is fixed");
   read_numbers(f, "signals", kRuleItemsMax, kSignalMax, rule.signals);
-  read_texts(f, "reasons", kRuleItemsMax, kReasonLengthMax, rule.reasons);
-  read_texts(f, "roles", kRoleNamesMax, kRoleTextLengthMax, rule.roles);
+  read_string_list(f, "reasons", kRuleItemsMax, kReasonLengthMax, rule.reasons);
+  read_string_list(f, "roles", kRoleNamesMax, kRoleNameLengthMax, rule.roles);
   if (rule.exit_codes.empty() && rule.signals.empty() && rule.reasons.empty())
     f.complain("exitCodes", "given (or signals or reasons): a rule needs at least one of them");
   const std::string action = f.text("action", 16);
-  const auto known = std::find(kActions.begin(), kActions.end(), action);
-  if (known == kActions.end())
+  const auto known = std::find(kRuleActionNames.begin(), kRuleActionNames.end(), action);
+  if (known == kRuleActionNames.end())
     f.complain("action", "Restart, Fail or Ignore");
   else
-    rule.action = static_cast<RuleAction>(known - kActions.begin());
+    rule.action = static_cast<RuleAction>(known - kRuleActionNames.begin());
   return rule;
 }
 
@@ -106,7 +105,7 @@ std::string read_keep_last(Fields& f, bool has_stores) {
   const auto kept = said->get<std::uint64_t>();
   if (kept == 0 && !has_stores)
     f.complain("keepLast", "0 only if there are stores, which then keep the checkpoints");
-  if (kept != 0 && (kept < kKeptMin || kept > kKeptMax))
+  if (kept != 0 && (kept < kKeepLastMin || kept > kKeepLastMax))
     f.complain("keepLast", "All, 0 if there are stores, or a whole number from 2 to 1000");
   return std::to_string(kept);
 }
@@ -120,7 +119,7 @@ void read_s3(Fields f, CheckpointPolicy& policy) {
   const bool is_url = rest.size() < policy.s3_endpoint.size() && !rest.empty() && rest.front() != '/' &&
                       rest.find_first_of("?#@ \t\r\n") == std::string_view::npos;
   if (!policy.s3_endpoint.empty() && !is_url)
-    f.complain("endpoint", "https://host:port, with a path at most");
+    f.complain("endpoint", "https://host:port or http://host:port, with or without a path");
   policy.s3_region = f.optional_text("region", kRegionBytesMax);
   const auto is_of_regions = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
@@ -136,8 +135,15 @@ CheckpointPolicy read_checkpoint_policy(Fields f) {
   if (!policy.run_name.empty() && !is_dns_label(policy.run_name))
     f.complain("runName", "lower-case letters, digits and '-', beginning with a letter");
   policy.volume_claim_name = f.optional_text("volumeClaimName", 253);
+  policy.home = f.optional_text("home", kUriBytesMax);
+  if (!policy.home.empty() && (!is_uri(policy.home, false) || !policy.home.starts_with("s3://")))
+    f.complain("home",
+               "s3://bucket/prefix, without commas: a folder needs a volume, which volumeClaimName names");
+  if (!policy.home.empty() && !policy.volume_claim_name.empty())
+    f.complain("home",
+               "absent if volumeClaimName is given: name the bucket in stores to copy checkpoints to it");
   policy.interval_steps = read_count(f, "intervalSteps", 1, kStepsMax, 0);
-  read_texts(f, "stores", kStoresMax, kUriLengthMax, policy.stores);
+  read_string_list(f, "stores", kStoresMax, kUriLengthMax, policy.stores);
   if (!std::all_of(policy.stores.begin(), policy.stores.end(),
                    [](const auto& s) { return is_uri(s, false); }))
     f.complain("stores", "a list of s3://bucket/prefix, file:///folder or /folder, without commas");
@@ -167,13 +173,17 @@ DataPolicy read_data_policy(Fields f) {
   return policy;
 }
 
+TopologyPolicy read_topology(Fields f) {
+  return {.pack_by = f.optional_text("packBy", kTaintKeyLengthMax)};
+}
+
 DisruptionPolicy read_disruption_policy(Fields f) {
   DisruptionPolicy policy;
   policy.heartbeat_seconds = read_count(f, "heartbeatSeconds", 1, kSecondsMax, 1);
   policy.suspect_after_seconds = read_count(f, "suspectAfterSeconds", 2, kSecondsMax, 3);
   if (policy.suspect_after_seconds <= policy.heartbeat_seconds)
     f.complain("suspectAfterSeconds", "more than heartbeatSeconds");
-  read_texts(f, "noticeTaints", kNoticeTaintsMax, kTaintKeyLengthMax, policy.notice_taints);
+  read_string_list(f, "noticeTaints", kNoticeTaintsMax, kTaintKeyLengthMax, policy.notice_taints);
   policy.avoid_node_seconds = read_count(f, "avoidNodeSeconds", 0, kAvoidSecondsMax, 300);
   return policy;
 }
@@ -194,14 +204,14 @@ RestartPolicy read_restart_policy(Fields f) {
 
 DecidingRoles read_success_policy(Fields f) {
   DecidingRoles policy;
-  read_texts(f, "roles", kRoleNamesMax, kRoleTextLengthMax, policy.roles);
+  read_string_list(f, "roles", kRoleNamesMax, kRoleNameLengthMax, policy.roles);
   if (policy.roles.empty()) f.complain("roles", "a list of the roles that decide");
   return policy;
 }
 
 DecidingRoles read_failure_policy(Fields f) {
   DecidingRoles policy;
-  read_texts(f, "roles", kRoleNamesMax, kRoleTextLengthMax, policy.roles);
+  read_string_list(f, "roles", kRoleNamesMax, kRoleNameLengthMax, policy.roles);
   if (policy.roles.empty()) f.complain("roles", "a list of the roles that decide");
   return policy;
 }

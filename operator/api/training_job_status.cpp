@@ -1,11 +1,11 @@
-#include "operator/api/training_job_status.h"
-
 #include <algorithm>
 #include <array>
 #include <charconv>
 
+#include "base/contract/limits.h"
 #include "operator/api/status_account.h"
 #include "operator/api/status_fields.h"
+#include "operator/api/training_job_codec.h"
 #include "operator/api/world.h"
 
 namespace ratoon::api {
@@ -14,6 +14,9 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kConditionsMax = 16;
+constexpr std::size_t kImageBytesMax = 512;
+constexpr std::size_t kSaveLocationBytesMax = 4096;
+static_assert(kSaveLocationBytesMax == contract::kLocationBytesMax);  // members report it
 
 constexpr std::array<std::string_view, 6> kPhases = {"Pending",   "Running",   "Recovering",
                                                      "Suspended", "Succeeded", "Failed"};
@@ -56,7 +59,8 @@ Outlook read_outlook(Fields f) {
   Outlook outlook{.position = f.optional_whole("position", kStatusCountMax),
                   .total = f.optional_whole("total", kStatusCountMax),
                   .unit = f.optional_text("unit", 253),
-                  .loss = std::nullopt};
+                  .loss = std::nullopt,
+                  .best = f.optional_text("best", 253)};
   if (const json* loss = f.find("loss"); loss != nullptr && loss->is_number())
     outlook.loss = loss->get<double>();
   else if (loss != nullptr)
@@ -69,8 +73,8 @@ Restarts read_restarts(Fields f) {
           .hung = static_cast<std::uint32_t>(f.optional_whole("hung", 0xffffffffU)),
           .ignored = static_cast<std::uint32_t>(f.optional_whole("ignored", 0xffffffffU)),
           .disruption = static_cast<std::uint32_t>(f.whole("disruption", 0xffffffffU)),
-          .without_step = static_cast<std::uint32_t>(f.optional_whole("withoutStep", 0xffffffffU)),
-          .crashes_in_a_row = static_cast<std::uint32_t>(f.optional_whole("crashesInARow", 0xffffffffU))};
+          .losses_without_step = static_cast<std::uint32_t>(f.optional_whole("withoutStep", 0xffffffffU)),
+          .consecutive_crashes = static_cast<std::uint32_t>(f.optional_whole("crashesInARow", 0xffffffffU))};
 }
 
 // Reads the bits from a hexadecimal text, because some JSON readers do not keep 64-bit numbers exactly.
@@ -101,7 +105,7 @@ MemberStatus read_member(Fields f) {
                       .is_absent = f.flag("absent")};
   if (f.find("nodeEndsAt") != nullptr) member.node_ends_at = read_time(f, "nodeEndsAt");
   if (f.find("notBefore") != nullptr) member.not_before = read_time(f, "notBefore");
-  if (f.find("awaitedSince") != nullptr) member.awaited_since = read_time(f, "awaitedSince");
+  if (f.find("awaitedSince") != nullptr) member.first_message_awaited_since = read_time(f, "awaitedSince");
   member.done = read_local_ranks(f);
   return member;
 }
@@ -115,8 +119,48 @@ json encode_member(const MemberStatus& m) {
   if (m.node_ends_at) out["nodeEndsAt"] = format_rfc3339(*m.node_ends_at);
   if (m.is_absent) out["absent"] = true;
   if (m.not_before) out["notBefore"] = format_rfc3339(*m.not_before);
-  if (m.awaited_since) out["awaitedSince"] = format_rfc3339(*m.awaited_since);
+  if (m.first_message_awaited_since) out["awaitedSince"] = format_rfc3339(*m.first_message_awaited_since);
   if (m.done != 0) out["done"] = text_of_local_ranks(m.done);
+  return out;
+}
+
+// A bit for each member, in a hexadecimal text with four members in a digit, because a flag in each of 4096
+// members would make the status too large for the API server.
+void read_members_of_worlds(Fields& f, std::vector<MemberStatus>& members) {
+  const std::string digits = f.optional_text("trainedMembers", kMembersMax * kRolesMax / 4);
+  if (digits.find_first_not_of("0123456789abcdef") != std::string::npos)
+    f.complain("trainedMembers", "hexadecimal digits");
+  for (std::size_t i = 0; i < members.size() && i / 4 < digits.size(); ++i) {
+    const char digit = digits[i / 4];
+    const int bits = digit <= '9' ? digit - '0' : digit - 'a' + 10;
+    members[i].has_been_in_world = (bits >> i % 4 & 1) != 0;
+  }
+}
+
+std::string text_of_members_of_worlds(const std::vector<MemberStatus>& members) {
+  std::string digits((members.size() + 3) / 4, '0');
+  for (std::size_t i = 0; i < members.size(); i += 4) {
+    std::size_t bits = 0;
+    for (std::size_t k = i; k < std::min(i + 4, members.size()); ++k)
+      bits |= std::size_t{members[k].has_been_in_world} << (k - i);
+    digits[i / 4] = "0123456789abcdef"[bits];
+  }
+  return digits.substr(0, digits.find_last_not_of('0') + 1);
+}
+
+CapacityWait read_capacity_wait(Fields f) {
+  CapacityWait wait{.since = std::nullopt,
+                    .releases = static_cast<std::uint32_t>(f.optional_whole("releases", 0xffffffffU)),
+                    .retry_at = std::nullopt};
+  if (f.find("since") != nullptr) wait.since = read_time(f, "since");
+  if (f.find("retryAt") != nullptr) wait.retry_at = read_time(f, "retryAt");
+  return wait;
+}
+
+json encode_capacity_wait(const CapacityWait& wait) {
+  json out = {{"releases", wait.releases}};
+  if (wait.since) out["since"] = format_rfc3339(*wait.since);
+  if (wait.retry_at) out["retryAt"] = format_rfc3339(*wait.retry_at);
   return out;
 }
 
@@ -135,7 +179,7 @@ json encode_failure(const MemberFailure& f) {
 
 json encode_progress(const TrainingJobStatus& status) {
   json out = {{"step", status.step.value()}};
-  if (status.stepped_at) out["time"] = format_rfc3339(*status.stepped_at);
+  if (status.last_step_at) out["time"] = format_rfc3339(*status.last_step_at);
   const Outlook& outlook = status.outlook;
   if (outlook.total > 0) {
     out["position"] = outlook.position;
@@ -143,6 +187,7 @@ json encode_progress(const TrainingJobStatus& status) {
     out["unit"] = outlook.unit;
   }
   if (outlook.loss) out["loss"] = *outlook.loss;
+  if (!outlook.best.empty()) out["best"] = outlook.best;
   return out;
 }
 
@@ -184,34 +229,38 @@ TrainingJobStatus read_status(Fields f) {
   status.selector = f.optional_text("selector", 512);
   if (f.find("completionTime") != nullptr) status.completed_at = read_time(f, "completionTime");
   status.attempt = Attempt(f.whole("attempt", kStatusCountMax));
-  status.is_formed = f.flag("formed");
+  status.is_world_formed = f.flag("formed");
   status.world_size = static_cast<std::uint32_t>(f.whole("worldSize", 65536));
-  if (f.find("formedAt") != nullptr) status.formed_at = read_time(f, "formedAt");
-  if (f.find("waitingSince") != nullptr) status.waiting_since = read_time(f, "waitingSince");
+  if (f.find("formedAt") != nullptr) status.world_formed_at = read_time(f, "formedAt");
+  if (f.find("waitingSince") != nullptr) status.world_awaited_since = read_time(f, "waitingSince");
+  if (f.find("capacityWait") != nullptr) status.capacity_wait = read_capacity_wait(f.object("capacityWait"));
   if (f.find("suspendingSince") != nullptr) status.suspending_since = read_time(f, "suspendingSince");
   if (f.find("activeSince") != nullptr) status.active_since = read_time(f, "activeSince");
   status.active_seconds = f.optional_whole("activeSeconds", kStatusCountMax);
   for (const auto& item : f.list("members", kMembersMax * kRolesMax)) {
     status.members.push_back(read_member(f.child(item, "members[]")));
   }
+  read_members_of_worlds(f, status.members);
   status.restarts = read_restarts(f.object("restarts"));
   Fields progress = f.object("progress");
   status.step = Step(progress.whole("step", kStatusCountMax));
-  if (progress.find("time") != nullptr) status.stepped_at = read_time(progress, "time");
+  if (progress.find("time") != nullptr) status.last_step_at = read_time(progress, "time");
   status.outlook = read_outlook(progress);
   if (f.find("lastCheckpoint") != nullptr) {
     status.last_checkpoint = read_checkpoint(f.object("lastCheckpoint"));
     status.last_checkpoint_tier = f.object("lastCheckpoint").optional_text("tier", 16);
   }
+  status.save_location = f.optional_text("saveLocation", kSaveLocationBytesMax);
+  status.operator_image = f.optional_text("operatorImage", kImageBytesMax);
   status.final_weights = f.optional_text("finalWeights", 253);
   status.finish_reason = f.optional_text("finishReason", 253);
   if (f.find("lineageStart") != nullptr)
-    status.lineage_start = Attempt(f.whole("lineageStart", kStatusCountMax));
+    status.first_own_attempt = Attempt(f.whole("lineageStart", kStatusCountMax));
   if (f.find("lastDisruption") != nullptr)
     status.last_disruption = read_disruption(f.object("lastDisruption"));
   if (f.find("openRecovery") != nullptr) status.open_recovery = read_open_recovery(f.object("openRecovery"));
   if (f.find("lastFailure") != nullptr) status.last_failure = read_api_failure(f.object("lastFailure"));
-  if (f.find("ledger") != nullptr) status.ledger = read_ledger(f.object("ledger"));
+  if (f.find("ledger") != nullptr) status.ledger = read_time_ledger(f.object("ledger"));
   for (const auto& item : f.list("suspectNodes", kSuspectNodesMax)) {
     Fields node = f.child(item, "suspectNodes[]");
     status.suspect_nodes.push_back({.name = node.text("name", 253),
@@ -238,7 +287,7 @@ json encode_status(const TrainingJobStatus& status) {
               {"observedGeneration", status.observed_generation},
               {"replicas", status.replicas},
               {"attempt", status.attempt.value()},
-              {"formed", status.is_formed},
+              {"formed", status.is_world_formed},
               {"worldSize", status.world_size},
               {"members", std::move(members)},
               {"restarts",
@@ -246,13 +295,16 @@ json encode_status(const TrainingJobStatus& status) {
                 {"hung", status.restarts.hung},
                 {"ignored", status.restarts.ignored},
                 {"disruption", status.restarts.disruption},
-                {"withoutStep", status.restarts.without_step},
-                {"crashesInARow", status.restarts.crashes_in_a_row}}},
+                {"withoutStep", status.restarts.losses_without_step},
+                {"crashesInARow", status.restarts.consecutive_crashes}}},
               {"activeSeconds", status.active_seconds},
               {"progress", encode_progress(status)}};
+  if (const auto trained = text_of_members_of_worlds(status.members); !trained.empty())
+    out["trainedMembers"] = trained;
   if (status.active_since) out["activeSince"] = format_rfc3339(*status.active_since);
-  if (status.formed_at) out["formedAt"] = format_rfc3339(*status.formed_at);
-  if (status.waiting_since) out["waitingSince"] = format_rfc3339(*status.waiting_since);
+  if (status.world_formed_at) out["formedAt"] = format_rfc3339(*status.world_formed_at);
+  if (status.world_awaited_since) out["waitingSince"] = format_rfc3339(*status.world_awaited_since);
+  if (status.capacity_wait) out["capacityWait"] = encode_capacity_wait(*status.capacity_wait);
   if (status.suspending_since) out["suspendingSince"] = format_rfc3339(*status.suspending_since);
   if (status.last_checkpoint) {
     out["lastCheckpoint"] = {{"attempt", status.last_checkpoint->attempt.value()},
@@ -261,13 +313,15 @@ json encode_status(const TrainingJobStatus& status) {
     if (!status.last_checkpoint_tier.empty()) out["lastCheckpoint"]["tier"] = status.last_checkpoint_tier;
   }
   if (!status.selector.empty()) out["selector"] = status.selector;
+  if (!status.save_location.empty()) out["saveLocation"] = status.save_location;
+  if (!status.operator_image.empty()) out["operatorImage"] = status.operator_image;
   if (!status.final_weights.empty()) out["finalWeights"] = status.final_weights;
   if (!status.finish_reason.empty()) out["finishReason"] = status.finish_reason;
-  if (status.lineage_start) out["lineageStart"] = status.lineage_start->value();
+  if (status.first_own_attempt) out["lineageStart"] = status.first_own_attempt->value();
   if (status.last_disruption) out["lastDisruption"] = encode_disruption(*status.last_disruption);
   if (status.open_recovery) out["openRecovery"] = encode_open_recovery(*status.open_recovery);
   if (status.last_failure) out["lastFailure"] = encode_failure(*status.last_failure);
-  if (status.ledger != JobLedger()) out["ledger"] = encode_ledger(status.ledger);
+  if (status.ledger != JobTimeLedger()) out["ledger"] = encode_time_ledger(status.ledger);
   if (status.completed_at) out["completionTime"] = format_rfc3339(*status.completed_at);
   json& conditions = out["conditions"] = json::array();
   for (const auto& c : status.conditions) conditions.push_back(encode_condition(c));

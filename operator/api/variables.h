@@ -20,8 +20,8 @@ using VariableMap = std::map<std::string, std::string>;
 
 [[nodiscard]] std::string expand_variables(std::string_view text, const VariableMap& known);
 
-// Adds `variables` to `known` and returns the result. A value may refer to variables that are defined before
-// it. If a name is defined twice, its last definition counts.
+// Adds `variables` to `known` and returns the result. The value of a variable may refer to variables that are
+// defined before it. If a name is defined twice, its last definition counts.
 [[nodiscard]] VariableMap expand_environment(const std::vector<Variable>& variables, VariableMap known);
 
 // Escapes `text` so that expansion returns exactly `text`.

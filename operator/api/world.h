@@ -16,25 +16,26 @@ namespace ratoon::api {
 struct ProcessFacts {
   ProcessIdentity identity;
   Timestamp last_heard;
-  std::optional<JoinRequest> waiting;  // the process waits for a world
-  std::optional<Beat> beat;            // the newest one
+  std::optional<JoinRequest> join_request;  // the process waits for a world
+  std::optional<Heartbeat> beat;            // the newest one
   bool is_completed = false;
-  Timestamp completed_at{};     // when its first report of that was received, if is_completed
-  bool has_met = false;         // it was in a world; until then it is starting
-  std::string weights{};        // the weights file of its completion; empty: none
-  std::string finish_reason{};  // of its completion, if its program ended the run early
-  std::string save_location{};  // where it saves, as it said when it joined; empty: it did not say
-  // When the process began to read its list of checkpoints (in `waiting`), or when it first sent that list.
-  Timestamp listed{};
-  Timestamp
-      moved{};  // when it sent its first message, began to wait, got its place, or reported another step
+  Timestamp completed_at{};        // when its first report of that was received, if is_completed
+  bool has_been_in_world = false;  // it was in a world; until then it is starting
+  std::string weights{};           // the weights file of its completion; empty: none
+  std::string finish_reason{};     // of its completion, if its program ended the run early
+  std::string save_location{};     // where it saves, as it said when it joined; empty: it did not say
+  // When the process began to read its list of checkpoints (in `join_request`). If the request does not have
+  // the list's age: when the process first sent this list.
+  Timestamp checkpoints_listed_at{};
+  Timestamp last_progress_at{};  // when it sent its first message, began to wait, got its place, or reported
+                                 // another step
   // Since when every heartbeat of the process has named peers that it cannot reach.
   std::optional<Timestamp> unreachable_since{};
   Timestamp peer_added_at{};  // when such a heartbeat last named a peer that the heartbeat before it did not
                               // name
 };
 
-struct Seat {
+struct AssignedProcess {
   ProcessIdentity process;
   Assignment assignment;  // without `peers`, which the coordinator adds
   std::string address{};  // where the process listens
@@ -63,7 +64,7 @@ struct RecordedCompletion {
 
 struct Announcement {
   Attempt attempt{0};
-  std::vector<Seat> world;
+  std::vector<AssignedProcess> world;
   // The current incarnation of each member, and its successor if it has one: the coordinator accepts messages
   // only from their pods. The entries of `current` do not use the fields `local_rank` and `start`.
   std::vector<ProcessIdentity> current;
@@ -73,11 +74,11 @@ struct Announcement {
   bool hand_over = false;  // successors are ready: processes save together, leave this world and join again
   bool stop = false;
   bool is_hung = false;  // the last world was given up because of a hang
-  // A waiting process that listed its checkpoints before this time must list them again.
-  std::optional<Timestamp> lists_from{};
+  // A waiting process that listed its checkpoints before this time must list its checkpoints again.
+  std::optional<Timestamp> lists_valid_from{};
   std::string reason{};
-  // The coordinator refuses local ranks that are not below this number. After the job's end this number is
-  // kProcessesPerNodeMax.
+  // The coordinator refuses processes whose local rank is not below processes_per_node. After the job's end
+  // processes_per_node is kProcessesPerNodeMax.
   std::uint32_t processes_per_node = kProcessesPerNodeMax;
 };
 

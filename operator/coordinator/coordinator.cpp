@@ -10,16 +10,16 @@
 namespace ratoon::coordinator {
 namespace {
 
-constexpr Duration kTick = std::chrono::milliseconds(100);
-// If the timekeeper runs late by this time, the machine or this process has stalled, and unread heartbeats of
-// all members may be waiting in sockets.
-constexpr Duration kStall = std::chrono::seconds(1);
+constexpr Duration kTickInterval = std::chrono::milliseconds(100);
+// If the timer thread runs late by more than this, the machine or this process has stalled, and heartbeats of
+// all members may be waiting unread in sockets.
+constexpr Duration kStallThreshold = std::chrono::seconds(1);
 // An agent needs two or three connections, and opens new ones while it closes old ones.
-constexpr std::size_t kConnectionsOfAProcess = 8;
-// How long the coordinator delays its answer to a member that calls too often.
+constexpr std::size_t kConnectionsPerProcess = 8;
+// How long the coordinator delays its answer to a member that sends requests too often.
 constexpr Duration kAnswerDelay = std::chrono::seconds(1);
 // How often the coordinator searches the waiting calls for callers that have disconnected.
-constexpr Duration kFullScanPause = std::chrono::seconds(2);
+constexpr Duration kFullScanInterval = std::chrono::seconds(2);
 
 template <class Message>
 void reply(http::Responder& responder, int status, const Message& message) {
@@ -32,21 +32,22 @@ void refuse(http::Responder& responder, int status, std::string kind, std::strin
 }
 
 // The server counts a member's connections for its pod (the owner) and for its namespace (the tenant).
-http::ConnectionOwner owner_of(const ProcessIdentity& process, std::size_t processes) {
+http::ConnectionOwner connection_owner_of(const ProcessIdentity& process, std::size_t processes) {
   return {.tenant = process.job.name_space,
           .name = process.member_uid,
-          .connections_max = kConnectionsOfAProcess * processes};
+          .connections_max = kConnectionsPerProcess * processes};
 }
 
 int status_of(const Refusal& refusal) {
   return refusal.kind == names::refusal::kUnauthorized ? 401 : 409;
 }
 
-// Adds the world's secret to its assignments. A world that was announced before keeps its secret, because
-// some members already have the secret. If no secret can be drawn, no assignment is sent, and a new attempt
-// follows.
-api::Announcement with_secret(api::Announcement announcement, const std::vector<api::Seat>& before,
-                              const std::function<Result<std::string>()>& draw) {
+// Adds the world's secret to its assignments. If the world was announced before, it keeps its secret, because
+// some members already have this secret. If the system provides no random secret, the coordinator sends no
+// assignment, and a new attempt follows.
+api::Announcement with_world_secret(api::Announcement announcement,
+                                    const std::vector<api::AssignedProcess>& before,
+                                    const std::function<Result<std::string>()>& draw) {
   auto& world = announcement.world;
   if (world.empty()) return announcement;
   std::string secret = world.front().assignment.secret;
@@ -61,7 +62,7 @@ api::Announcement with_secret(api::Announcement announcement, const std::vector<
 
 // Replies with status 503 instead of a Refusal: agents of every version then list their checkpoints again and
 // repeat the request.
-void ask_for_new_list(http::Responder& responder) {
+void request_checkpoint_list(http::Responder& responder) {
   responder.send({.status = 503,
                   .body =
                       "a world is about to form, and this process listed its checkpoints too long ago: list "
@@ -79,10 +80,10 @@ std::string_view bearer_token(const http::ServerRequest& request) {
 Coordinator::Coordinator(const Clock& clock, CoordinatorOptions options)
     : clock_(clock),
       options_(std::move(options)),
-      ticked_(clock.now()),
-      wall_ticked_(clock.wall_now()),
-      listening_since_(ticked_),
-      timekeeper_([this](const std::stop_token& stop) { keep_time(stop); }) {}
+      last_tick_(clock.now()),
+      last_tick_wall_time_(clock.wall_now()),
+      listening_since_(last_tick_),
+      timer_thread_([this](const std::stop_token& stop) { run_timer(stop); }) {}
 
 Coordinator::~Coordinator() = default;
 
@@ -92,7 +93,7 @@ void Coordinator::handle(const http::ServerRequest& request, http::Responder res
                   request.path + " accepts only POST, not " + request.method);
   }
   if (request.path == names::route::kJoin) return serve<JoinRequest>(request, std::move(responder));
-  if (request.path == names::route::kBeat) return serve<Beat>(request, std::move(responder));
+  if (request.path == names::route::kBeat) return serve<Heartbeat>(request, std::move(responder));
   if (request.path == names::route::kOrders) return serve<OrdersRequest>(request, std::move(responder));
   if (request.path == names::route::kCompleted) return serve<Completed>(request, std::move(responder));
   refuse(responder, 404, names::refusal::kBadMessage, "the coordinator has no route " + request.path);
@@ -106,7 +107,7 @@ void Coordinator::serve(const http::ServerRequest& request, http::Responder resp
     if (known.error().kind() != ErrorKind::kPermissionDenied) {
       // Replies with status 503 and not with a Refusal, so that the agent tries again. The member does not
       // count as silent: it did send a message, but the operator could not authenticate that message.
-      note_unproved(message->process);
+      note_failed_authentication(message->process);
       return responder.send({.status = 503, .body = known.error().message() + "\n"});
     }
     return refuse(responder, 401, names::refusal::kUnauthorized, known.error().message());
@@ -115,8 +116,8 @@ void Coordinator::serve(const http::ServerRequest& request, http::Responder resp
   ++messages_;
   const JobEntryPtr entry = find_job(message->process.job);
   if (entry == nullptr) {
-    // If its namespace has too many connections, this connection stays unauthenticated and is closed soon.
-    static_cast<void>(responder.mark_authenticated(owner_of(message->process, 1)));
+    // If the member's namespace has too many connections, its connection stays unauthenticated and closes.
+    static_cast<void>(responder.mark_authenticated(connection_owner_of(message->process, 1)));
     return refuse(responder, 404, names::refusal::kUnknownJob,
                   "no TrainingJob " + message->process.job.name_space + "/" + message->process.job.name +
                       " is served by this operator");
@@ -130,24 +131,24 @@ void Coordinator::serve(const http::ServerRequest& request, http::Responder resp
     if (refusal) return reply(responder, status_of(*refusal), *refusal);
     is_news = answer_or_park(*entry, *message, responder);
   }
-  if (is_news) options_.on_news(message->process.job);
+  if (is_news) options_.on_change(message->process.job);
 }
 
 bool Coordinator::answer_or_park(JobEntry& entry, const JoinRequest& message, http::Responder& responder) {
   if (entry.session.record_join(message, clock_.now())) entry.needs_full_scan = true;
-  if (const auto assignment = entry.session.take_seat(message.process)) {
+  if (const auto assignment = entry.session.take_assignment(message.process)) {
     reply(responder, 200, JoinReply{.assignment = assignment, .waiting_for = ""});
     return false;
   }
-  if (entry.session.take_list_request(message.process)) {
-    ask_for_new_list(responder);
+  if (entry.session.take_checkpoint_list_request(message.process)) {
+    request_checkpoint_list(responder);
     return false;
   }
-  park(entry, message.process, AwaitedAnswer::kSeat, 0, responder);
+  park_poll(entry, message.process, AwaitedAnswer::kAssignment, 0, responder);
   return true;
 }
 
-bool Coordinator::answer_or_park(JobEntry& entry, const Beat& message, http::Responder& responder) {
+bool Coordinator::answer_or_park(JobEntry& entry, const Heartbeat& message, http::Responder& responder) {
   const bool is_news = entry.session.record_beat(message, clock_.now());
   reply(responder, 200, entry.session.orders(message.process, clock_.wall_now()));
   return is_news;
@@ -158,7 +159,7 @@ bool Coordinator::answer_or_park(JobEntry& entry, const OrdersRequest& message, 
   if (orders.revision != message.seen_revision) {
     reply(responder, 200, orders);
   } else {
-    park(entry, message.process, AwaitedAnswer::kNewOrders, message.seen_revision, responder);
+    park_poll(entry, message.process, AwaitedAnswer::kNewOrders, message.seen_revision, responder);
   }
   return false;
 }
@@ -172,7 +173,7 @@ bool Coordinator::answer_or_park(JobEntry& entry, const Completed& message, http
   if (entry.session.is_recorded_as_completed(message.process)) {
     reply(responder, 200, entry.session.orders(message.process, clock_.wall_now()));
   } else {
-    park(entry, message.process, AwaitedAnswer::kRecordedCompletion, 0, responder);
+    park_poll(entry, message.process, AwaitedAnswer::kRecordedCompletion, 0, responder);
   }
   return true;
 }
@@ -180,7 +181,7 @@ bool Coordinator::answer_or_park(JobEntry& entry, const Completed& message, http
 bool Coordinator::is_within_rate(JobEntry& entry, const ProcessIdentity& process,
                                  http::Responder& responder) {
   const std::size_t processes = entry.session.announcement().processes_per_node;
-  if (!responder.mark_authenticated(owner_of(process, processes))) {
+  if (!responder.mark_authenticated(connection_owner_of(process, processes))) {
     static_cast<void>(
         entry.session.record_unauthenticated(process, clock_.now()));  // it does not count as silent
     responder.send({.status = 503,
@@ -194,15 +195,15 @@ bool Coordinator::is_within_rate(JobEntry& entry, const ProcessIdentity& process
   return false;
 }
 
-void Coordinator::park(JobEntry& entry, const ProcessIdentity& process, AwaitedAnswer awaited,
-                       std::uint64_t seen_revision, http::Responder& responder) {
-  entry.parked.park(
-      {process, awaited, seen_revision, clock_.now() + options_.poll_hold, std::move(responder)});
+void Coordinator::park_poll(JobEntry& entry, const ProcessIdentity& process, AwaitedAnswer awaited,
+                            std::uint64_t seen_revision, http::Responder& responder) {
+  entry.parked.park_poll(
+      {process, awaited, seen_revision, clock_.now() + options_.long_poll_timeout, std::move(responder)});
 }
 
 bool Coordinator::answer(JobEntry& entry, ParkedPoll& poll, Timestamp now) {
   if (poll.responder.is_abandoned()) return true;
-  const bool is_join = poll.awaited == AwaitedAnswer::kSeat;
+  const bool is_join = poll.awaited == AwaitedAnswer::kAssignment;
   const auto refusal = is_join ? entry.session.refuse_join(poll.process) : entry.session.refuse(poll.process);
   if (refusal) {
     reply(poll.responder, status_of(*refusal), *refusal);
@@ -213,16 +214,16 @@ bool Coordinator::answer(JobEntry& entry, ParkedPoll& poll, Timestamp now) {
     const bool is_due = poll.awaited == AwaitedAnswer::kNewOrders
                             ? orders.revision != poll.seen_revision
                             : entry.session.is_recorded_as_completed(poll.process);
-    if (!is_due && now < poll.answer_by) return false;
+    if (!is_due && now < poll.reply_deadline) return false;
     reply(poll.responder, 200, orders);
     return true;
   }
-  const auto assignment = entry.session.take_seat(poll.process);
-  if (!assignment && entry.session.take_list_request(poll.process)) {
-    ask_for_new_list(poll.responder);
+  const auto assignment = entry.session.take_assignment(poll.process);
+  if (!assignment && entry.session.take_checkpoint_list_request(poll.process)) {
+    request_checkpoint_list(poll.responder);
     return true;
   }
-  if (!assignment && now < poll.answer_by) return false;
+  if (!assignment && now < poll.reply_deadline) return false;
   reply(poll.responder, 200,
         JoinReply{.assignment = assignment, .waiting_for = entry.session.announcement().reason});
   return true;
@@ -230,17 +231,17 @@ bool Coordinator::answer(JobEntry& entry, ParkedPoll& poll, Timestamp now) {
 
 // Checks all waiting calls after each change, and at regular intervals, in order to find callers that have
 // disconnected.
-void Coordinator::answer_parked(JobEntry& entry, Timestamp now) {
+void Coordinator::answer_parked_polls(JobEntry& entry, Timestamp now) {
   for (; !entry.delayed.empty() && entry.delayed.front().due <= now; entry.delayed.pop_front())
     entry.delayed.front().responder.send({.status = 503,
                                           .headers = {{"Retry-After", "1"}},
                                           .body = "this member calls too often: call again later\n"});
   const auto answer_one = [&](ParkedPoll& poll) { return answer(entry, poll, now); };
-  if (!entry.needs_full_scan && now - entry.scanned_at < kFullScanPause)
+  if (!entry.needs_full_scan && now - entry.last_full_scan_at < kFullScanInterval)
     return entry.parked.answer_due(now, answer_one);
   entry.needs_full_scan = false;
-  entry.scanned_at = now;
-  entry.budget.forget_quiet(now);
+  entry.last_full_scan_at = now;
+  entry.budget.forget_idle_members(now);
   entry.parked.answer_all(answer_one);
 }
 
@@ -259,9 +260,10 @@ void Coordinator::announce(const JobKey& job, const api::Announcement& announcem
   }
   const std::lock_guard lock(entry->mutex);
   const Timestamp now = clock_.now();
-  if (entry->session.announce(with_secret(announcement, entry->session.announcement().world, options_.draw)))
+  if (entry->session.announce(
+          with_world_secret(announcement, entry->session.announcement().world, options_.draw)))
     entry->needs_full_scan = true;
-  answer_parked(*entry, now);
+  answer_parked_polls(*entry, now);
 }
 
 void Coordinator::close(const JobKey& job) {
@@ -289,17 +291,17 @@ std::vector<Coordinator::JobEntryPtr> Coordinator::all_jobs() const {
   return entries;
 }
 
-void Coordinator::note_unproved(const ProcessIdentity& process) {
+void Coordinator::note_failed_authentication(const ProcessIdentity& process) {
   const JobEntryPtr entry = find_job(process.job);
   if (entry == nullptr) return;
   const std::lock_guard lock(entry->mutex);
   const Timestamp now = clock_.now();
-  if (!entry->session.record_unauthenticated(process, now)) entry->unproved = now;
+  if (!entry->session.record_unauthenticated(process, now)) entry->authentication_failed_at = now;
 }
 
-void Coordinator::note_unread() {
+void Coordinator::note_discarded_messages() {
   const std::lock_guard lock(mutex_);
-  unread_ = clock_.now();
+  messages_discarded_at_ = clock_.now();
 }
 
 std::vector<api::ProcessFacts> Coordinator::processes(const JobKey& job) const {
@@ -309,7 +311,7 @@ std::vector<api::ProcessFacts> Coordinator::processes(const JobKey& job) const {
   return entry->session.processes();
 }
 
-std::vector<api::Seat> Coordinator::world(const JobKey& job) const {
+std::vector<api::AssignedProcess> Coordinator::world(const JobKey& job) const {
   const JobEntryPtr entry = find_job(job);
   if (entry == nullptr) return {};
   const std::lock_guard lock(entry->mutex);
@@ -324,15 +326,15 @@ Timestamp Coordinator::listening_since(const JobKey& job) const {
     const std::lock_guard lock(mutex_);
     const auto found = jobs_.find(job);
     const Timestamp now = clock_.now();
-    // Checks for a stall itself, because after a stall this function may run before the timekeeper does.
+    // After a stall this function may run before the timer thread detects it, so check for a stall here, too.
     if (found == jobs_.end() || has_stalled(now, clock_.wall_now())) return now;
     entry = found->second;
-    listening = std::max(listening_since_, entry->opened);
-    unread = unread_;
+    listening = std::max(listening_since_, entry->tracked_since);
+    unread = messages_discarded_at_;
   }
   const std::lock_guard lock(entry->mutex);
-  unread = std::max(unread, entry->unproved);
-  return unread > listening && entry->session.is_any_unheard() ? unread : listening;
+  unread = std::max(unread, entry->authentication_failed_at);
+  return unread > listening && entry->session.is_any_member_unheard() ? unread : listening;
 }
 
 Coordinator::Load Coordinator::load() const {
@@ -346,24 +348,25 @@ Coordinator::Load Coordinator::load() const {
 
 // While a machine sleeps, its steady clock stops and its wall clock does not: the difference shows the sleep.
 bool Coordinator::has_stalled(Timestamp now, WallTime wall_now) const {
-  const Duration passed = now - ticked_;
-  return passed > kStall || wall_now.since_epoch - wall_ticked_.since_epoch - passed > kStall;
+  const Duration passed = now - last_tick_;
+  return passed > kStallThreshold ||
+         wall_now.since_epoch - last_tick_wall_time_.since_epoch - passed > kStallThreshold;
 }
 
-void Coordinator::keep_time(const std::stop_token& stop) {
+void Coordinator::run_timer(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     {
       std::unique_lock lock(mutex_);
-      wake_.wait_for(lock, stop, kTick, [] { return false; });
+      wake_.wait_for(lock, stop, kTickInterval, [] { return false; });
       const Timestamp now = clock_.now();
       const WallTime wall_now = clock_.wall_now();
       if (has_stalled(now, wall_now)) listening_since_ = now;
-      ticked_ = now;
-      wall_ticked_ = wall_now;
+      last_tick_ = now;
+      last_tick_wall_time_ = wall_now;
     }
     for (const auto& entry : all_jobs()) {
       const std::lock_guard lock(entry->mutex);
-      answer_parked(*entry, clock_.now());
+      answer_parked_polls(*entry, clock_.now());
     }
   }
 }

@@ -4,7 +4,7 @@
 //
 // Each job has its own lock, so that work for one job delays no other job.
 //
-// Thread contract: every method may be called from any thread. `on_news` is called without a lock held.
+// Thread contract: every method may be called from any thread. `on_change` is called without a lock held.
 #pragma once
 
 #include <atomic>
@@ -36,15 +36,15 @@
 namespace ratoon::coordinator {
 
 // Checks that the bearer token belongs to the process. Returns kPermissionDenied if the token belongs to
-// another process. Any error other than kPermissionDenied means that the check is not possible now.
+// another process. Any error except kPermissionDenied means that the operator cannot check the token now.
 using Authenticate = std::function<Result<void>(std::string_view token, const ProcessIdentity& process)>;
 
 struct CoordinatorOptions {
   Authenticate authenticate;
-  std::function<void(const JobKey&)> on_news;    // called after a message that may change a decision
-  Duration poll_hold{std::chrono::seconds(20)};  // a long poll is answered by then at the latest
+  std::function<void(const JobKey&)> on_change;          // called after a message that may change a decision
+  Duration long_poll_timeout{std::chrono::seconds(20)};  // a long poll is answered by then at the latest
   MessageRateLimits limits{};
-  std::function<Result<std::string>()> draw = [] { return draw_secret(kSecretBytes); };
+  std::function<Result<std::string>()> draw = [] { return random_hex_secret(kSecretBytes); };
 };
 
 // Returns the bearer token of the HTTP request, or an empty text if it has none.
@@ -60,19 +60,19 @@ class Coordinator final : public JobRegistry {
   // Handles one request of an agent; pass this function to an HttpServer.
   void handle(const http::ServerRequest& request, http::Responder responder);
 
-  // The first announcement of an attempt's world draws that world's secret. Only this operator process has
-  // the world's secret. A later leader cannot send assignments of this attempt, so a process that still waits
-  // for its assignment causes a new attempt.
+  // At the first announcement of a world, the coordinator draws a random secret for this world. Only this
+  // operator process has the secret, so a later leader cannot send assignments of this attempt. A process
+  // that still waits for its assignment then causes a new attempt.
   void announce(const JobKey& job, const api::Announcement& announcement) override;
   void close(const JobKey& job) override;
   void forget_processes(const JobKey& job) override;
 
-  // Call this when the operator discarded messages of unknown senders unread: a member that seems silent may
-  // have sent one of these messages.
-  void note_unread();
+  // Call note_discarded_messages() when the operator discarded messages of unknown senders unread: a member
+  // that seems silent may have sent one of them.
+  void note_discarded_messages();
 
   [[nodiscard]] std::vector<api::ProcessFacts> processes(const JobKey& job) const override;
-  [[nodiscard]] std::vector<api::Seat> world(const JobKey& job) const override;
+  [[nodiscard]] std::vector<api::AssignedProcess> world(const JobKey& job) const override;
   [[nodiscard]] Timestamp listening_since(const JobKey& job) const override;
 
   // The coordinator's current load from all jobs together.
@@ -90,41 +90,41 @@ class Coordinator final : public JobRegistry {
   };
   struct JobEntry {
     JobEntry(Timestamp now, JobSession its_session, MessageRateLimits limits)
-        : opened(now), session(std::move(its_session)), budget(limits), scanned_at(now) {}
+        : tracked_since(now), session(std::move(its_session)), budget(limits), last_full_scan_at(now) {}
 
-    const Timestamp opened;
+    const Timestamp tracked_since;
     std::mutex mutex;
     JobSession session;                 // guarded by mutex
     ParkedPolls parked;                 // guarded by mutex
     MessageRateLimiter budget;          // guarded by mutex
     std::deque<DelayedAnswer> delayed;  // guarded by mutex; the first is due first
-    Timestamp scanned_at;               // the last scan of all parked polls; guarded by mutex
+    Timestamp last_full_scan_at;        // the last scan of all parked polls; guarded by mutex
     bool needs_full_scan = false;       // a scan of all parked polls is due; guarded by mutex
-    // When a call from an unknown process last could not be authenticated; guarded by mutex.
-    Timestamp unproved{};
+    // When a call from an unknown process last failed authentication; guarded by mutex.
+    Timestamp authentication_failed_at{};
   };
   using JobEntryPtr = std::shared_ptr<JobEntry>;
 
-  void keep_time(const std::stop_token& stop);
+  void run_timer(const std::stop_token& stop);
   [[nodiscard]] bool has_stalled(Timestamp now, WallTime wall_now) const;  // mutex_ is held
   [[nodiscard]] JobEntryPtr find_job(const JobKey& job) const;
   [[nodiscard]] std::vector<JobEntryPtr> all_jobs() const;
-  void note_unproved(const ProcessIdentity& process);
+  void note_failed_authentication(const ProcessIdentity& process);
   template <class Message>
   void serve(const http::ServerRequest& request, http::Responder responder);
-  // Each function replies at once, or keeps the responder until a reply is possible. The caller holds the
+  // Each function replies at once, or stores the responder until a reply is possible. The caller holds the
   // entry's mutex. Returns whether the message may change the operator's next decision.
   bool answer_or_park(JobEntry& entry, const JoinRequest& message, http::Responder& responder);
-  bool answer_or_park(JobEntry& entry, const Beat& message, http::Responder& responder);
+  bool answer_or_park(JobEntry& entry, const Heartbeat& message, http::Responder& responder);
   bool answer_or_park(JobEntry& entry, const OrdersRequest& message, http::Responder& responder);
   bool answer_or_park(JobEntry& entry, const Completed& message, http::Responder& responder);
-  // Returns whether the member may send one more message now. Delays the answer to a member that calls too
+  // Returns whether the member may send one more message now. Delays the answer if a member calls too
   // often.
   [[nodiscard]] bool is_within_rate(JobEntry& entry, const ProcessIdentity& process,
                                     http::Responder& responder);
-  void park(JobEntry& entry, const ProcessIdentity& process, AwaitedAnswer awaited,
-            std::uint64_t seen_revision, http::Responder& responder);
-  void answer_parked(JobEntry& entry, Timestamp now);
+  void park_poll(JobEntry& entry, const ProcessIdentity& process, AwaitedAnswer awaited,
+                 std::uint64_t seen_revision, http::Responder& responder);
+  void answer_parked_polls(JobEntry& entry, Timestamp now);
   [[nodiscard]] bool answer(JobEntry& entry, ParkedPoll& poll, Timestamp now);
 
   const Clock& clock_;
@@ -133,11 +133,12 @@ class Coordinator final : public JobRegistry {
   std::condition_variable_any wake_;
   std::map<JobKey, JobEntryPtr> jobs_;  // guarded by mutex_
   std::atomic<std::uint64_t> messages_ = 0;
-  Timestamp ticked_;           // guarded by mutex_
-  WallTime wall_ticked_;       // guarded by mutex_
-  Timestamp listening_since_;  // guarded by mutex_
-  Timestamp unread_{};         // when messages of unknown processes were last left unread; guarded by mutex_
-  std::jthread timekeeper_;    // last: it uses everything above
+  Timestamp last_tick_;                // guarded by mutex_
+  WallTime last_tick_wall_time_;       // guarded by mutex_
+  Timestamp listening_since_;          // guarded by mutex_
+  Timestamp messages_discarded_at_{};  // when messages of unknown processes were last left unread; guarded by
+                                       // mutex_
+  std::jthread timer_thread_;          // last: it uses everything above
 };
 
 }  // namespace ratoon::coordinator

@@ -17,14 +17,14 @@ class JobRegistry {
   // jobs that it does not serve.
   virtual void announce(const JobKey& job, const api::Announcement& announcement) = 0;
   virtual void close(const JobKey& job) = 0;
-  // Call this when the job is over: forgets the facts about its processes. The coordinator still answers
-  // calls of the job's processes with the message that the job is over.
+  // When the job is over, call forget_processes() to forget the facts about its processes. The coordinator
+  // still answers calls of the job's processes, with the message that the job is over.
   virtual void forget_processes(const JobKey& job) = 0;
 
   [[nodiscard]] virtual std::vector<api::ProcessFacts> processes(const JobKey& job) const = 0;
-  [[nodiscard]] virtual std::vector<api::Seat> world(const JobKey& job) const = 0;
+  [[nodiscard]] virtual std::vector<api::AssignedProcess> world(const JobKey& job) const = 0;
   // Returns since when the coordinator has received this job's heartbeats without a stall of the operator
-  // process. The result is never before the time when the coordinator began to serve the job.
+  // process. The returned time is never before the time when the coordinator began to serve the job.
   [[nodiscard]] virtual Timestamp listening_since(const JobKey& job) const = 0;
 };
 

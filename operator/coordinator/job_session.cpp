@@ -14,13 +14,14 @@ MemberKey member_of(const ProcessIdentity& process) {
   return {.role = process.role, .index = process.index};
 }
 
-bool are_same_seats(const std::vector<api::Seat>& a, const std::vector<api::Seat>& b) {
-  return std::ranges::equal(a, b, [](const api::Seat& one, const api::Seat& other) {
+bool are_same_assignments(const std::vector<api::AssignedProcess>& a,
+                          const std::vector<api::AssignedProcess>& b) {
+  return std::ranges::equal(a, b, [](const api::AssignedProcess& one, const api::AssignedProcess& other) {
     return one.process == other.process && one.assignment == other.assignment;
   });
 }
 
-bool names_another(const std::vector<std::string>& peers, const std::vector<std::string>& before) {
+bool names_new_peer(const std::vector<std::string>& peers, const std::vector<std::string>& before) {
   return std::ranges::any_of(
       peers, [&](const std::string& peer) { return std::ranges::find(before, peer) == before.end(); });
 }
@@ -40,8 +41,8 @@ std::optional<Refusal> JobSession::refuse(const ProcessIdentity& process) const 
     return Refusal{.kind = names::refusal::kUnauthorized,
                    .message = "local ranks of " +
                               member_name(process.job, process.role, process.index, process.incarnation) +
-                              " are below " + std::to_string(processes) +
-                              " (processesPerNode), and a process with local rank " +
+                              " must be below " + std::to_string(processes) +
+                              " (processesPerNode), but a process with local rank " +
                               std::to_string(process.local_rank) +
                               " called: start as many processes as the job says, or raise processesPerNode"};
   }
@@ -54,8 +55,8 @@ std::optional<Refusal> JobSession::refuse(const ProcessIdentity& process) const 
   if (announcement_.current.empty()) return std::nullopt;  // the announcement is not known yet: accept all
   const ProcessIdentity* newest = nullptr;
   static const NeverDestroyed<std::vector<std::size_t>> kNone;
-  const auto known = current_at_.find(member_of(process));
-  for (const std::size_t at : known == current_at_.end() ? *kNone : known->second) {
+  const auto known = current_indexes_.find(member_of(process));
+  for (const std::size_t at : known == current_indexes_.end() ? *kNone : known->second) {
     const ProcessIdentity& current = announcement_.current[at];
     const bool is_other_pod = process.incarnation == current.incarnation && !current.member_uid.empty() &&
                               process.member_uid != current.member_uid;
@@ -76,24 +77,25 @@ std::optional<Refusal> JobSession::refuse(const ProcessIdentity& process) const 
 }
 
 const api::ProcessFacts* JobSession::find_facts(const ProcessIdentity& process) const {
-  const auto at = facts_at_.find(process_key_of(process));
-  return at == facts_at_.end() ? nullptr : &processes_[at->second];
+  const auto at = facts_indexes_.find(process_key_of(process));
+  return at == facts_indexes_.end() ? nullptr : &processes_[at->second];
 }
 
-const api::Seat* JobSession::find_seat(const ProcessIdentity& process) const {
-  const auto at = seats_at_.find(process_key_of(process));
-  if (at == seats_at_.end() || announcement_.world[at->second].process != process) return nullptr;
+const api::AssignedProcess* JobSession::find_assigned_process(const ProcessIdentity& process) const {
+  const auto at = assigned_indexes_.find(process_key_of(process));
+  if (at == assigned_indexes_.end() || announcement_.world[at->second].process != process) return nullptr;
   return &announcement_.world[at->second];
 }
 
 api::ProcessFacts& JobSession::facts_of(const ProcessIdentity& process, Timestamp now) {
-  const auto [at, is_new] = facts_at_.try_emplace(process_key_of(process), processes_.size());
+  const auto [at, is_new] = facts_indexes_.try_emplace(process_key_of(process), processes_.size());
   if (is_new)
-    return processes_.emplace_back(api::ProcessFacts{.identity = process, .last_heard = now, .moved = now});
+    return processes_.emplace_back(
+        api::ProcessFacts{.identity = process, .last_heard = now, .last_progress_at = now});
   api::ProcessFacts& facts = processes_[at->second];
   if (facts.identity != process) {
     starts_.add(facts.identity);
-    facts = {.identity = process, .last_heard = now, .moved = now};
+    facts = {.identity = process, .last_heard = now, .last_progress_at = now};
   }
   facts.last_heard = now;
   return facts;
@@ -101,81 +103,80 @@ api::ProcessFacts& JobSession::facts_of(const ProcessIdentity& process, Timestam
 
 bool JobSession::record_join(const JoinRequest& request, Timestamp now) {
   auto& facts = facts_of(request.process, now);
-  const auto old = stale_lists_.find(process_key_of(request.process));
-  const bool has_looked_again = old != stale_lists_.end() && old->second == StaleList::kReported;
-  // A process repeats its list of checkpoints in each call. When this operator sees a list of checkpoints for
-  // the first time, only the message can contain the list's age.
+  const auto old = stale_checkpoint_lists_.find(process_key_of(request.process));
+  const bool has_looked_again = old != stale_checkpoint_lists_.end() && old->second == StaleList::kReported;
+  // A process repeats its list of checkpoints in each call while it waits. When this operator sees a list of
+  // checkpoints for the first time, it learns the list's age only from the message.
   if (request.inventory_age_seconds)
-    facts.listed = now - from_seconds(*request.inventory_age_seconds);
-  else if (!facts.waiting || has_looked_again)
-    facts.listed = now;
-  if (!facts.waiting) facts.moved = now;
-  if (has_looked_again) stale_lists_.erase(old);
-  facts.waiting = request;
+    facts.checkpoints_listed_at = now - from_seconds(*request.inventory_age_seconds);
+  else if (!facts.join_request || has_looked_again)
+    facts.checkpoints_listed_at = now;
+  if (!facts.join_request) facts.last_progress_at = now;
+  if (has_looked_again) stale_checkpoint_lists_.erase(old);
+  facts.join_request = request;
   facts.save_location = request.save_location;
-  facts.has_met = facts.has_met || request.has_met;
-  return starts_.supersede_for(request.process);
+  facts.has_been_in_world = facts.has_been_in_world || request.has_been_in_world;
+  return starts_.supersede_other_starts(request.process);
 }
 
-bool JobSession::take_list_request(const ProcessIdentity& process) {
-  const auto old = stale_lists_.find(process_key_of(process));
-  if (old == stale_lists_.end() || old->second == StaleList::kReported) return false;
+bool JobSession::take_checkpoint_list_request(const ProcessIdentity& process) {
+  const auto old = stale_checkpoint_lists_.find(process_key_of(process));
+  if (old == stale_checkpoint_lists_.end() || old->second == StaleList::kReported) return false;
   old->second = StaleList::kReported;
   return true;
 }
 
-bool JobSession::note_stale_lists(Timestamp from) {
+bool JobSession::mark_stale_checkpoint_lists(Timestamp from) {
   bool is_any_new = false;
   for (const auto& facts : processes_) {
-    if (!facts.waiting || facts.listed >= from) continue;
-    is_any_new |= stale_lists_.try_emplace(process_key_of(facts.identity), StaleList::kToReport).second;
+    if (!facts.join_request || facts.checkpoints_listed_at >= from) continue;
+    is_any_new |=
+        stale_checkpoint_lists_.try_emplace(process_key_of(facts.identity), StaleList::kToReport).second;
   }
   return is_any_new;
 }
 
 bool JobSession::record_unauthenticated(const ProcessIdentity& process, Timestamp now) {
-  const auto at = facts_at_.find(process_key_of(process));
-  if (at == facts_at_.end()) return false;
+  const auto at = facts_indexes_.find(process_key_of(process));
+  if (at == facts_indexes_.end()) return false;
   api::ProcessFacts& facts = processes_[at->second];
   const bool is_its_pod = facts.identity.member_uid == process.member_uid;
   if (is_its_pod) facts.last_heard = now;
   return is_its_pod;
 }
 
-// If a different start of the same process is in the current world, returns the facts of that start. Only a
-// join replaces the start in the world: a heartbeat may be a delayed message of an earlier start.
-api::ProcessFacts* JobSession::find_other_seated(const ProcessIdentity& process) {
-  const auto at = facts_at_.find(process_key_of(process));
-  if (at == facts_at_.end()) return nullptr;
-  api::ProcessFacts& facts = processes_[at->second];
-  return facts.identity != process && find_seat(facts.identity) != nullptr ? &facts : nullptr;
+// Returns whether the heartbeat was sent before another message that has already arrived. Such a heartbeat is
+// no sign of life, because the network can deliver it long after its sender died. Each start of a process
+// joins before it sends heartbeats. So if another start of the process is in the current world, the sender of
+// this heartbeat is an earlier start.
+bool JobSession::is_overtaken(const Heartbeat& beat) const {
+  const api::ProcessFacts* facts = find_facts(beat.process);
+  if (facts == nullptr) return false;
+  if (facts->identity != beat.process) return find_assigned_process(facts->identity) != nullptr;
+  return facts->beat && beat.sequence <= facts->beat->sequence;
 }
 
-bool JobSession::record_beat(const Beat& beat, Timestamp now) {
-  if (api::ProcessFacts* seated = find_other_seated(beat.process)) {
-    seated->last_heard = now;  // its pod is alive; a new start joins before it does anything else
-    return false;
-  }
+bool JobSession::record_beat(const Heartbeat& beat, Timestamp now) {
+  if (is_overtaken(beat)) return false;
   auto& facts = facts_of(beat.process, now);
-  if (facts.beat && beat.sequence <= facts.beat->sequence) return false;  // arrived out of order
-  facts.has_met = facts.has_met || beat.attempt > Attempt(0);
-  // Compare peers only with a heartbeat of the same attempt: in a new attempt the process waits for other
-  // peers.
+  facts.has_been_in_world = facts.has_been_in_world || beat.attempt > Attempt(0);
+  // Compare unreachable peers only with those in a heartbeat of the same attempt, because each attempt has
+  // other peers.
   const bool is_same_world = facts.beat && facts.beat->attempt == beat.attempt;
-  if (!is_same_world || names_another(beat.unreachable_peers, facts.beat->unreachable_peers))
+  if (!is_same_world || names_new_peer(beat.unreachable_peers, facts.beat->unreachable_peers))
     facts.peer_added_at = now;
   if (beat.unreachable_peers.empty())
     facts.unreachable_since.reset();
   else if (!facts.unreachable_since || !is_same_world)
     facts.unreachable_since = now;
-  const std::optional<Beat> before = std::exchange(facts.beat, beat);
-  if (!before || before->attempt != beat.attempt || before->step != beat.step) facts.moved = now;
+  const std::optional<Heartbeat> before = std::exchange(facts.beat, beat);
+  if (!before || before->attempt != beat.attempt || before->step != beat.step) facts.last_progress_at = now;
   const bool is_news = !before || before->attempt != beat.attempt || before->committed != beat.committed ||
                        before->unreachable_peers != beat.unreachable_peers;
   if (is_news) return true;
   const bool has_loaded = before->phase != beat.phase &&
                           (before->phase == ProcessPhase::kLoad || before->phase == ProcessPhase::kUser);
-  const api::Seat* seat = find_seat(beat.process);
+  const api::AssignedProcess* seat = find_assigned_process(beat.process);
   if (seat == nullptr) return has_loaded;
   const Step resumed = seat->assignment.resume ? seat->assignment.resume->step : Step(0);
   const bool is_first_step = before->step <= resumed && beat.step > resumed;
@@ -190,9 +191,10 @@ std::optional<Refusal> JobSession::refuse_completion(const Completed& completed)
     const bool was_damaged = std::ranges::any_of(facts.beat->damaged, [&](const auto& one) {
       return one.attempt == told.attempt && one.step == told.step;
     });
-    // A last checkpoint of an earlier attempt is wrong if this attempt has committed a checkpoint too.
+    // If this attempt committed a checkpoint, the run cannot have ended with one of an earlier attempt.
     const bool is_passed = told.attempt == completed.attempt && told.attempt > last.attempt;
-    if (was_damaged || (!is_passed && may_be_last(last, told.attempt, told.step, told.digest))) continue;
+    if (was_damaged || (!is_passed && may_be_final_checkpoint(last, told.attempt, told.step, told.digest)))
+      continue;
     return Refusal{.kind = names::refusal::kBadMessage,
                    .message = "the run cannot have ended with the checkpoint of step " +
                               std::to_string(last.step.value()) + " of attempt " +
@@ -207,12 +209,12 @@ std::optional<Refusal> JobSession::refuse_completion(const Completed& completed)
 void JobSession::record_completed(const Completed& completed, Timestamp now) {
   auto& facts = facts_of(completed.process, now);
   if (!std::exchange(facts.is_completed, true)) facts.completed_at = now;
-  facts.waiting.reset();
+  facts.join_request.reset();
   const auto weights = completed.result.find(kWeightsResult);
   if (weights != completed.result.end()) facts.weights = weights->second;
   const auto reason = completed.result.find(kFinishReasonResult);
   if (reason != completed.result.end()) facts.finish_reason = reason->second;
-  if (!facts.beat) facts.beat = Beat{.process = completed.process};
+  if (!facts.beat) facts.beat = Heartbeat{.process = completed.process};
   facts.beat->attempt = completed.attempt;
   facts.beat->step = completed.step;
 }
@@ -224,33 +226,34 @@ bool JobSession::is_recorded_as_completed(const ProcessIdentity& process) const 
   });
 }
 
-std::optional<Assignment> JobSession::take_seat(const ProcessIdentity& process) {
-  const api::Seat* seat = find_seat(process);
+std::optional<Assignment> JobSession::take_assignment(const ProcessIdentity& process) {
+  const api::AssignedProcess* seat = find_assigned_process(process);
   const api::ProcessFacts* known = find_facts(process);
-  if (seat == nullptr || known == nullptr || known->identity != process || !known->waiting)
+  if (seat == nullptr || known == nullptr || known->identity != process || !known->join_request)
     return std::nullopt;
-  if (known->waiting->left_attempt >= seat->assignment.attempt) return std::nullopt;
-  api::ProcessFacts& facts = processes_[facts_at_.at(process_key_of(process))];
-  facts.waiting.reset();
-  facts.moved = facts.last_heard;  // its connection may have been cut for long since it began to wait
-  stale_lists_.erase(process_key_of(process));
+  if (known->join_request->left_attempt >= seat->assignment.attempt) return std::nullopt;
+  api::ProcessFacts& facts = processes_[facts_indexes_.at(process_key_of(process))];
+  facts.join_request.reset();
+  facts.last_progress_at =
+      facts.last_heard;  // its connection may have been cut for long since it began to wait
+  stale_checkpoint_lists_.erase(process_key_of(process));
   Assignment assignment = seat->assignment;
   assignment.peers = peers_of(*seat);
   return assignment;
 }
 
-std::vector<PeerAddress> JobSession::peers_of(const api::Seat& seat) const {
+std::vector<PeerAddress> JobSession::peers_of(const api::AssignedProcess& seat) const {
   const auto position = static_cast<std::size_t>(&seat - announcement_.world.data());
-  const auto own = std::ranges::lower_bound(first_seats_, position);
+  const auto own = std::ranges::lower_bound(first_process_indexes_, position);
   std::vector<PeerAddress> peers;
-  if (own == first_seats_.end() || *own != position) return peers;
+  if (own == first_process_indexes_.end() || *own != position) return peers;
   const auto add = [&](std::size_t member) {
-    const api::Seat& peer = announcement_.world[first_seats_[member]];
+    const api::AssignedProcess& peer = announcement_.world[first_process_indexes_[member]];
     if (!peer.address.empty())
       peers.push_back({.member_uid = peer.process.member_uid, .address = peer.address});
   };
-  const auto here = static_cast<std::size_t>(own - first_seats_.begin());
-  const std::size_t members = first_seats_.size();
+  const auto here = static_cast<std::size_t>(own - first_process_indexes_.begin());
+  const std::size_t members = first_process_indexes_.size();
   if (here != 0) add(0);
   for (std::size_t next = 1; next < members && peers.size() < kPeersMax; ++next)
     if ((here + next) % members != 0) add((here + next) % members);
@@ -258,8 +261,8 @@ std::vector<PeerAddress> JobSession::peers_of(const api::Seat& seat) const {
 }
 
 std::optional<double> JobSession::seconds_left(const ProcessIdentity& process, WallTime now) const {
-  const auto found = departures_at_.find(member_of(process));
-  if (found == departures_at_.end()) return std::nullopt;
+  const auto found = departure_indexes_.find(member_of(process));
+  if (found == departure_indexes_.end()) return std::nullopt;
   for (const std::size_t at : found->second) {
     const api::Departure& leaving = announcement_.departures[at];
     if (leaving.incarnation == process.incarnation)
@@ -289,15 +292,16 @@ bool JobSession::announce(const api::Announcement& announcement) {
   const bool is_same = !is_news && announcement.current == announcement_.current &&
                        announcement.done == announcement_.done &&
                        announcement.processes_per_node == announcement_.processes_per_node &&
-                       are_same_seats(announcement.world, announcement_.world);
+                       are_same_assignments(announcement.world, announcement_.world);
   announcement_ = announcement;
-  const bool is_any_old = announcement.lists_from && note_stale_lists(*announcement.lists_from);
+  const bool is_any_old =
+      announcement.lists_valid_from && mark_stale_checkpoint_lists(*announcement.lists_valid_from);
   if (is_same) return is_any_old;
   index_announcement();
   for (const auto& seat : announcement_.world) {
-    const auto at = facts_at_.find(process_key_of(seat.process));
-    if (at == facts_at_.end() || processes_[at->second].identity != seat.process) continue;
-    processes_[at->second].has_met = true;
+    const auto at = facts_indexes_.find(process_key_of(seat.process));
+    if (at == facts_indexes_.end() || processes_[at->second].identity != seat.process) continue;
+    processes_[at->second].has_been_in_world = true;
   }
   // Removes the facts about processes that refuse() would refuse now.
   const auto counts_not = [&](const auto& facts) { return refuse(facts.identity).has_value(); };
@@ -307,12 +311,12 @@ bool JobSession::announce(const api::Announcement& announcement) {
 
 void JobSession::forget_processes() {
   processes_.clear();
-  facts_at_.clear();
-  stale_lists_.clear();
+  facts_indexes_.clear();
+  stale_checkpoint_lists_.clear();
   starts_ = {};
 }
 
-bool JobSession::is_any_unheard() const {
+bool JobSession::is_any_member_unheard() const {
   return std::ranges::any_of(announcement_.current, [this](const ProcessIdentity& current) {
     const api::ProcessFacts* facts = find_facts(current);
     return facts == nullptr || facts->identity.member_uid != current.member_uid;
@@ -320,29 +324,29 @@ bool JobSession::is_any_unheard() const {
 }
 
 void JobSession::index_announcement() {
-  seats_at_.clear();
-  first_seats_.clear();
-  current_at_.clear();
-  departures_at_.clear();
+  assigned_indexes_.clear();
+  first_process_indexes_.clear();
+  current_indexes_.clear();
+  departure_indexes_.clear();
   for (std::size_t i = 0; i < announcement_.world.size(); ++i) {
     const ProcessIdentity& process = announcement_.world[i].process;
-    seats_at_.emplace(process_key_of(process), i);
+    assigned_indexes_.emplace(process_key_of(process), i);
     // A member's ranks are consecutive, so the ranks of the next member begin where the member's UID changes.
     const bool is_first = i == 0 || announcement_.world[i - 1].process.member_uid != process.member_uid;
-    if (is_first) first_seats_.push_back(i);
+    if (is_first) first_process_indexes_.push_back(i);
   }
   for (std::size_t i = 0; i < announcement_.current.size(); ++i)
-    current_at_[member_of(announcement_.current[i])].push_back(i);
+    current_indexes_[member_of(announcement_.current[i])].push_back(i);
   for (std::size_t i = 0; i < announcement_.departures.size(); ++i) {
     const api::Departure& leaving = announcement_.departures[i];
-    departures_at_[{.role = leaving.role, .index = leaving.index}].push_back(i);
+    departure_indexes_[{.role = leaving.role, .index = leaving.index}].push_back(i);
   }
 }
 
 void JobSession::index_processes() {
-  facts_at_.clear();
+  facts_indexes_.clear();
   for (std::size_t i = 0; i < processes_.size(); ++i)
-    facts_at_.emplace(process_key_of(processes_[i].identity), i);
+    facts_indexes_.emplace(process_key_of(processes_[i].identity), i);
 }
 
 }  // namespace ratoon::coordinator

@@ -19,38 +19,38 @@ namespace ratoon::coordinator {
 class JobSession {
  public:
   JobSession() = default;
-  // Counts revisions of orders from `first_revision`. A process may remember a revision number of an earlier
-  // operator; if a later operator used that number again, the process would miss new orders.
+  // Numbers the revisions of orders, beginning with `first_revision`. A process remembers the revision of its
+  // orders: if a later operator used a revision number again, the process would miss new orders.
   explicit JobSession(std::uint64_t first_revision) : revision_(first_revision) {}
 
   // Returns a refusal for a local rank that the job does not have, for an older incarnation, for another pod
   // with the same name, and for an earlier start of a process if a later start has joined.
   [[nodiscard]] std::optional<Refusal> refuse(const ProcessIdentity& process) const;
-  // Returns the refusal of refuse(); once the job is over, refuses every process.
+  // Does the same as refuse(), and also refuses every process if the job is over.
   [[nodiscard]] std::optional<Refusal> refuse_join(const ProcessIdentity& process) const;
 
   // Refuses a completion whose last checkpoint contradicts the commits that members of that attempt reported.
   [[nodiscard]] std::optional<Refusal> refuse_completion(const Completed& completed) const;
 
-  // Records a JoinRequest. Returns whether this start replaced another start of the process.
+  // Records a JoinRequest. Returns whether this start replaced another start of the same process.
   bool record_join(const JoinRequest& request, Timestamp now);
-  // Returns true, once for each list, if the process waits with a list of checkpoints that is too old for
-  // forming a world: the caller then asks the process for a new list.
-  [[nodiscard]] bool take_list_request(const ProcessIdentity& process);
-  // Records a heartbeat. Returns whether it differs from the last heartbeat in its commit, recovery phase or
-  // unreachable peers.
-  bool record_beat(const Beat& beat, Timestamp now);
+  // Returns true if the process waits with a list of checkpoints that is too old for forming a world. Returns
+  // true once per list; the caller then requests a new list from the process.
+  [[nodiscard]] bool take_checkpoint_list_request(const ProcessIdentity& process);
+  // Records a heartbeat. Returns whether a heartbeat differs from the last one in its commit, recovery phase
+  // or unreachable peers.
+  bool record_beat(const Heartbeat& beat, Timestamp now);
   void record_completed(const Completed& completed, Timestamp now);
   // Returns whether a new leader would know that the process has completed, from the job's status or from the
   // pod's completion record.
   [[nodiscard]] bool is_recorded_as_completed(const ProcessIdentity& process) const;
-  // Records a message whose token cannot be checked now. If the process's pod is known, the message counts as
-  // a sign of life of that pod, and the function returns true.
+  // Records a message whose token the operator cannot check now. If the process's pod is known, the message
+  // counts as a sign of life of that pod, and the function returns true.
   bool record_unauthenticated(const ProcessIdentity& process, Timestamp now);
 
   // Returns the process's assignment if it has a rank in a world that is newer than the world that it left. A
   // process that has got its assignment no longer counts as waiting.
-  [[nodiscard]] std::optional<Assignment> take_seat(const ProcessIdentity& process);
+  [[nodiscard]] std::optional<Assignment> take_assignment(const ProcessIdentity& process);
   [[nodiscard]] Orders orders(const ProcessIdentity& process, WallTime now) const;
 
   // Stores the operator's announcement. Returns whether a waiting poll may have a new answer.
@@ -61,35 +61,35 @@ class JobSession {
 
   [[nodiscard]] const std::vector<api::ProcessFacts>& processes() const { return processes_; }
   // Returns whether at least one current member has not yet sent a message.
-  [[nodiscard]] bool is_any_unheard() const;
+  [[nodiscard]] bool is_any_member_unheard() const;
   [[nodiscard]] const api::Announcement& announcement() const { return announcement_; }
 
  private:
   [[nodiscard]] std::optional<double> seconds_left(const ProcessIdentity& process, WallTime now) const;
   api::ProcessFacts& facts_of(const ProcessIdentity& process, Timestamp now);
   [[nodiscard]] const api::ProcessFacts* find_facts(const ProcessIdentity& process) const;
-  [[nodiscard]] const api::Seat* find_seat(const ProcessIdentity& process) const;
-  api::ProcessFacts* find_other_seated(const ProcessIdentity& process);
-  bool note_stale_lists(Timestamp from);
-  // Returns the addresses to which this process (rank) tests connections: of rank 0's member, and of members
-  // after its own.
-  [[nodiscard]] std::vector<PeerAddress> peers_of(const api::Seat& seat) const;
+  [[nodiscard]] const api::AssignedProcess* find_assigned_process(const ProcessIdentity& process) const;
+  [[nodiscard]] bool is_overtaken(const Heartbeat& beat) const;
+  bool mark_stale_checkpoint_lists(Timestamp from);
+  // Returns the addresses to which the process with this rank tests its connections: those of the member with
+  // rank 0 and of the members after the process's own member.
+  [[nodiscard]] std::vector<PeerAddress> peers_of(const api::AssignedProcess& seat) const;
   void index_announcement();
   void index_processes();
 
   // The facts about each trainer process since its newest start.
   std::vector<api::ProcessFacts> processes_;
   enum class StaleList { kToReport, kReported };
-  std::unordered_map<ProcessKey, StaleList, ProcessKeyHash> stale_lists_;
+  std::unordered_map<ProcessKey, StaleList, ProcessKeyHash> stale_checkpoint_lists_;
   SupersededStarts starts_;
   api::Announcement announcement_;
   std::uint64_t revision_ = 0;
   // Maps from a process to its indexes in processes_ and announcement_.world.
-  std::unordered_map<ProcessKey, std::size_t, ProcessKeyHash> facts_at_;
-  std::unordered_map<ProcessKey, std::size_t, ProcessKeyHash> seats_at_;
-  std::vector<std::size_t> first_seats_;  // of each member of the world
-  std::unordered_map<MemberKey, std::vector<std::size_t>, ProcessKeyHash> current_at_;
-  std::unordered_map<MemberKey, std::vector<std::size_t>, ProcessKeyHash> departures_at_;
+  std::unordered_map<ProcessKey, std::size_t, ProcessKeyHash> facts_indexes_;
+  std::unordered_map<ProcessKey, std::size_t, ProcessKeyHash> assigned_indexes_;
+  std::vector<std::size_t> first_process_indexes_;  // of each member of the world
+  std::unordered_map<MemberKey, std::vector<std::size_t>, ProcessKeyHash> current_indexes_;
+  std::unordered_map<MemberKey, std::vector<std::size_t>, ProcessKeyHash> departure_indexes_;
 };
 
 }  // namespace ratoon::coordinator

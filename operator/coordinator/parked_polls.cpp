@@ -8,7 +8,7 @@ ParkedPolls::Key ParkedPolls::key_of(const ParkedPoll& poll) {
   return {.process = poll.process, .awaited = poll.awaited};
 }
 
-void ParkedPolls::park(ParkedPoll poll) {
+void ParkedPolls::park_poll(ParkedPoll poll) {
   const Key key = key_of(poll);
   if (const auto known = by_key_.find(key); known != by_key_.end()) drop(known->second);
   by_key_[key] = polls_.insert(polls_.end(), std::move(poll));
@@ -19,7 +19,7 @@ void ParkedPolls::answer_all(const std::function<bool(ParkedPoll&)>& answer) {
 }
 
 void ParkedPolls::answer_due(Timestamp now, const std::function<bool(ParkedPoll&)>& answer) {
-  for (auto poll = polls_.begin(); poll != polls_.end() && poll->answer_by <= now;)
+  for (auto poll = polls_.begin(); poll != polls_.end() && poll->reply_deadline <= now;)
     poll = answer(*poll) ? drop(poll) : std::next(poll);
 }
 

@@ -14,25 +14,25 @@
 
 namespace ratoon::coordinator {
 
-enum class AwaitedAnswer { kSeat, kNewOrders, kRecordedCompletion };
+enum class AwaitedAnswer { kAssignment, kNewOrders, kRecordedCompletion };
 
 struct ParkedPoll {
   ProcessIdentity process;
   AwaitedAnswer awaited;
   std::uint64_t seen_revision = 0;  // for kNewOrders
-  Timestamp answer_by;
+  Timestamp reply_deadline;
   http::Responder responder;
 };
 
 class ParkedPolls {
  public:
-  // Parks a poll. A poll's deadline `answer_by` must not be before the deadline of an earlier poll. If
-  // another poll of the process is waiting, drops that earlier poll: a process that calls again no longer
-  // reads the reply to its earlier call, even if that connection seems open.
-  void park(ParkedPoll poll);
+  // Parks a poll. A poll's deadline `reply_deadline` must not be before the deadline of a poll that was added
+  // earlier. If another poll of the process waits, drops this earlier poll: after a new request, a process no
+  // longer reads the reply to its earlier request, even if the earlier connection seems open.
+  void park_poll(ParkedPoll poll);
   // Passes each poll to `answer`, and drops those for which `answer` returns true.
   void answer_all(const std::function<bool(ParkedPoll&)>& answer);
-  // Passes only polls whose deadline has passed to `answer`, and drops those for which it returns true.
+  // Passes only polls whose deadline has passed to `answer`; drops a poll if `answer` returns true for it.
   void answer_due(Timestamp now, const std::function<bool(ParkedPoll&)>& answer);
 
   [[nodiscard]] std::size_t size() const { return polls_.size(); }

@@ -19,7 +19,7 @@ struct MemberKey {
   friend bool operator==(const MemberKey&, const MemberKey&) = default;
 };
 
-// The key of a process within one incarnation of its member. A new start of the process has the same key.
+// The key of a process within one incarnation of its member. All starts of one process have the same key.
 struct ProcessKey {
   MemberKey member;
   std::uint32_t incarnation = 0;

@@ -6,25 +6,26 @@ namespace ratoon::coordinator {
 namespace {
 
 // The greatest number of remembered starts: enough if all processes of a large job were started again.
-constexpr std::size_t kOthersMax = 65536;
+constexpr std::size_t kRememberedStartsMax = 65536;
 
 }  // namespace
 
 void SupersededStarts::add(const ProcessIdentity& process) {
-  if (turns_.size() == kOthersMax) forget(turns_.begin()->first);
+  if (starts_by_sequence_number_.size() == kRememberedStartsMax)
+    forget(starts_by_sequence_number_.begin()->first);
   const ProcessKey process_key = process_key_of(process);
-  starts_[process_key].push_back({.process = process, .turn = next_turn_});
-  turns_.emplace(next_turn_++, process_key);
+  starts_[process_key].push_back({.process = process, .sequence_number = next_sequence_number_});
+  starts_by_sequence_number_.emplace(next_sequence_number_++, process_key);
 }
 
-bool SupersededStarts::supersede_for(const ProcessIdentity& process) {
+bool SupersededStarts::supersede_other_starts(const ProcessIdentity& process) {
   const auto found = starts_.find(process_key_of(process));
   if (found == starts_.end()) return false;
   auto& others = found->second;
   bool is_any_news = false;
   std::erase_if(others, [&](Start& other) {
     if (other.process == process) {
-      turns_.erase(other.turn);
+      starts_by_sequence_number_.erase(other.sequence_number);
       return true;
     }
     is_any_news = is_any_news || !other.is_superseded;
@@ -42,11 +43,12 @@ bool SupersededStarts::is_superseded(const ProcessIdentity& process) const {
          });
 }
 
-void SupersededStarts::forget(std::uint64_t turn) {
-  const auto found = starts_.find(turns_.at(turn));
-  std::erase_if(found->second, [turn](const Start& other) { return other.turn == turn; });
+void SupersededStarts::forget(std::uint64_t sequence_number) {
+  const auto found = starts_.find(starts_by_sequence_number_.at(sequence_number));
+  std::erase_if(found->second,
+                [sequence_number](const Start& other) { return other.sequence_number == sequence_number; });
   if (found->second.empty()) starts_.erase(found);
-  turns_.erase(turn);
+  starts_by_sequence_number_.erase(sequence_number);
 }
 
 }  // namespace ratoon::coordinator

@@ -1,6 +1,6 @@
 // Remembers which starts of a job's processes were superseded by a later start of the same process, so that
-// the coordinator refuses their late messages. No field of a start tells which of two starts is newer, so the
-// start that joins last counts as newer.
+// the coordinator refuses their late messages. Start numbers are random and do not tell which start is newer,
+// so the start that joins last counts as newer.
 #pragma once
 
 #include <cstddef>
@@ -16,25 +16,25 @@ namespace ratoon::coordinator {
 
 class SupersededStarts {
  public:
-  // Adds a start. If too many are remembered, drops the oldest start, whose late messages have all arrived.
+  // Adds a start. If there are too many starts, drops the oldest, whose late messages have arrived by now.
   void add(const ProcessIdentity& process);
   // Records that the start joined: this start is current, and all other starts of its process are superseded.
   // Returns whether this start superseded another start.
-  bool supersede_for(const ProcessIdentity& process);
+  bool supersede_other_starts(const ProcessIdentity& process);
   [[nodiscard]] bool is_superseded(const ProcessIdentity& process) const;
 
  private:
   struct Start {
     ProcessIdentity process;
-    std::uint64_t turn = 0;
+    std::uint64_t sequence_number = 0;
     bool is_superseded = false;
   };
 
-  void forget(std::uint64_t turn);
+  void forget(std::uint64_t sequence_number);
 
   std::unordered_map<ProcessKey, std::vector<Start>, ProcessKeyHash> starts_;
-  std::map<std::uint64_t, ProcessKey> turns_;  // oldest first
-  std::uint64_t next_turn_ = 0;
+  std::map<std::uint64_t, ProcessKey> starts_by_sequence_number_;  // oldest first
+  std::uint64_t next_sequence_number_ = 0;
 };
 
 }  // namespace ratoon::coordinator

@@ -20,10 +20,10 @@ struct ApiFailure {
   Error error;
   std::optional<std::uint32_t> retry_after_seconds;
 
-  // The server no longer remembers the requested resource version: list the objects again.
+  // The server no longer remembers the requested resource version, so the caller must list the objects again.
   [[nodiscard]] bool is_expired() const { return status == 410; }
-  // Returns the pause for which an overloaded server asks. A call that such a server refuses has no effect.
-  [[nodiscard]] std::optional<Duration> asked_pause() const;
+  // Returns the pause that an overloaded server asks for; the server has not carried out the call.
+  [[nodiscard]] std::optional<Duration> requested_retry_delay() const;
 };
 
 // `body` is a Status object or any other text; `retry_after` is the value of Retry-After, or empty.

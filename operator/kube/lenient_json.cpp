@@ -25,12 +25,12 @@ const json& items_of(const json& value, const char* name) {
   return list.is_array() ? list : *nothing;
 }
 
-std::string text_in(const json& value, const char* name) {
+std::string string_field(const json& value, const char* name) {
   const json& text = child(value, name);
   return text.is_string() ? text.get<std::string>() : std::string();
 }
 
-std::optional<std::int64_t> whole_in(const json& value, const char* name) {
+std::optional<std::int64_t> int_field(const json& value, const char* name) {
   const json& number = child(value, name);
   if (!number.is_number_integer()) return std::nullopt;
   constexpr auto kMax = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
@@ -38,12 +38,18 @@ std::optional<std::int64_t> whole_in(const json& value, const char* name) {
   return number.get<std::int64_t>();
 }
 
-bool flag_in(const json& value, const char* name) {
+bool bool_field(const json& value, const char* name) {
   const json& flag = child(value, name);
   return flag.is_boolean() && flag.get<bool>();
 }
 
-std::optional<std::uint64_t> parse_whole(std::string_view text) {
+json& ensure_list(json& object, const char* name) {
+  json& list = object[name];
+  if (!list.is_array()) list = json::array();
+  return list;
+}
+
+std::optional<std::uint64_t> parse_unsigned(std::string_view text) {
   std::uint64_t value = 0;
   const auto [stop, code] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (text.empty() || code != std::errc() || stop != text.data() + text.size()) return std::nullopt;

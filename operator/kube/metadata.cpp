@@ -4,17 +4,17 @@
 
 namespace ratoon::kube {
 
-JobKey key_in(const nlohmann::json& object) {
+JobKey job_key_in(const nlohmann::json& object) {
   const auto& meta = child(object, "metadata");
-  return {.name_space = text_in(meta, "namespace"), .name = text_in(meta, "name")};
+  return {.name_space = string_field(meta, "namespace"), .name = string_field(meta, "name")};
 }
 
 std::uint64_t parse_version(std::string_view text) {
-  return parse_whole(text).value_or(0);
+  return parse_unsigned(text).value_or(0);
 }
 
-std::uint64_t version_in(const nlohmann::json& object) {
-  return parse_version(text_in(child(object, "metadata"), "resourceVersion"));
+std::uint64_t resource_version_in(const nlohmann::json& object) {
+  return parse_version(string_field(child(object, "metadata"), "resourceVersion"));
 }
 
 }  // namespace ratoon::kube

@@ -1,4 +1,4 @@
-// Finds fields that the API server does not store because its CustomResourceDefinition is too old.
+// Finds fields that the API server drops because its CustomResourceDefinition is too old.
 #pragma once
 
 #include <set>

@@ -29,7 +29,7 @@ std::string escape(std::string_view text) {
 }
 
 // Checks a name by the API server's rules for names in paths, and escapes it.
-Result<std::string> segment(const char* what, const std::string& name) {
+Result<std::string> escape_path_segment(const char* what, const std::string& name) {
   constexpr std::size_t kBytesMax = 253;
   const bool is_good = !name.empty() && name.size() <= kBytesMax && name != "." && name != ".." &&
                        name.find_first_of("/%") == std::string::npos;
@@ -42,7 +42,7 @@ Result<std::string> segment(const char* what, const std::string& name) {
 Result<std::string> path_of(const Resource& resource, const std::string& name_space) {
   std::string path(resource.group_path);
   if (resource.is_namespaced && !name_space.empty()) {
-    const auto escaped = segment("namespace", name_space);
+    const auto escaped = escape_path_segment("namespace", name_space);
     if (!escaped) return escaped.error();
     path += "/namespaces/" + *escaped;
   }
@@ -55,13 +55,13 @@ Result<std::string> path_of(const ObjectReference& target) {
                  "an object of " + std::string(target.resource.plural) + " needs a namespace");
   auto path = path_of(target.resource, target.name_space);
   if (!path) return path;
-  const auto name = segment("name", target.name);
+  const auto name = escape_path_segment("name", target.name);
   if (!name) return name.error();
   return *path + "/" + *name;
 }
 
-ApiRequest write_call(const char* method, std::string_view verb, const ObjectReference& target,
-                      std::string path, const json& body, const char* content_type = kJsonType) {
+ApiRequest make_write_request(const char* method, std::string_view verb, const ObjectReference& target,
+                              std::string path, const json& body, const char* content_type = kJsonType) {
   return {.method = method,
           .target = std::move(path),
           .content_type = content_type,
@@ -122,7 +122,7 @@ Result<ApiRequest> create(const ObjectReference& place, const json& object, Unkn
   auto path = path_of(place.resource, place.name_space);
   if (!path) return path.error();
   if (unknown == UnknownFields::kRefused) *path += "?fieldValidation=Strict";
-  return write_call("POST", "create", place, std::move(*path), object);
+  return make_write_request("POST", "create", place, std::move(*path), object);
 }
 
 Result<ApiRequest> remove(const ObjectReference& target, const std::string& uid,
@@ -137,13 +137,13 @@ Result<ApiRequest> remove(const ObjectReference& target, const std::string& uid,
   json options = {
       {"apiVersion", "v1"}, {"kind", "DeleteOptions"}, {"preconditions", std::move(preconditions)}};
   if (grace_seconds) options["gracePeriodSeconds"] = *grace_seconds;
-  return write_call("DELETE", "delete", target, std::move(*path), options);
+  return make_write_request("DELETE", "delete", target, std::move(*path), options);
 }
 
 Result<ApiRequest> merge_patch(const ObjectReference& target, const json& patch) {
   auto path = path_of(target);
   if (!path) return path.error();
-  return write_call("PATCH", "patch", target, std::move(*path), patch, kMergePatchType);
+  return make_write_request("PATCH", "patch", target, std::move(*path), patch, kMergePatchType);
 }
 
 Result<ApiRequest> patch_status(const ObjectReference& target, const std::string& resource_version,
@@ -155,7 +155,7 @@ Result<ApiRequest> patch_status(const ObjectReference& target, const std::string
                  "a status of " + target.name +
                      " without a resourceVersion would overwrite the changes of other writers");
   const json body = {{"metadata", {{"resourceVersion", resource_version}}}, {"status", patch}};
-  return write_call("PATCH", "patch", target, *path + "/status", body, kMergePatchType);
+  return make_write_request("PATCH", "patch", target, *path + "/status", body, kMergePatchType);
 }
 
 }  // namespace ratoon::kube

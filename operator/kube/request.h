@@ -1,5 +1,5 @@
-// Builds calls to the API server as plain values. Checks and escapes every name, so that a name in an object
-// cannot lead to another path on the server.
+// Builds calls to the API server as plain values. Checks and escapes every name, so that no name in an object
+// can lead to another path on the server.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct ApiRequest {
   std::string target;  // path and query, escaped
   std::string content_type{};
   std::string body{};
-  // Labels of the call in the operator's metrics, with the same values as in the API server's metrics.
+  // Metric labels of the call, with the same values as in the API server's metrics.
   std::string_view verb = "get";
   std::string_view resource{};
 };
@@ -49,14 +49,14 @@ struct Selection {
   std::string field_selector{};
 };
 
-// Refers to one object or, with an empty name, to the collection in which objects are created.
+// Refers to one object or, if the name is empty, to the collection in which a new object is created.
 struct ObjectReference {
   Resource resource;
   std::string name_space{};
   std::string name{};
 };
 
-// A consistent read: it names no resourceVersion, so the API server does not answer from an old cache.
+// A consistent read has no resourceVersion, so that the API server does not answer from an old cache.
 [[nodiscard]] Result<ApiRequest> list(const Selection& selection, std::uint32_t items_max,
                                       const std::string& continue_token);
 // Watches changes after `resource_version`; the server ends the watch after `timeout_seconds`.
@@ -74,12 +74,12 @@ struct LogSelection {
 // Reads a log. Each line of the reply begins with its timestamp and a space.
 [[nodiscard]] Result<ApiRequest> pod_log(const ObjectReference& pod, const LogSelection& selection);
 
-// Whether the server silently drops a field that it does not know, or refuses the write.
+// Whether the server drops unknown fields silently, or refuses a write that has an unknown field.
 enum class UnknownFields { kLeftOut, kRefused };
 [[nodiscard]] Result<ApiRequest> create(const ObjectReference& place, const nlohmann::json& object,
                                         UnknownFields unknown = UnknownFields::kLeftOut);
 // Deletes the object only if it still has this UID and, if `resource_version` is given, was not written after
-// that version. Without `grace_seconds` the object's own grace period applies.
+// that version. Without `grace_seconds`, the grace period of the object itself applies.
 [[nodiscard]] Result<ApiRequest> remove(const ObjectReference& target, const std::string& uid,
                                         std::optional<std::uint32_t> grace_seconds,
                                         const std::string& resource_version = "");

@@ -20,23 +20,23 @@ constexpr std::array<std::pair<std::string_view, WatchEventKind>, 5> kKinds = {{
     {"ERROR", WatchEventKind::kError},
 }};
 
-WatchEvent broken(std::string complaint) {
+WatchEvent make_broken_event(std::string complaint) {
   return {.kind = WatchEventKind::kBroken, .complaint = std::move(complaint)};
 }
 
 }  // namespace
 
 WatchEvent WatchDecoder::decode(std::string_view line) const {
-  auto parsed = parse_json_without(kLeftOutList, line, line_bytes_max_, kDepthMax);
-  if (!parsed) return broken("a watch event is " + parsed.error().message());
-  const std::string type = text_in(*parsed, "type");
+  auto parsed = parse_json_without(kManagedFieldsKey, line, line_bytes_max_, kDepthMax);
+  if (!parsed) return make_broken_event("a watch event is " + parsed.error().message());
+  const std::string type = string_field(*parsed, "type");
   for (const auto& [name, kind] : kKinds) {
     if (type != name) continue;
     if (!child(*parsed, "object").is_object())
-      return broken("a watch event of type " + type + " has no object");
+      return make_broken_event("a watch event of type " + type + " has no object");
     return {.kind = kind, .object = std::move((*parsed)["object"])};
   }
-  return broken("a watch event is of type '" + cut_text(type, 40) + "', which is not known");
+  return make_broken_event("a watch event is of type '" + cut_text(type, 40) + "', which is not known");
 }
 
 void WatchDecoder::feed(std::string_view bytes, const std::function<void(WatchEvent)>& take) {
@@ -44,16 +44,17 @@ void WatchDecoder::feed(std::string_view bytes, const std::function<void(WatchEv
     const std::size_t end = bytes.find('\n');
     const std::string_view piece = bytes.substr(0, end);
     bytes.remove_prefix(end == std::string_view::npos ? bytes.size() : end + 1);
-    if (!is_skipping_ && rest_.size() + piece.size() > line_bytes_max_) {
-      is_skipping_ = true;
-      rest_ = {};  // gives the memory back
-      take(broken("a watch event is longer than " + std::to_string(line_bytes_max_) + " bytes"));
+    if (!is_skipping_line_ && incomplete_line_.size() + piece.size() > line_bytes_max_) {
+      is_skipping_line_ = true;
+      incomplete_line_ = {};  // gives the memory back
+      take(make_broken_event("a watch event is longer than " + std::to_string(line_bytes_max_) + " bytes"));
     }
-    if (!is_skipping_) rest_ += piece;
+    if (!is_skipping_line_) incomplete_line_ += piece;
     if (end == std::string_view::npos) return;
-    if (!std::exchange(is_skipping_, false) && rest_.find_first_not_of(" \r\t") != std::string::npos)
-      take(decode(rest_));
-    rest_.clear();
+    if (!std::exchange(is_skipping_line_, false) &&
+        incomplete_line_.find_first_not_of(" \r\t") != std::string::npos)
+      take(decode(incomplete_line_));
+    incomplete_line_.clear();
   }
 }
 

@@ -25,27 +25,27 @@ struct WatchEvent {
   std::string complaint{};
 };
 
-// The list in an object that records which client wrote which field. The decoder skips managedFields, which
-// is as large as the rest of the object and of no use to the operator.
-inline constexpr std::string_view kLeftOutList = "managedFields";
+// The list in an object that records which client wrote which field. The decoder skips this list, because it
+// is as large as the rest of the object, and the operator does not use it.
+inline constexpr std::string_view kManagedFieldsKey = "managedFields";
 
 class WatchDecoder {
  public:
-  // The longest accepted line: the server stores objects of at most 1.5 MiB, and JSON may write 6 bytes for
-  // one.
+  // The longest accepted line. The server stores objects of up to 1.5 MiB, and JSON may escape one byte as
+  // six bytes.
   static constexpr std::size_t kLineBytesMax = 16 * 1024 * 1024;
 
   explicit WatchDecoder(std::size_t line_bytes_max = kLineBytesMax) : line_bytes_max_(line_bytes_max) {}
 
-  // Calls `take` for each event (line) that `bytes` completes. Skips a line that is too long.
+  // Calls `take` for each event (line) that `bytes` completes. Skips a line that is longer than the limit.
   void feed(std::string_view bytes, const std::function<void(WatchEvent)>& take);
 
  private:
   [[nodiscard]] WatchEvent decode(std::string_view line) const;
 
   std::size_t line_bytes_max_;
-  std::string rest_;          // the beginning of an incomplete line
-  bool is_skipping_ = false;  // within a line that is too long
+  std::string incomplete_line_;    // the beginning of an incomplete line
+  bool is_skipping_line_ = false;  // within a line that is too long
 };
 
 }  // namespace ratoon::kube

@@ -1,4 +1,4 @@
-// Finds the fields of a job that have no effect in a local run, so that the user can be told about them.
+// Finds the fields of a job that have no effect in a local run, so that `ratoon run` can tell the user so.
 #pragma once
 
 #include <string>

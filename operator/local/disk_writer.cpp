@@ -6,8 +6,8 @@
 
 namespace ratoon::local {
 
-DiskWriter::DiskWriter(Duration leaving_timeout) : leaving_timeout_(leaving_timeout) {
-  std::thread([queue = queue_] { make_calls(queue); }).detach();
+DiskWriter::DiskWriter(Duration leaving_timeout) : exit_timeout_(leaving_timeout) {
+  std::thread([queue = queue_] { run_calls(queue); }).detach();
 }
 
 DiskWriter::~DiskWriter() {
@@ -17,10 +17,10 @@ DiskWriter::~DiskWriter() {
   const SystemClock clock;
   for (Timestamp waited = clock.now(); !queue_->has_ended;) {
     const Timestamp now = clock.now();
-    // Calls that come through one after the other may take longer than the timeout together.
+    // Measure each call alone: calls that each end in time may together take longer than the timeout.
     const Timestamp since = queue_->began.value_or(waited);
-    if (now - since >= leaving_timeout_) break;
-    queue_->changed.wait_for(lock, leaving_timeout_ - (now - since));
+    if (now - since >= exit_timeout_) break;
+    queue_->changed.wait_for(lock, exit_timeout_ - (now - since));
     if (!queue_->began) waited = clock.now();
   }
   queue_->calls.clear();
@@ -34,13 +34,13 @@ bool DiskWriter::add(std::function<void()> call) {
   return true;
 }
 
-void DiskWriter::queue(std::function<void()> call) {
+void DiskWriter::enqueue(std::function<void()> call) {
   const std::lock_guard lock(queue_->mutex);
   queue_->calls.push_back(std::move(call));
   queue_->changed.notify_all();
 }
 
-void DiskWriter::make_calls(const std::shared_ptr<Queue>& queue) {
+void DiskWriter::run_calls(const std::shared_ptr<Queue>& queue) {
   const SystemClock clock;
   std::unique_lock lock(queue->mutex);
   for (;;) {

@@ -1,7 +1,7 @@
-// DiskWriter: makes calls to a disk in order, on a thread of its own. A disk that hangs, for example a frozen
-// file system or a file server that is gone, then stops this thread and not the thread that makes decisions.
+// DiskWriter: makes calls to a disk in order, on a thread of its own. If a disk hangs, for example because
+// its file server is gone, only this thread waits, and not the thread that makes decisions.
 //
-// Thread contract: one thread.
+// Thread contract: only one thread may call it.
 #pragma once
 
 #include <chrono>
@@ -22,27 +22,27 @@ namespace ratoon::local {
 
 class DiskWriter {
  public:
-  // A process that ends waits this long for a call that hangs.
-  static constexpr Duration kLeavingTimeout = std::chrono::seconds(10);
+  // A process that ends waits this long for a disk call that hangs.
+  static constexpr Duration kExitTimeout = std::chrono::seconds(10);
   static constexpr std::size_t kQueuedMax = 10'000;
 
-  explicit DiskWriter(Duration leaving_timeout = kLeavingTimeout);
-  // Waits until all calls are done, unless one of them has hung for the timeout. Then the destructor drops
-  // the later calls, and leaves the thread in its call: a call must own all objects that it uses.
+  explicit DiskWriter(Duration leaving_timeout = kExitTimeout);
+  // Waits until all calls are done. If one of these calls hangs for the timeout, the destructor drops the
+  // later calls and leaves the thread in the hanging call, so a call must own all objects that it uses.
   ~DiskWriter();
   DiskWriter(const DiskWriter&) = delete;
   DiskWriter& operator=(const DiskWriter&) = delete;
 
-  // Begins a call and returns its outcome, for which the caller may wait for a limited time.
+  // Begins a disk call and returns its outcome, for which the caller may wait for a limited time.
   template <class T>
   [[nodiscard]] std::future<Result<T>> begin(std::function<Result<T>()> call) {
     auto task = std::make_shared<std::packaged_task<Result<T>()>>(std::move(call));
     auto outcome = task->get_future();
-    queue([task] { (*task)(); });
+    enqueue([task] { (*task)(); });
     return outcome;
   }
-  // Makes a call whose outcome has no effect on the run. Returns false if the queue is full because the disk
-  // hangs: the call is not made.
+  // Makes a disk call whose outcome has no effect on the run. Returns false if the queue is full because the
+  // disk hangs: the call is not made.
   bool add(std::function<void()> call);
 
  private:
@@ -55,10 +55,10 @@ class DiskWriter {
     bool has_ended = false;
   };
 
-  static void make_calls(const std::shared_ptr<Queue>& queue);
-  void queue(std::function<void()> call);
+  static void run_calls(const std::shared_ptr<Queue>& queue);
+  void enqueue(std::function<void()> call);
 
-  const Duration leaving_timeout_;
+  const Duration exit_timeout_;
   const std::shared_ptr<Queue> queue_ = std::make_shared<Queue>();  // shared with the thread
 };
 

@@ -24,11 +24,11 @@ struct MachineCapacity {
 [[nodiscard]] MachineCapacity count_capacity(const LossPlan& losses);
 [[nodiscard]] Result<void> check_capacity(const api::TrainingJob& job, const MachineCapacity& capacity);
 
-// Returns how many unauthenticated connections the coordinator may have at once. Other users of the machine
-// can open connections too, so the limit leaves enough open files for the run.
+// Returns how many unauthenticated connections the coordinator may have at once. The limit leaves enough open
+// files for the run, because other users of the machine can open connections, too.
 [[nodiscard]] std::size_t unauthenticated_connections_max(const api::TrainingJobSpec& spec);
 
 // Returns the largest number of nodes that exist at the same time in a trace.
-[[nodiscard]] std::uint64_t most_nodes_of(const std::vector<TraceEvent>& trace);
+[[nodiscard]] std::uint64_t peak_node_count(const std::vector<TraceEvent>& trace);
 
 }  // namespace ratoon::local

@@ -1,5 +1,5 @@
-// MemberLogs: opens the log of a member that starts, on a thread of its own. Only the members whose logs are
-// on a disk that hangs wait for this disk; all other decisions of the run go on.
+// MemberLogs: opens the log of a member that starts, on a separate thread. If a disk hangs, only the members
+// whose logs are on this disk wait for it; all other decisions of the run go on.
 #pragma once
 
 #include <chrono>
@@ -19,22 +19,22 @@ namespace ratoon::local {
 class MemberLogs {
  public:
   // The start of a member waits this long for the disk.
-  static constexpr Duration kTimeout = std::chrono::seconds(2);
-  // Is called on the other thread, also after this object has been destroyed, and so must own what it uses.
+  static constexpr Duration kOpenTimeout = std::chrono::seconds(2);
+  // Another thread calls Open, perhaps after MemberLogs is gone, so Open must own what it uses.
   using Open = std::function<Result<UniqueFd>(const std::string& member)>;
 
-  explicit MemberLogs(Open open, Duration timeout = kTimeout)
+  explicit MemberLogs(Open open, Duration timeout = kOpenTimeout)
       : open_(std::move(open)), timeout_(timeout), disk_(timeout) {}
 
-  // Returns kUnavailable while the disk does not answer: call again later. While an earlier call hangs, no
-  // further call waits.
+  // Returns kUnavailable while the disk does not answer: call again later. While a call hangs, later calls do
+  // not wait.
   [[nodiscard]] Result<UniqueFd> open(const std::string& member);
 
  private:
   const Open open_;
   const Duration timeout_;
   DiskWriter disk_;
-  std::map<std::string, std::future<Result<UniqueFd>>> under_way_;  // by member
+  std::map<std::string, std::future<Result<UniqueFd>>> pending_opens_;  // by member
 };
 
 }  // namespace ratoon::local

@@ -19,8 +19,8 @@ namespace ratoon::local {
 namespace {
 
 constexpr std::uint32_t kFirstPort = 10'240;  // below are the ports of services
-constexpr std::uint32_t kEndOfPorts = 65'536;
-constexpr std::uint32_t kPlacesOfRuns = 97;  // where the runs of a machine begin to look
+constexpr std::uint32_t kPortsEnd = 65'536;
+constexpr std::uint32_t kStartPortChoices = 97;  // where the runs of a machine begin to look
 
 // Returns whether a server could listen at this port of 127.0.0.1.
 bool is_port_free(std::uint32_t port) {
@@ -34,7 +34,7 @@ bool is_port_free(std::uint32_t port) {
          ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
 }
 
-// Returns nothing if the text is not a number; the trainer will refuse such a port.
+// Returns nothing if the text is not a number. The trainer itself will report that it is no port.
 std::optional<std::uint32_t> parse_port(const std::optional<std::string>& text) {
   std::uint32_t port = 0;
   if (!text) return std::nullopt;
@@ -44,36 +44,37 @@ std::optional<std::uint32_t> parse_port(const std::optional<std::string>& text) 
 
 }  // namespace
 
-MetricsPorts::Range MetricsPorts::read_ephemeral_range() {
-  Range range;
+MetricsPorts::PortRange MetricsPorts::read_ephemeral_range() {
+  PortRange range;
   std::ifstream file("/proc/sys/net/ipv4/ip_local_port_range");
-  if (Range read; file >> read.first >> read.last) range = read;
+  if (PortRange read; file >> read.first >> read.last) range = read;
   return range;
 }
 
-MetricsPorts::MetricsPorts(std::optional<std::string> named, Range ephemeral) : named_(std::move(named)) {
+MetricsPorts::MetricsPorts(std::optional<std::string> named, PortRange ephemeral)
+    : requested_port_(std::move(named)) {
   const std::uint32_t below = ephemeral.first > kFirstPort ? ephemeral.first - kFirstPort : 0;
-  const std::uint32_t above = ephemeral.last < kEndOfPorts ? kEndOfPorts - 1 - ephemeral.last : 0;
-  begin_ = below >= above ? kFirstPort : ephemeral.last + 1;
-  end_ = below >= above ? kFirstPort + below : kEndOfPorts;
-  // Begin at a port that depends on the process id: runs that begin together try different ports first.
-  const auto place = static_cast<std::uint32_t>(::getpid()) % kPlacesOfRuns;
-  next_ = begin_ + (end_ - begin_) / kPlacesOfRuns * place;
+  const std::uint32_t above = ephemeral.last < kPortsEnd ? kPortsEnd - 1 - ephemeral.last : 0;
+  ports_begin_ = below >= above ? kFirstPort : ephemeral.last + 1;
+  ports_end_ = below >= above ? kFirstPort + below : kPortsEnd;
+  // Begin at a port that depends on the process id, so that runs which begin together try different ports.
+  const auto place = static_cast<std::uint32_t>(::getpid()) % kStartPortChoices;
+  next_port_ = ports_begin_ + (ports_end_ - ports_begin_) / kStartPortChoices * place;
 }
 
-void MetricsPorts::choose(const api::TrainingJob& job, const api::Pod& pod,
-                          const std::vector<api::Pod>& pods) {
+void MetricsPorts::assign_to_pod(const api::TrainingJob& job, const api::Pod& pod,
+                                 const std::vector<api::Pod>& pods) {
   std::erase_if(blocks_, [&](const auto& block) {
     return std::ranges::none_of(pods, [&](const api::Pod& one) { return one.name == block.first; });
   });
   // The user's port for the first process, from the container's `env` or from `ratoon run`'s environment.
   const auto of_job = find_trainer_option(job, {.flag = "", .variable = names::env::kMetricsPort});
-  const auto named = parse_port(of_job ? of_job : named_);
-  if (pod.group_seat || named == 0U) return;
+  const auto named = parse_port(of_job ? of_job : requested_port_);
+  if (!api::reports_steps(job.spec) || named == 0U) return;
   static_cast<void>(assign(pod.name, job.spec.processes_per_node, named));
 }
 
-void MetricsPorts::add_to(nlohmann::json& members) const {
+void MetricsPorts::add_ports_to(nlohmann::json& members) const {
   for (auto& member : members) {
     const auto found = blocks_.find(member["name"].get<std::string>());
     if (found == blocks_.end() || member["pids"].empty()) continue;
@@ -86,17 +87,18 @@ void MetricsPorts::add_to(nlohmann::json& members) const {
 std::optional<std::uint16_t> MetricsPorts::assign(const std::string& member, std::uint32_t processes,
                                                   std::optional<std::uint32_t> named) {
   blocks_.erase(member);
-  auto found = named ? find_block(*named, kEndOfPorts, processes) : find_block(next_, end_, processes);
-  if (!found && !named) found = find_block(begin_, end_, processes);
+  auto found =
+      named ? find_block(*named, kPortsEnd, processes) : find_block(next_port_, ports_end_, processes);
+  if (!found && !named) found = find_block(ports_begin_, ports_end_, processes);
   if (!found) return std::nullopt;
   // The next member gets other ports, because Prometheus may still read the ports of a member that has just
   // ended.
-  if (!named) next_ = *found + processes;
+  if (!named) next_port_ = *found + processes;
   blocks_[member] = {.first = *found, .count = processes};
   return static_cast<std::uint16_t>(*found);
 }
 
-std::optional<std::uint16_t> MetricsPorts::first_of(const std::string& member) const {
+std::optional<std::uint16_t> MetricsPorts::first_port_of(const std::string& member) const {
   const auto found = blocks_.find(member);
   if (found == blocks_.end()) return std::nullopt;
   return static_cast<std::uint16_t>(found->second.first);
@@ -105,11 +107,11 @@ std::optional<std::uint16_t> MetricsPorts::first_of(const std::string& member) c
 std::optional<std::uint32_t> MetricsPorts::find_block(std::uint32_t first, std::uint32_t end,
                                                       std::uint32_t count) const {
   for (std::uint32_t at = first; at < end && count <= end - at; at += count)
-    if (is_free({.first = at, .count = count})) return at;
+    if (are_ports_free({.first = at, .count = count})) return at;
   return std::nullopt;
 }
 
-bool MetricsPorts::is_free(const Block& block) const {
+bool MetricsPorts::are_ports_free(const PortBlock& block) const {
   const auto overlaps = [&](const auto& other) {
     return block.first < other.second.first + other.second.count &&
            other.second.first < block.first + block.count;

@@ -8,8 +8,8 @@ int exit_code_of(const api::TrainingJobStatus& status) {
   constexpr int kFailed = 1;
   if (status.phase == api::JobPhase::kSucceeded) return static_cast<int>(ExitCode::kDone);
   const auto& failure = status.last_failure;
-  // Only a failure that ended the job counts: for example, a job may have survived a failure and reached its
-  // time limit much later.
+  // Only a failure that ended the job counts. For example, a job may have survived its last failure and later
+  // have reached its time limit.
   if (!failure || !failure->exit_code || failure->reason.empty() ||
       status.message.find(failure->reason) == std::string::npos)
     return kFailed;

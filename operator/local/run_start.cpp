@@ -8,24 +8,25 @@
 namespace ratoon::local {
 namespace {
 
-// Takes the next attempt number, because checkpoints of the last attempt may be on the disk. The last world
-// ended together with the last `ratoon run`: if its fields in the status were not reset, its members would
+// Takes the next attempt number, because checkpoints of the last attempt may be on the disk. Clears the
+// fields of the last world, which ended together with the last `ratoon run`: otherwise its members would
 // count as silent.
 void begin_next_attempt(api::TrainingJobStatus& status) {
   status.attempt = status.attempt.next();
-  status.is_formed = false;
+  status.is_world_formed = false;
   status.world_size = 0;
-  status.formed_at.reset();
-  status.stepped_at.reset();
+  status.world_formed_at.reset();
+  status.last_step_at.reset();
+  for (auto& member : status.members) member.has_been_in_world = false;
 }
 
-// Discards staged checkpoints, which name their attempt and step but not their run.
-Result<void> discard_staged(const RunFolder& folder) {
+// Discards staged checkpoints, because they name their attempt and step but not their run.
+Result<void> discard_staged_checkpoints(const RunFolder& folder) {
   return StagingFolder::discard(StagingFolder::kMemoryRoot, folder.path());
 }
 
-// Returns whether the job's roles differ from those in `document`: new arguments may name a later end.
-bool has_other_roles(const nlohmann::json& document, const api::TrainingJob& job) {
+// Returns whether the job's roles differ from those in `document`, for example in an argument for the end.
+bool have_roles_changed(const nlohmann::json& document, const api::TrainingJob& job) {
   const nlohmann::json::json_pointer stored("/job/spec/roles");
   const nlohmann::json::json_pointer given("/spec/roles");
   return job.document && job.document->contains(given) && document.contains(stored) &&
@@ -34,7 +35,7 @@ bool has_other_roles(const nlohmann::json& document, const api::TrainingJob& job
 
 }  // namespace
 
-api::TrainingJobStatus reopen(api::TrainingJobStatus status) {
+api::TrainingJobStatus reopen_completed_job(api::TrainingJobStatus status) {
   status.phase = api::JobPhase::kRecovering;
   status.final_weights.clear();
   status.finish_reason.clear();
@@ -52,7 +53,7 @@ api::TrainingJobStatus recover_status(const api::TrainingJobSpec& spec, api::Tra
                 .disruption = restarts.disruption};
     status.active_seconds = 0;
   }
-  core::end_with_last_step(status);
+  core::end_useful_time_at_last_step(status);
   status.open_recovery.reset();  // it ended with the runner
   status.active_since.reset();   // the time without a runner does not count
   status.suspending_since.reset();
@@ -62,9 +63,9 @@ api::TrainingJobStatus recover_status(const api::TrainingJobSpec& spec, api::Tra
   status.message.clear();
   if (status.attempt.value() != 0) begin_next_attempt(status);
   for (auto& member : status.members) {
-    // A process of the last run may still be ending, so give its member a newer incarnation number.
+    // Give the member a newer incarnation number, because a process of the last run may not have ended yet.
     const std::uint32_t newest = std::max(member.incarnation, member.successor);
-    if (member.is_completed && !api::is_group(spec)) continue;
+    if (member.is_completed && api::reports_steps(spec)) continue;
     member = {.role = member.role, .index = member.index, .incarnation = newest + 1, .uid = ""};
   }
   return status;
@@ -72,7 +73,7 @@ api::TrainingJobStatus recover_status(const api::TrainingJobSpec& spec, api::Tra
 
 api::TrainingJobStatus fresh_status(const api::TrainingJobStatus& status) {
   api::TrainingJobStatus fresh;
-  fresh.lineage_start = Attempt(0);
+  fresh.first_own_attempt = Attempt(0);
   fresh.attempt = status.attempt;
   fresh.phase = status.attempt.value() == 0 ? api::JobPhase::kPending : api::JobPhase::kRecovering;
   if (status.attempt.value() != 0) begin_next_attempt(fresh);
@@ -88,29 +89,29 @@ Result<RunStart> begin_run(const RunFolder& folder, const api::TrainingJob& job,
                            WallTime now,
                            const std::function<Result<void>(const api::TrainingJobStatus&)>& store) {
   const auto stored = folder.read_status(job);
-  // Return a read error even for a run that starts over: its attempt numbers must be higher than those in the
-  // old status, because stores may have checkpoints of the old attempts.
+  // Return a read error even if the run starts over: without the old status, its attempt numbers might repeat
+  // those of checkpoints in stores.
   if (!stored) return stored.error();
   if (starts_over) {
     RunStart fresh{.status = fresh_status(stored->value_or(api::TrainingJobStatus()))};
-    const auto before = folder.set_aside(now, [&]() -> Result<void> {
-      if (auto discarded = discard_staged(folder); !discarded) return discarded;
+    const auto before = folder.archive_old_files(now, [&]() -> Result<void> {
+      if (auto discarded = discard_staged_checkpoints(folder); !discarded) return discarded;
       return store(fresh.status);
     });
     if (!before) return before.error();
-    fresh.set_aside = "the files of earlier runs are in " + before->string();
+    fresh.archive_message = "the files of earlier runs are in " + before->string();
     return fresh;
   }
   if (!*stored) {
-    if (auto discarded = discard_staged(folder); !discarded) return discarded.error();
+    if (auto discarded = discard_staged_checkpoints(folder); !discarded) return discarded.error();
     return RunStart{.status = job.status};
   }
-  RunStart next{.goes_on = true};
+  RunStart next{.continues_run = true};
   const auto document = RunFolder::read_document(folder.path());
   if (document && *document) next.document = **document;
-  const bool are_other = has_other_roles(next.document, job);
+  const bool are_other = have_roles_changed(next.document, job);
   const bool is_reopened = (*stored)->phase == api::JobPhase::kSucceeded && are_other;
-  next.status = recover_status(job.spec, is_reopened ? reopen(**stored) : **stored);
+  next.status = recover_status(job.spec, is_reopened ? reopen_completed_job(**stored) : **stored);
   const auto saves = next.document.is_object() ? next.document.find("saves") : next.document.end();
   if (!are_other && saves != next.document.end() && saves->is_string())
     next.save_location = saves->get<std::string>();

@@ -10,6 +10,7 @@
 
 #include "base/contract/exit_code.h"
 #include "base/http/server.h"
+#include "base/process/free_port.h"
 #include "operator/coordinator/coordinator.h"
 #include "operator/core/members/roster.h"
 #include "operator/core/policy/save_time.h"
@@ -29,7 +30,6 @@
 #include "operator/local/machine_capacity.h"
 #include "operator/local/member_logs.h"
 #include "operator/local/members/cgroup_rules.h"
-#include "operator/local/members/free_port.h"
 #include "operator/local/members/local_cluster.h"
 #include "operator/local/members/member_launch_context.h"
 #include "operator/local/metrics_ports.h"
@@ -44,15 +44,15 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr Duration kSleepMax = seconds(1);
-constexpr Duration kDrainMax = seconds(10);
+constexpr Duration kDrainTimeout = seconds(10);
 // Two signals within this time count as one request to stop: a supervisor may signal this process and then
 // its process group.
-constexpr Duration kOneStopRequest = milliseconds(100);
+constexpr Duration kStopRequestWindow = milliseconds(100);
 constexpr std::uint32_t kGraceSeconds = 30;  // the default of a pod
-constexpr Duration kPauseWhileWaiting = milliseconds(100);
+constexpr Duration kWaitCallInterval = milliseconds(100);
 // Members leave at least this long before the run's end; they leave earlier if saves take long.
-constexpr Duration kLeaveBeforeEnd = seconds(30);
-constexpr int kSavesBeforeEnd = 3;
+constexpr Duration kLeaveBeforeEndMin = seconds(30);
+constexpr int kSaveTimesBeforeEnd = 3;
 
 std::filesystem::path current_folder() {
   std::error_code none;
@@ -73,10 +73,10 @@ class Runner {
                       .save = options.save_folder.empty() ? folder_->checkpoints_path() : options.save_folder,
                       .work = current_folder()},
         save_location_(save_location(job_, save_folders_)),
-        news_(options.print,
-              {.pattern = folder_->log_path("*").string(),
-               .repeats_last_lines = !options.shows_lines_of_members},
-              clock),
+        news_(
+            options.print,
+            {.pattern = folder_->log_path("*").string(), .repeats_last_lines = !options.shows_member_output},
+            clock),
         // Without a trace there are as many nodes as members, and one spare node for a replacement.
         cluster_(options.losses.trace.empty() ? NodePool(count_members() + 1) : NodePool(),
                  [this](const api::Pod& pod) {
@@ -84,7 +84,7 @@ class Runner {
                        launch_context_.plan(job_, pod, *folder_,
                                             {.coordinator = server_->port(),
                                              .group = group_port_,
-                                             .metrics = metrics_ports_.first_of(pod.name).value_or(0)});
+                                             .metrics = metrics_ports_.first_port_of(pod.name).value_or(0)});
                    plan.log_fd = log_.get();
                    return plan;
                  }),
@@ -93,35 +93,36 @@ class Runner {
                                  [this](std::string_view shown, const ProcessIdentity&) {
                                    return launch_context_.authenticate(shown);
                                  },
-                             .on_news = [this](const JobKey&) { wakeup_.notify(); }}) {
-    if (options.while_waiting) wakeup_.call_while_asleep(kPauseWhileWaiting, options.while_waiting);
-    wakeup_.pass_signals_to([this](int number) { cluster_.send_to_all(number); });
+                             .on_change = [this](const JobKey&) { wakeup_.notify(); }}) {
+    if (options.while_waiting) wakeup_.call_while_asleep(kWaitCallInterval, options.while_waiting);
+    wakeup_.pass_signals_to([this](int number) { cluster_.signal_all_members(number); });
     launch_context_.set_save_folder(options.save_folder);
   }
 
   Result<int> run() {
     if (auto ready = prepare(); !ready) return ready.error();
     if (job_.status.phase == api::JobPhase::kSucceeded) {
-      news_.say(job_.meta.name +
-                " has completed already; to continue, give the trainer other arguments, such as a later end; "
-                "to start over, pass " +
-                options_.how_to_start_over);
+      news_.print_line(
+          job_.meta.name +
+          " has completed already; to continue, give the trainer other arguments, such as a later end; "
+          "to start over, pass " +
+          options_.start_over_option);
       return static_cast<int>(ExitCode::kDone);
     }
     while (!is_over()) {
-      controls_.act();
+      controls_.process_pending();
       cluster_.observe();
       if (is_ending()) return leave_at_end();
       if (auto decided = decide(); !decided) {
         tell_to_stop(decided.error().message());
-        static_cast<void>(drain(kDrainMax));
+        static_cast<void>(drain(kDrainTimeout));
         return decided.error();
       }
       if (is_over()) break;
       if (wakeup_.sleep(next_sleep()) > 0) return stop_for_user();
     }
-    static_cast<void>(drain(kDrainMax));
-    if (job_.status.phase != api::JobPhase::kSucceeded) news_.tell_failure(job_.status);
+    static_cast<void>(drain(kDrainTimeout));
+    if (job_.status.phase != api::JobPhase::kSucceeded) news_.print_failure(job_.status);
     return exit_code_of(job_.status);
   }
 
@@ -132,17 +133,17 @@ class Runner {
   Result<void> prepare() {
     if (auto begun = begin(); !begun) return begun;
     if (job_.status.phase != api::JobPhase::kSucceeded)
-      news_.say("running " + job_.meta.name + " in " + options_.folder.string() +
-                "; Ctrl-C stops it, the same command continues it");
+      news_.print_line("running " + job_.meta.name + " in " + options_.folder.string() +
+                       "; Ctrl-C stops it, the same command continues it");
     auto laid_out = launch_context_.prepare(*folder_, job_.spec.checkpoint_policy);
     if (!laid_out) return laid_out.error();
-    if (*laid_out) news_.say(**laid_out);
-    Cgroups cgroups = Cgroups::open("/", folder_->path(), controllers_of(job_.spec));
-    for (const auto& sentence : cgroups.refusals()) news_.say(sentence);
+    if (*laid_out) news_.print_line(**laid_out);
+    Cgroups cgroups = Cgroups::open("/", folder_->path(), needed_controllers(job_.spec));
+    for (const auto& sentence : cgroups.unenforced_limits()) news_.print_line(sentence);
     cluster_.set_cgroups(std::move(cgroups));
-    for (const auto& sentence : describe_cluster_only_fields(job_)) news_.say(sentence);
+    for (const auto& sentence : describe_cluster_only_fields(job_)) news_.print_line(sentence);
     if (job_.spec.is_suspended)
-      news_.say("spec.suspend is true: no member is started before `ratoon resume`");
+      news_.print_line("spec.suspend is true: no member is started before `ratoon resume`");
     if (job_.status.phase != api::JobPhase::kSucceeded) events_.begin(job_, clock_.wall_now());
     auto server = http::HttpServer::start(
         {.port = 0, .unauthenticated_connections_max = unauthenticated_connections_max(job_.spec)},
@@ -151,7 +152,7 @@ class Runner {
         });
     if (!server) return server.error().with_context("opening the coordinator's port on 127.0.0.1");
     server_ = std::move(*server);
-    controls_.follow(options_.losses);
+    controls_.follow_plan(options_.losses);
     controls_.listen(folder_->path(), disk_);
     wakeup_.watch(controls_.fd());
     return {};
@@ -167,9 +168,10 @@ class Runner {
     job_.status = std::move(begun->status);
     journal_.restore(begun->document);
     save_location_ = begun->save_location.value_or(save_location_);
-    if (begun->set_aside) news_.say(*begun->set_aside);
-    if (begun->goes_on && job_.spec.checkpoint_policy.overwrites)
-      news_.say("checkpointPolicy.overwrite applies only to the first run in a folder: this run continues");
+    if (begun->archive_message) news_.print_line(*begun->archive_message);
+    if (begun->continues_run && job_.spec.checkpoint_policy.overwrites)
+      news_.print_line(
+          "checkpointPolicy.overwrite applies only to the first run in a folder: this run continues");
     return {};
   }
 
@@ -183,16 +185,17 @@ class Runner {
                                  .nodes = cluster_.nodes().nodes(),
                                  .wall_now = clock_.wall_now(),
                                  .recovery = recovery_,
-                                 .lists_from = lists_from_,
-                                 .listening_since = coordinator_.listening_since(key)};
+                                 .lists_valid_from = lists_from_,
+                                 .listening_since = coordinator_.listening_since(key),
+                                 .refusal = explain_lack_of_nodes(std::exchange(without_node_, {}))};
     longest_save_ = core::longest_save(seen).value_or(Duration(0));
-    save_location_ = told_save_location(seen.processes, save_folders_).value_or(save_location_);
+    save_location_ = reported_save_location(seen.processes, save_folders_).value_or(save_location_);
     const core::Decision decision = core::reconcile(seen, clock_.now());
     wake_at_ = decision.wake_at;
     recovery_ = decision.recovery;
-    lists_from_ = decision.announcement.lists_from;
-    if (!options_.shows_checkpoints) news_.tell_checkpoint(job_.status, decision.status);
-    news_.tell_long_wait(job_.status, decision.status, std::exchange(without_node_, {}));
+    lists_from_ = decision.announcement.lists_valid_from;
+    if (!options_.shows_checkpoints) news_.print_checkpoint(job_.status, decision.status);
+    news_.print_long_wait(job_.status, decision.status);
     if (decision.status.last_disruption && decision.status.last_disruption != job_.status.last_disruption)
       journal_.note_recovery(*decision.status.last_disruption);
     journal_.note_progress(seen.processes, decision.status, clock_.now());
@@ -201,7 +204,7 @@ class Runner {
     for (const auto& action : decision.actions) {
       if (auto done = std::visit([this](const auto& a) { return act(a); }, action); !done) return done;
     }
-    news_.tell_first_failure(job_.status);
+    news_.print_first_failure(job_.status);
     coordinator_.announce(key, decision.announcement);
     return decision.actions.empty() ? Result<void>() : store_status();
   }
@@ -209,21 +212,21 @@ class Runner {
   Result<void> act(const core::CreatePod& action) {
     auto started = start(action);
     if (started || !(started.error().is_retryable() || roles_run_.contains(action.pod.role))) return started;
-    // A role that has run before may be able to start again later: the disk may be full or not mounted for a
-    // while. The operator's next decision, one second later, requests the pod again.
-    if (refused_start_ != started.error().message()) news_.say(started.error().message());
+    // If a role has run before, a failed start may succeed later, for example when a full disk has room
+    // again. The operator's next decision, one second later, requests the pod again.
+    if (refused_start_ != started.error().message()) news_.print_line(started.error().message());
     refused_start_ = started.error().message();
     return {};
   }
   Result<void> start(const core::CreatePod& action) {
-    // If pods that are ending occupy all nodes, do not create the pod: the end of such a pod wakes this loop,
-    // and the next decision requests the pod again.
+    // If ending pods occupy all nodes, do not create the pod now: the end of one of them wakes this loop, and
+    // the next decision requests the pod again.
     if (!cluster_.has_room_for(action.pod)) {
       without_node_.push_back(action.pod.name);
       return {};
     }
-    if (action.pod.group_seat && action.pod.group_seat->first_rank == 0) {
-      // Each new group of members without the agent gets another port: the old port may still be in use.
+    if (action.pod.group_rank_assignment && action.pod.group_rank_assignment->first_rank == 0) {
+      // Each new group of members without the agent gets a new port, because the old one may still be in use.
       auto port = find_free_port();
       if (!port) return port.error();
       group_port_ = *port;
@@ -231,7 +234,7 @@ class Runner {
     auto log = logs_.open(action.pod.name);
     if (!log) return log.error();
     log_ = *std::move(log);
-    metrics_ports_.choose(job_, action.pod, cluster_.pods());
+    metrics_ports_.assign_to_pod(job_, action.pod, cluster_.pods());
     const auto created = cluster_.create(action.pod);
     log_ = UniqueFd();
     if (!created) return created;
@@ -244,10 +247,11 @@ class Runner {
     cluster_.remove(action.uid);
     return {};
   }
-  // Deletes nothing: a local job's file is the user's, and describe_cluster_only_fields() tells the user so.
+  // Deletes nothing: the job file belongs to the user. describe_cluster_only_fields() tells the user so.
   static Result<void> act(const core::DeleteJob&) { return {}; }
   Result<void> act(const core::EmitEvent& action) {
-    if (news_.tell_event(action.message)) events_.tell(action.reason, action.message, clock_.wall_now());
+    if (news_.print_event(action.message))
+      events_.record_message(action.reason, action.message, clock_.wall_now());
     return {};
   }
 
@@ -256,7 +260,7 @@ class Runner {
     nlohmann::json document = journal_.describe();
     document["job"] = api::encode_training_job(job_);
     document["members"] = cluster_.describe();
-    metrics_ports_.add_to(document["members"]);
+    metrics_ports_.add_ports_to(document["members"]);
     document["nodes"] = cluster_.nodes().describe();
     document["runner_pid"] = ::getpid();
     document["saves"] = save_location_;
@@ -269,27 +273,28 @@ class Runner {
     const Timestamp now = clock_.now();
     Timestamp next = now + kSleepMax;
     const auto end = options_.end ? std::optional(options_.end->at) : std::nullopt;
-    for (const auto& moment : {wake_at_, controls_.next(), end})
+    for (const auto& moment : {wake_at_, controls_.next_event_time(), end})
       if (moment) next = std::min(next, *moment);
     return std::max(next - now, Duration(milliseconds(1)));
   }
 
-  // Returns whether the run must end now: its end has come, or a member has left because the end is near, and
-  // a new member would leave too.
+  // Returns whether the run must end now: its end time has come, or a member has left because the end time is
+  // near, so that a new member would leave at once, too.
   bool is_ending() const {
     if (!options_.end) return false;
     const Duration left = options_.end->at - clock_.now();
     if (left <= Duration(0)) return true;
-    if (left > std::max<Duration>(kLeaveBeforeEnd, kSavesBeforeEnd * longest_save_)) return false;
+    if (left > std::max<Duration>(kLeaveBeforeEndMin, kSaveTimesBeforeEnd * longest_save_)) return false;
     return std::ranges::any_of(cluster_.pods(), [](const api::Pod& pod) {
       return !pod.is_deleting && pod.exit_code == static_cast<int>(ExitCode::kPreempted);
     });
   }
 
   int leave_at_end() {
-    news_.say("stopping because of " + options_.end->why + ": members save and leave");
-    if (!drain(options_.end->at - clock_.now())) news_.say("members that had not left yet were killed");
-    news_.tell_stop(job_.status);
+    news_.print_line("stopping because of " + options_.end->reason + ": members save and leave");
+    if (!drain(options_.end->at - clock_.now()))
+      news_.print_line("members that had not left yet were killed");
+    news_.print_stop(job_.status);
     return static_cast<int>(ExitCode::kPreempted);
   }
 
@@ -297,12 +302,12 @@ class Runner {
     const std::uint32_t said = job_.spec.checkpoint_policy.grace_seconds;
     const std::uint32_t grace = said == 0 ? kGraceSeconds : said;
     cluster_.interrupt_all();
-    for (const Timestamp end = clock_.now() + kOneStopRequest; clock_.now() < end;)
+    for (const Timestamp end = clock_.now() + kStopRequestWindow; clock_.now() < end;)
       static_cast<void>(wakeup_.sleep(end - clock_.now()));
-    news_.say("stopping: members save and leave, within " + std::to_string(grace) +
-              " s; Ctrl-C again stops them at once");
-    if (!drain(seconds(grace))) news_.say("members that had not left yet were killed");
-    news_.tell_stop(job_.status);
+    news_.print_line("stopping: members save and leave, within " + std::to_string(grace) +
+                     " s; Ctrl-C again stops them at once");
+    if (!drain(seconds(grace))) news_.print_line("members that had not left yet were killed");
+    news_.print_stop(job_.status);
     return static_cast<int>(ExitCode::kInterruptedByUser);
   }
 
@@ -312,17 +317,16 @@ class Runner {
         {.attempt = job_.status.attempt, .world = {}, .current = {}, .stop = true, .reason = reason});
   }
 
-  // Waits for members to leave by themselves, then kills the remaining members. Returns whether all members
-  // left.
+  // Waits for members to leave by themselves, then kills the others. Returns whether all members left.
   [[nodiscard]] bool drain(Duration at_most) {
     wakeup_.watch(-1);  // pending control requests fail when the runner ends
     const Timestamp deadline = clock_.now() + at_most;
-    for (cluster_.observe(); !cluster_.is_quiet() && clock_.now() < deadline; cluster_.observe()) {
+    for (cluster_.observe(); !cluster_.has_no_processes() && clock_.now() < deadline; cluster_.observe()) {
       if (wakeup_.sleep(milliseconds(50)) > 0) break;
     }
-    const bool has_left = cluster_.is_quiet();
+    const bool has_left = cluster_.has_no_processes();
     cluster_.remove_all();
-    while (!cluster_.is_quiet()) {
+    while (!cluster_.has_no_processes()) {
       static_cast<void>(wakeup_.sleep(milliseconds(10)));
       cluster_.observe();
     }
@@ -337,8 +341,8 @@ class Runner {
   void note_last_beats() {
     const Step before = job_.status.step;
     core::note_progress(coordinator_.processes(api::key_of(job_)), job_.status);
-    if (job_.status.step > before) job_.status.stepped_at = clock_.wall_now();
-    if (!api::is_group(job_.spec)) core::end_with_last_step(job_.status);
+    if (job_.status.step > before) job_.status.last_step_at = clock_.wall_now();
+    if (api::reports_steps(job_.spec)) core::end_useful_time_at_last_step(job_.status);
   }
 
   const RunOptions& options_;
@@ -355,13 +359,13 @@ class Runner {
   RunJournal journal_;
   RunControls controls_;
   coordinator::Coordinator coordinator_;
-  // Declared after the coordinator, so that the server stops before the coordinator is destroyed.
+  // The server is declared after the coordinator, so that it is destroyed first.
   std::unique_ptr<http::HttpServer> server_;
   std::optional<Timestamp> wake_at_;
   std::vector<std::string> without_node_;  // of the last decision
   std::string refused_start_;              // the error of the last start that failed for lack of resources
   std::set<std::string> roles_run_;        // roles of which a member has been started
-  std::optional<core::RecoveryWatch> recovery_;
+  std::optional<core::RecoveryTimestamps> recovery_;
   std::optional<Timestamp> lists_from_;  // announced by the last decision
   RunEvents events_{[this](const std::string& line) {
     disk_.add([folder = folder_, line] { folder->append_event(line); });
@@ -371,7 +375,7 @@ class Runner {
       [this](const nlohmann::json& document) {
         return disk_.begin<void>([folder = folder_, document] { return folder->write_status(document); });
       },
-      [this](const std::string& sentence) { news_.say(sentence); }};
+      [this](const std::string& sentence) { news_.print_line(sentence); }};
   MemberLogs logs_{[folder = folder_](const std::string& member) { return folder->open_log(member); }};
   UniqueFd log_;  // of the member that is being started
   std::uint16_t group_port_ = 0;
@@ -387,7 +391,7 @@ Result<int> run(const RunOptions& options, const Clock& clock) {
   if (auto fits = check_capacity(options.job, count_capacity(options.losses)); !fits) return fits.error();
   auto folder = RunFolder::open(options.folder);
   if (!folder) return folder.error();
-  auto launch_context = MemberLaunchContext::draw(options.began);
+  auto launch_context = MemberLaunchContext::create(options.began);
   if (!launch_context) return launch_context.error();
   Runner runner(options, clock, std::move(*folder), std::move(*wakeup), std::move(*launch_context));
   return runner.run();

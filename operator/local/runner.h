@@ -17,11 +17,11 @@
 
 namespace ratoon::local {
 
-// When the run must end, if this time is known when the run begins. The trainers also get the time of the
-// run's end: they save and exit before that time.
+// The time at which the run must end, if this time is known when the run begins. The trainers get the same
+// time, and save and exit before it.
 struct RunEnd {
   Timestamp at;
-  std::string why;  // `the time limit of 4h`
+  std::string reason;  // `the time limit of 4h`
 };
 
 struct RunOptions {
@@ -35,23 +35,23 @@ struct RunOptions {
   std::function<void(const std::string& line)> print;
   LossPlan losses{};         // losses on purpose
   bool starts_over = false;  // sets aside the files of earlier runs of the job first
-  // The option that the message about a completed run recommends for starting over.
-  std::string how_to_start_over = "another --folder";
-  // Whether `show` displays the last durable step. If true, checkpoints get no lines of their own, which
-  // would scroll losses off the screen.
+  // The option that the message about a completed run recommends to users who want to start over.
+  std::string start_over_option = "another --folder";
+  // Whether `show` displays the last durable step. If true, the run prints no lines about checkpoints,
+  // because they would scroll lines about losses off the screen.
   bool shows_checkpoints = false;
-  // Whether the members' output is shown all the time. If true, the last lines of a failed member are not
+  // Whether the members' output is shown while they run. If true, the last lines of a failed member are not
   // printed again.
-  bool shows_lines_of_members = false;
-  // The runner calls this ten times a second while it waits, so it must not block. May be empty.
+  bool shows_member_output = false;
+  // The runner calls this function ten times a second while it waits, so it must not block. May be empty.
   std::function<void()> while_waiting{};
   // The runner calls this with the content of status.json after each change and every second. May be empty.
   std::function<void(const nlohmann::json& document)> show{};
 };
 
-// Runs the job to its end and returns the exit code: 0 completed, 80 stopped because of RunOptions::end, 130
-// interrupted by Ctrl-C, 1 failed. Returns an error if the run cannot begin. Blocks SIGCHLD, SIGINT and
-// SIGTERM in the calling thread, which must be the process's first thread.
+// Runs the job to its end and returns the exit code: that of run_exit.h if the job ended, 80 if the run
+// stopped because of RunOptions::end, 130 after Ctrl-C. Returns an error if the run cannot begin. Blocks the
+// signals of RunnerWakeup in the calling thread, which must be the process's first thread.
 [[nodiscard]] Result<int> run(const RunOptions& options, const Clock& clock);
 
 }  // namespace ratoon::local

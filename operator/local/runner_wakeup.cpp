@@ -24,7 +24,7 @@ Result<RunnerWakeup> RunnerWakeup::open() {
   if (const int error = ::pthread_sigmask(SIG_BLOCK, &signals, nullptr); error != 0) {
     return system_error(error, "blocking signals");
   }
-  // Some supervisors start programs with SIGCHLD ignored; the exit status of children would then be lost.
+  // Some supervisors start programs with SIGCHLD ignored. Then the exit status of children would be lost.
   std::signal(SIGCHLD, SIG_DFL);
   std::signal(SIGPIPE, SIG_IGN);  // if the output is no longer read, the run goes on
   UniqueFd signal_fd(::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC));
@@ -36,16 +36,17 @@ Result<RunnerWakeup> RunnerWakeup::open() {
 void RunnerWakeup::notify() const {
   const std::uint64_t one = 1;
   // The write fails only if the eventfd's counter is full, and then the sleeping thread wakes anyway.
-  if (::write(news_.get(), &one, sizeof one) < 0) return;
+  if (::write(notification_.get(), &one, sizeof one) < 0) return;
 }
 
 void RunnerWakeup::wait(Duration at_most) const {
-  std::array<pollfd, 3> ready{{{signals_.get(), POLLIN, 0}, {news_.get(), POLLIN, 0}, {watched_, POLLIN, 0}}};
-  for (int found = 0; found == 0; at_most -= pause_) {
-    const Duration part = act_ ? std::min(at_most, pause_) : at_most;
+  std::array<pollfd, 3> ready{
+      {{signal_fd_.get(), POLLIN, 0}, {notification_.get(), POLLIN, 0}, {watched_fd_, POLLIN, 0}}};
+  for (int found = 0; found == 0; at_most -= call_interval_) {
+    const Duration part = on_interval_ ? std::min(at_most, call_interval_) : at_most;
     const auto millis = std::chrono::ceil<std::chrono::milliseconds>(part).count();
     found = ::poll(ready.data(), ready.size(), static_cast<int>(millis));
-    if (act_) act_();
+    if (on_interval_) on_interval_();
     if (part == at_most) return;
   }
 }
@@ -53,13 +54,13 @@ void RunnerWakeup::wait(Duration at_most) const {
 int RunnerWakeup::sleep(Duration at_most) const {
   wait(at_most);
   std::uint64_t count = 0;
-  while (::read(news_.get(), &count, sizeof count) > 0) {
+  while (::read(notification_.get(), &count, sizeof count) > 0) {
   }
   int stops = 0;
   signalfd_siginfo info{};
-  while (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+  while (::read(signal_fd_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
     const bool is_passed_on = info.ssi_signo == SIGUSR1 || info.ssi_signo == SIGUSR2;
-    if (is_passed_on && pass_) pass_(static_cast<int>(info.ssi_signo));
+    if (is_passed_on && on_signal_) on_signal_(static_cast<int>(info.ssi_signo));
     if (info.ssi_signo != SIGCHLD && !is_passed_on) ++stops;
   }
   return stops;

@@ -16,14 +16,14 @@ namespace {
 using nlohmann::json;
 
 constexpr kube::Resource kDeployments{"/apis/apps/v1", "deployments"};
-constexpr Duration kPause = std::chrono::milliseconds(500);
+constexpr Duration kPollInterval = std::chrono::milliseconds(500);
 constexpr Duration kCallTimeout = std::chrono::seconds(10);
 
 // Returns why the Deployment is not available; empty if it is.
 std::string why_unavailable(const json& deployment) {
   for (const json& condition : kube::items_of(kube::child(deployment, "status"), "conditions")) {
-    if (kube::text_in(condition, "type") != "Available") continue;
-    return kube::text_in(condition, "status") == "True" ? "" : kube::text_in(condition, "message");
+    if (kube::string_field(condition, "type") != "Available") continue;
+    return kube::string_field(condition, "status") == "True" ? "" : kube::string_field(condition, "message");
   }
   return "its status has no condition Available yet";
 }
@@ -40,11 +40,11 @@ Result<std::string> why_not_serving(const ApiClient& client, const InstallationC
   if (!lease && lease.error().kind() == ErrorKind::kNotFound)
     return "Lease " + check.lease_name + " does not exist: no operator leads";
   if (!lease) return lease.error().with_context("reading Lease " + check.lease_name);
-  const bool is_held = !kube::text_in(kube::child(*lease, "spec"), "holderIdentity").empty();
+  const bool is_held = !kube::string_field(kube::child(*lease, "spec"), "holderIdentity").empty();
   return is_held ? "" : "Lease " + check.lease_name + " has no holder: no operator leads";
 }
 
-json smallest_job(const std::string& name_space) {
+json minimal_job(const std::string& name_space) {
   json trainer = {{"name", "trainer"}, {"image", "trainer"}, {"command", {"trainer"}}};
   json pod = {{"spec", {{"containers", json::array({std::move(trainer)})}}}};
   json role = {{"name", "worker"}, {"template", std::move(pod)}};
@@ -63,9 +63,9 @@ Result<void> check_installation(const ApiClient& client, const Clock& clock, con
     if (!why && !why.error().is_retryable()) return why.error();
     if (why && why->empty()) break;
     if (clock.now() >= deadline) return why ? Error(ErrorKind::kUnavailable, *why) : why.error();
-    static_cast<void>(pause_for(kPause, {}));
+    static_cast<void>(pause_for(kPollInterval, {}));
   }
-  auto request = kube::create({kube::kTrainingJobs, client.name_space()}, smallest_job(client.name_space()),
+  auto request = kube::create({kube::kTrainingJobs, client.name_space()}, minimal_job(client.name_space()),
                               kube::UnknownFields::kRefused);
   if (request) request->target += "&dryRun=All";
   for (;;) {
@@ -73,7 +73,7 @@ Result<void> check_installation(const ApiClient& client, const Clock& clock, con
     if (taken) return {};
     if (!taken.error().is_retryable() || clock.now() >= deadline)
       return taken.error().with_context("checking a TrainingJob as a dry run");
-    static_cast<void>(pause_for(kPause, {}));
+    static_cast<void>(pause_for(kPollInterval, {}));
   }
 }
 

@@ -1,5 +1,5 @@
-// The check that `helm test` runs: that an installed operator leads, and that the API server accepts a
-// TrainingJob. The check creates no objects.
+// The check that `helm test` runs. It checks that an installed operator leads, and that the API server
+// accepts a TrainingJob. It creates no objects.
 #pragma once
 
 #include <string>

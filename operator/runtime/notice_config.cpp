@@ -9,7 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/core/lists.h"
+#include "base/core/split_join.h"
 #include "base/core/utf8.h"
 #include "operator/kube/lenient_json.h"
 #include "operator/runtime/api_server/read_yaml.h"
@@ -17,8 +17,8 @@
 namespace ratoon::runtime {
 namespace {
 
-using core::NodeSign;
 using core::NoticeRule;
+using core::NoticeSource;
 using core::TimeInValue;
 using nlohmann::json;
 
@@ -28,20 +28,20 @@ constexpr std::uint64_t kSecondsMax = 7 * 24 * 3600;
 constexpr std::size_t kTextBytesMax = 317;  // a prefix of 253 bytes, a slash and a name of 63 bytes
 constexpr std::size_t kRuleNameBytesMax = 63;
 constexpr std::size_t kNodeLabelsMax = 8;
-constexpr std::size_t kFoundBytesMax = 60;
+constexpr std::size_t kQuotedBytesMax = 60;
 
 template <class Value>
-using Choice = std::pair<std::string_view, Value>;
-constexpr std::array<Choice<NodeSign>, 7> kSigns = {{{"Taint", NodeSign::kTaint},
-                                                     {"Condition", NodeSign::kCondition},
-                                                     {"Label", NodeSign::kLabel},
-                                                     {"Annotation", NodeSign::kAnnotation},
-                                                     {"Cordon", NodeSign::kCordon},
-                                                     {"Deletion", NodeSign::kDeletion},
-                                                     {"Shutdown", NodeSign::kShutdown}}};
-constexpr std::array<Choice<TimeInValue>, 2> kTimeFormats = {
+using NamedValue = std::pair<std::string_view, Value>;
+constexpr std::array<NamedValue<NoticeSource>, 7> kSigns = {{{"Taint", NoticeSource::kTaint},
+                                                             {"Condition", NoticeSource::kCondition},
+                                                             {"Label", NoticeSource::kLabel},
+                                                             {"Annotation", NoticeSource::kAnnotation},
+                                                             {"Cordon", NoticeSource::kCordon},
+                                                             {"Deletion", NoticeSource::kDeletion},
+                                                             {"Shutdown", NoticeSource::kShutdown}}};
+constexpr std::array<NamedValue<TimeInValue>, 2> kTimeFormats = {
     {{"UnixSeconds", TimeInValue::kUnixSeconds}, {"RFC3339", TimeInValue::kRfc3339}}};
-constexpr std::array<std::string_view, 3> kEffects = {"NoSchedule", "NoExecute", "PreferNoSchedule"};
+constexpr std::array<std::string_view, 3> kTaintEffects = {"NoSchedule", "NoExecute", "PreferNoSchedule"};
 constexpr std::array<std::string_view, 10> kRuleFields = {
     "name",       "sign",    "key",         "value",       "effect",
     "nodeLabels", "seconds", "timeInValue", "leadSeconds", "enabled"};
@@ -50,7 +50,7 @@ bool has_text(const auto& texts, const std::string& text) {
   return std::ranges::find(texts, std::string_view(text)) != texts.end();
 }
 
-// YAML reads "true" and "false" as booleans, also as values of labels.
+// YAML reads "true" and "false" as booleans, even where they are values of labels.
 std::optional<std::string> label_text(const json& value) {
   if (value.is_boolean()) return value.get<bool>() ? "true" : "false";
   if (!value.is_string() || value.get_ref<const std::string&>().size() > kTextBytesMax) return std::nullopt;
@@ -76,7 +76,7 @@ std::string choice_names(const auto& choices) {
   return join(choices, ", ", [](const auto& choice) { return choice.first; });
 }
 
-// Reads one rule. Keeps the first problem; the fields after it are read, but their problems are not reported.
+// Reads one rule, all its fields, and reports only the first problem.
 class RuleReader {
  public:
   RuleReader(const json& rule, std::string place) : rule_(rule), place_(std::move(place)) {}
@@ -84,7 +84,7 @@ class RuleReader {
   [[nodiscard]] Result<NoticeRule> read() {
     NoticeRule rule{.name = read_name()};
     read_sign(rule);
-    read_texts(rule);
+    read_string_list(rule);
     read_node_labels(rule);
     read_times(rule);
     if (!problem_.empty()) return Error(ErrorKind::kInvalid, problem_);
@@ -98,8 +98,8 @@ class RuleReader {
     } else {
       for (const auto& [field, value] : rule_.items())
         if (!has_text(kRuleFields, field))
-          note(place_ + "." + cut_text(field, kFoundBytesMax) + " is not a field of a rule; the fields are " +
-               join(kRuleFields, ", "));
+          note(place_ + "." + cut_text(field, kQuotedBytesMax) +
+               " is not a field of a rule; the fields are " + join(kRuleFields, ", "));
       const std::string name = read_name();
       const auto enabled = rule_.find("enabled");
       if (enabled != rule_.end() && !enabled->is_boolean()) refuse("enabled", "true or false", *enabled);
@@ -120,7 +120,7 @@ class RuleReader {
 
   void refuse(const std::string& field, const std::string& expected, const json& found) {
     note(place_ + (field.empty() ? "" : "." + field) + " must be " + expected + ", found " +
-         cut_text(kube::dump(found), kFoundBytesMax));
+         cut_text(kube::dump(found), kQuotedBytesMax));
   }
 
   [[nodiscard]] const json* find(const char* field) const {
@@ -130,7 +130,8 @@ class RuleReader {
 
   // Refuses a field that has no effect on this rule.
   void refuse_if_set(const char* field, const std::string& belongs_to) {
-    if (find(field) != nullptr) note(place_ + "." + field + " belongs to " + belongs_to + ": remove it");
+    if (find(field) != nullptr)
+      note(place_ + "." + field + " has an effect only in " + belongs_to + ": remove it");
   }
 
   std::string read_name() {
@@ -156,21 +157,21 @@ class RuleReader {
     into = *text;
   }
 
-  void read_texts(NoticeRule& rule) {
-    const bool has_key = rule.sign == NodeSign::kTaint || rule.sign == NodeSign::kCondition ||
-                         rule.sign == NodeSign::kLabel || rule.sign == NodeSign::kAnnotation;
+  void read_string_list(NoticeRule& rule) {
+    const bool has_key = rule.sign == NoticeSource::kTaint || rule.sign == NoticeSource::kCondition ||
+                         rule.sign == NoticeSource::kLabel || rule.sign == NoticeSource::kAnnotation;
     if (!has_key) {
       for (const char* field : {"key", "value"})
-        refuse_if_set(field, "the signs Taint, Condition, Label and Annotation");
+        refuse_if_set(field, "rules with the signs Taint, Condition, Label and Annotation");
     } else if (find("key") == nullptr) {
       refuse("key", "the key of the taint, label or annotation, or the type of the condition", json());
     }
     read_text("key", rule.key);
     read_text("value", rule.value);
-    if (rule.sign != NodeSign::kTaint) refuse_if_set("effect", "the sign Taint");
+    if (rule.sign != NoticeSource::kTaint) refuse_if_set("effect", "rules with the sign Taint");
     read_text("effect", rule.effect);
-    if (!rule.effect.empty() && !has_text(kEffects, rule.effect))
-      refuse("effect", "one of " + join(kEffects, ", "), rule.effect);
+    if (!rule.effect.empty() && !has_text(kTaintEffects, rule.effect))
+      refuse("effect", "one of " + join(kTaintEffects, ", "), rule.effect);
   }
 
   void read_node_labels(NoticeRule& rule) {
@@ -190,7 +191,7 @@ class RuleReader {
   std::optional<Duration> read_seconds(const char* field, std::uint64_t min) {
     const json* found = find(field);
     if (found == nullptr) return std::nullopt;
-    const auto whole = found->is_string() ? kube::parse_whole(found->get<std::string>()) : std::nullopt;
+    const auto whole = found->is_string() ? kube::parse_unsigned(found->get<std::string>()) : std::nullopt;
     if (whole && *whole >= min && *whole <= kSecondsMax) return std::chrono::seconds(*whole);
     refuse(field, "a whole number from " + std::to_string(min) + " to " + std::to_string(kSecondsMax),
            *found);
@@ -202,14 +203,14 @@ class RuleReader {
       const auto format = find_choice(kTimeFormats, *found);
       if (!format) return refuse("timeInValue", "one of " + choice_names(kTimeFormats), *found);
       rule.time_in_value = *format;
-      if (rule.key.empty() || rule.sign == NodeSign::kCondition)
-        refuse_if_set("timeInValue", "the signs Taint, Label and Annotation");
-      refuse_if_set("value", "rules without timeInValue, whose value is a time");
+      if (rule.key.empty() || rule.sign == NoticeSource::kCondition)
+        refuse_if_set("timeInValue", "rules with the signs Taint, Label and Annotation");
+      refuse_if_set("value", "rules without timeInValue (with it, the value is a time)");
     } else {
       refuse_if_set("leadSeconds", "rules with timeInValue");
     }
-    rule.leaves = read_seconds("seconds", rule.time_in_value == TimeInValue::kNone ? 1 : 0);
-    rule.lead = read_seconds("leadSeconds", 0).value_or(Duration(0));
+    rule.node_end_after = read_seconds("seconds", rule.time_in_value == TimeInValue::kNone ? 1 : 0);
+    rule.notice_lead_time = read_seconds("leadSeconds", 0).value_or(Duration(0));
   }
 
   const json& rule_;
@@ -243,19 +244,19 @@ Result<void> apply_rule(const json& item, const std::string& place, core::Notice
 }  // namespace
 
 Result<core::NoticeRules> apply_notice_rules(const json& document, core::NoticeRules rules) {
-  if (kube::text_in(document, "apiVersion") != kNoticesVersion ||
-      kube::text_in(document, "kind") != kNoticesKind)
+  if (kube::string_field(document, "apiVersion") != kNoticesVersion ||
+      kube::string_field(document, "kind") != kNoticesKind)
     return Error(ErrorKind::kInvalid, std::string("the file must begin with apiVersion: ") + kNoticesVersion +
                                           " and kind: " + kNoticesKind);
   for (const auto& [field, value] : document.items())
     if (field != "apiVersion" && field != "kind" && field != "rules")
       return Error(ErrorKind::kInvalid,
-                   cut_text(field, kFoundBytesMax) +
+                   cut_text(field, kQuotedBytesMax) +
                        " is not a field of this file; the fields are apiVersion, kind, rules");
   const json& items = kube::child(document, "rules");
   if (!items.is_array() || items.size() > kNoticeRulesMax)
     return Error(ErrorKind::kInvalid, "rules must be a list of at most " + std::to_string(kNoticeRulesMax) +
-                                          " rules, found " + cut_text(kube::dump(items), kFoundBytesMax));
+                                          " rules, found " + cut_text(kube::dump(items), kQuotedBytesMax));
   std::set<std::string> names;
   for (std::size_t i = 0; i < items.size(); ++i) {
     const std::string place = "rules[" + std::to_string(i) + "]";

@@ -1,5 +1,5 @@
-// Reads rules about nodes that will end from the operator's configuration. The rules of the file are added to
-// the built-in rules. A rule with the name of a built-in rule replaces it, or removes it by `enabled: false`.
+// Reads rules about nodes that will end from the operator's configuration. The file's rules are added to the
+// built-in rules. A rule named like a built-in rule replaces that rule or, with `enabled: false`, removes it.
 //
 //   apiVersion: operator.ratoon.dev/v1alpha1
 //   kind: NoticeRules

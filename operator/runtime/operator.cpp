@@ -37,16 +37,18 @@ namespace ratoon::runtime {
 namespace {
 
 constexpr int kMemberServerThreads = 4;
-// How many namespaces may have all their workers wait for the API server or a webhook at the same time.
-constexpr int kNamespacesAtOnce = 4;
+// How many namespaces may have all their workers active at the same time.
+constexpr int kActiveNamespaces = 4;
+// Threads for each active worker: a worker whose call hangs is not active, and another thread replaces it.
+constexpr int kThreadsPerWorker = 4;
 constexpr int kReviewThreads = 4;  // they review known tokens again
-constexpr Duration kLook = std::chrono::milliseconds(20);
+constexpr Duration kSignalCheckInterval = std::chrono::milliseconds(20);
 constexpr Duration kCertificateRetry = std::chrono::milliseconds(500);
 constexpr Duration kQueueIdle = std::chrono::seconds(1);
-constexpr Duration kRecent = std::chrono::seconds(2);  // the greatest age of a list
+constexpr Duration kListAgeMax = std::chrono::seconds(2);  // the greatest age of a list
 
-// Limits the number of glibc's heaps (arenas), and returns large blocks to the system at once: otherwise each
-// thread's own heap would keep the memory that a scrape of 1000 jobs needed.
+// Limits the number of glibc's heaps (arenas), and returns large blocks to the system at once. Otherwise each
+// thread's heap would keep the memory that a scrape of 1000 jobs needed.
 void limit_memory_arenas() {
   constexpr int kLargeBytes = 256 * 1024;
   ::mallopt(M_ARENA_MAX, 2);
@@ -55,10 +57,11 @@ void limit_memory_arenas() {
 }
 
 // Slow jobs occupy at most half of each namespace's workers, and at most half of all workers.
-WorkerLimits limits_of_workers(std::size_t each_max) {
+WorkerLimits worker_limits_for(std::size_t each_max) {
   return {.each_max = each_max,
-          .slow_max = each_max * kNamespacesAtOnce / 2,
-          .slow_each_max = std::max<std::size_t>(1, each_max / 2)};
+          .slow_max = each_max * kActiveNamespaces / 2,
+          .slow_each_max = std::max<std::size_t>(1, each_max / 2),
+          .active_max = each_max * kActiveNamespaces};
 }
 
 sigset_t block_signals() {
@@ -76,7 +79,7 @@ bool is_signalled(const sigset_t& signals, Duration timeout) {
   return ::sigtimedwait(&signals, nullptr, &limit) > 0;
 }
 
-// Why members cannot reach the leader; empty if they can. Probes read this text while the leader changes it.
+// Why members cannot reach the leader; empty if they can. Threads that answer probes read it concurrently.
 class Reachability {
  public:
   void note(std::string problem) {
@@ -99,12 +102,12 @@ class Operator {
       : options_(options),
         clock_(clock),
         logger_(clock, {.format = options.is_text_log ? LogFormat::kText : LogFormat::kJson}),
-        queue_(clock, kQueueIdle, limits_of_workers(options.workers)),
+        queue_(clock, kQueueIdle, worker_limits_for(options.workers)),
         coordinator_(clock, {.authenticate =
                                  [this](std::string_view token, const ProcessIdentity& process) {
                                    return check_member(*tokens_, token, process);
                                  },
-                             .on_news = [this](const JobKey& key) { queue_.add_now(key); }}) {}
+                             .on_change = [this](const JobKey& key) { queue_.add_now(key); }}) {}
 
   Result<void> run(const sigset_t& signals) {
     const auto url = find_members_url();
@@ -117,18 +120,18 @@ class Operator {
     if (auto connected = connect(*url); !connected) return connected;
     logger_.info("waiting for the first lists of jobs, pods and nodes");
     while (!cluster_->is_synced()) {
-      if (is_signalled(signals, kLook)) return {};
+      if (is_signalled(signals, kSignalCheckInterval)) return {};
     }
     leadership_->begin();
     is_ready_ = true;
     const Timestamp synced = clock_.now();
     while (!leadership_->is_leading()) {
       if (leadership_->is_lost()) return lost_lease();
-      if (is_signalled(signals, kLook)) return {};
+      if (is_signalled(signals, kSignalCheckInterval)) return {};
     }
-    // The cached lists of an operator that stood by may be old. If a member's pod is missing in an old list,
-    // it would wrongly count as vanished.
-    if (clock_.now() - synced > kRecent) cluster_->list_again();
+    // If this operator stood by until now, its cached lists may be old. A pod of a member that is missing in
+    // an old list would wrongly count as vanished.
+    if (clock_.now() - synced > kListAgeMax) cluster_->relist();
     return lead(*url, signals);
   }
 
@@ -187,7 +190,7 @@ class Operator {
       if (is_signalled(signals, kCertificateRetry)) return Error(ErrorKind::kCancelled, "told to stop");
     }
     certificate_ends_ = certificate_->ends().value_or(WallTime());
-    cluster_->trust(certificate_->identity().ca_pem);
+    cluster_->trust_coordinator_ca(certificate_->identity().ca_pem);
     return {};
   }
 
@@ -199,7 +202,7 @@ class Operator {
   void renew_certificate() {
     if (!certificate_ || !certificate_->has_changed()) return;
     certificate_ends_ = certificate_->ends().value_or(WallTime());
-    cluster_->trust(certificate_->identity().ca_pem);
+    cluster_->trust_coordinator_ca(certificate_->identity().ca_pem);
     if (!member_server_) return;
     if (const auto renewed = member_server_->renew(certificate_->identity().shown); !renewed)
       logger_.error("a renewed certificate cannot be served", {{"error", renewed.error().message()}});
@@ -213,17 +216,19 @@ class Operator {
     const auto count = [this](const ApiCall& call) { self_metrics_.note_call(call); };
     LeadershipOptions leading{.is_elected = options_.is_elected,
                               .lease_name = options_.lease_name,
-                              .self = find_candidate(options_.environment, draw_name()),
+                              .self = make_election_candidate(options_.environment, random_hex_name()),
                               .own_endpoint = *own_endpoint,
                               .port = options_.coordinator_port};
     leadership_ = std::make_unique<Leadership>(*access, clock_, logger_, count, std::move(leading));
     ClusterOptions options;
     options.name_space = options_.name_space;
-    options.on_news = [this](const JobKey& key, Urgency urgency) { queue_.add_now(key, urgency); };
+    options.on_change = [this](const JobKey& key, Urgency urgency) { queue_.add_now(key, urgency); };
     options.node_facts = core::fact_keys_of(notice_rules_);
     options.settings.coordinator_url = url;
     if (certificate_) options.settings.coordinator_ca = certificate_->identity().ca_pem;
     if (options_.is_tls()) options.settings.coordinator_name = options_.tls_server_name;
+    options.settings.launcher_image = options_.launcher_image;
+    options.settings.launcher_pull_policy = options_.launcher_pull_policy;
     options.reporter = reporter();
     options.on_call = count;
     options.fence = leadership_->fence();
@@ -245,17 +250,20 @@ class Operator {
     renew_certificate();
     if (auto open = open_member_server(); !open) return open;
     logger_.info("serving", {{"members_call", url}, {"jobs", cluster_->jobs().size()}});
-    Controller controller(clock_, logger_, queue_, *cluster_, coordinator_, metrics_, notice_rules_);
+    Controller controller(clock_, logger_, queue_, *cluster_, coordinator_, metrics_, notice_rules_,
+                          options_.processes_per_namespace,
+                          options_.environment("RATOON_OPERATOR_IMAGE").value_or(""));
     std::jthread working;
     while (!leadership_->is_lost()) {
       renew_certificate();
-      // Publish the endpoint first, because members of a served job must be able to send heartbeats.
+      // Publish the endpoint first: members of a served job must be able to send heartbeats at once.
       const bool is_found = leadership_->publish_endpoint();
       reach_.note(leadership_->endpoint_problem());
       if (is_found && cluster_->is_synced() && !working.joinable())
-        working = std::jthread(
-            [&](const std::stop_token& stop) { controller.run(stop, options_.workers * kNamespacesAtOnce); });
-      if (!is_signalled(signals, kLook)) continue;
+        working = std::jthread([&](const std::stop_token& stop) {
+          controller.run(stop, options_.workers * kActiveNamespaces * kThreadsPerWorker);
+        });
+      if (!is_signalled(signals, kSignalCheckInterval)) continue;
       logger_.info("stopping; members continue to train");
       is_ready_ = false;
       cluster_->end_calls();
@@ -280,7 +288,7 @@ class Operator {
                                 [this](const http::ServerRequest& request, http::Responder responder) {
                                   if (request.path == "/metrics")
                                     return metrics_page_.show(request.peer, std::move(responder));
-                                  responder.send({.status = 404, .body = "/metrics is on this port\n"});
+                                  responder.send({.status = 404, .body = "this port serves only /metrics\n"});
                                 });
     if (!metrics) return metrics.error().with_context("opening the port for metrics");
     metrics_server_ = std::move(*metrics);
@@ -290,7 +298,7 @@ class Operator {
     return {};
   }
 
-  // Returns why /readyz fails, or an empty text. A standby is ready too, because it can take over at once.
+  // Returns why /readyz fails, or an empty text. A standby is also ready, because it can lead at once.
   [[nodiscard]] std::string why_not_ready() const {
     if (!is_ready_)
       return "this operator waits for its first lists of jobs, pods and nodes, or is shutting down";
@@ -328,7 +336,7 @@ class Operator {
             },
         .answer = [this](const http::ServerRequest& request,
                          http::Responder responder) { answer_member(request, std::move(responder)); },
-        .on_late = [this] { coordinator_.note_unread(); }};
+        .on_late = [this] { coordinator_.note_discarded_messages(); }};
     admission_queue_.emplace(clock_, std::move(queue_options));
     const MemberConnections connections = connections_of_members(open_files_);
     http::ServerOptions server_options{.address = http::kEveryAddress,

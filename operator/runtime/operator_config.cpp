@@ -3,10 +3,11 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <type_traits>
 
 #include <nlohmann/json.hpp>
 
-#include "base/core/lists.h"
+#include "base/core/split_join.h"
 #include "base/core/utf8.h"
 #include "operator/kube/lenient_json.h"
 #include "operator/runtime/api_server/read_yaml.h"
@@ -19,11 +20,11 @@ using nlohmann::json;
 constexpr const char* kVersion = "operator.ratoon.dev/v1alpha1";
 constexpr const char* kKind = "OperatorConfig";
 
-// Stores a value and returns an empty text, or refuses it and returns a description of the expected value.
-using Take = std::function<std::string(const json& value)>;
-using Known = std::map<std::string, Take>;
+// Stores the value and returns an empty text. If the value is invalid, returns a text about valid values.
+using ReadField = std::function<std::string(const json& value)>;
+using FieldReaders = std::map<std::string, ReadField>;
 
-Take text(std::string& into) {
+ReadField text(std::string& into) {
   return [&into](const json& value) -> std::string {
     if (!value.is_string() || value.get<std::string>().empty()) return "a text";
     into = value.get<std::string>();
@@ -31,7 +32,7 @@ Take text(std::string& into) {
   };
 }
 
-Take flag(bool& into) {
+ReadField flag(bool& into) {
   return [&into](const json& value) -> std::string {
     if (!value.is_boolean()) return "true or false";
     into = value.get<bool>();
@@ -40,24 +41,25 @@ Take flag(bool& into) {
 }
 
 // Accepts a number from 1 to `max`.
-Take number(const char* what, std::uint16_t max, std::uint16_t& into) {
+template <class Number>
+ReadField number(const char* what, std::type_identity_t<Number> max, Number& into) {
   return [what, max, &into](const json& value) -> std::string {
-    const auto found = value.is_string() ? kube::parse_whole(value.get<std::string>()) : std::nullopt;
+    const auto found = value.is_string() ? kube::parse_unsigned(value.get<std::string>()) : std::nullopt;
     if (!found || *found == 0 || *found > max) return std::string(what) + " from 1 to " + std::to_string(max);
-    into = static_cast<std::uint16_t>(*found);
+    into = static_cast<Number>(*found);
     return "";
   };
 }
 
-Take port(std::uint16_t& into) {
+ReadField port(std::uint16_t& into) {
   return number("a port", std::numeric_limits<std::uint16_t>::max(), into);
 }
 
-Take exactly(const char* word) {
+ReadField exactly(const char* word) {
   return [word](const json& value) -> std::string { return value == word ? "" : word; };
 }
 
-Take log_format(bool& is_text) {
+ReadField log_format(bool& is_text) {
   return [&is_text](const json& value) -> std::string {
     if (value != "json" && value != "text") return "json or text";
     is_text = value == "text";
@@ -65,7 +67,7 @@ Take log_format(bool& is_text) {
   };
 }
 
-Result<void> take_all(const json& object, const Known& fields, const std::string& prefix) {
+Result<void> read_fields(const json& object, const FieldReaders& fields, const std::string& prefix) {
   for (const auto& [name, value] : object.items()) {
     const auto field = fields.find(name);
     if (field == fields.end()) {
@@ -84,35 +86,41 @@ Result<void> take_all(const json& object, const Known& fields, const std::string
 }  // namespace
 
 Result<void> apply_operator_config(const json& document, OperatorOptions& options) {
-  if (kube::text_in(document, "apiVersion") != kVersion || kube::text_in(document, "kind") != kKind)
+  if (kube::string_field(document, "apiVersion") != kVersion || kube::string_field(document, "kind") != kKind)
     return Error(ErrorKind::kInvalid,
                  std::string("the file must begin with apiVersion: ") + kVersion + " and kind: " + kKind);
-  const Known tls = {{"folder", text(options.tls_folder)},
-                     {"secret", text(options.tls_secret)},
-                     {"serverName", text(options.tls_server_name)}};
-  const Known election = {{"enabled", flag(options.is_elected)}, {"leaseName", text(options.lease_name)}};
+  const FieldReaders tls = {{"folder", text(options.tls_folder)},
+                            {"secret", text(options.tls_secret)},
+                            {"serverName", text(options.tls_server_name)}};
+  const FieldReaders election = {{"enabled", flag(options.is_elected)},
+                                 {"leaseName", text(options.lease_name)}};
   Result<void> nested;
-  const auto object = [&nested](const Known& of_it, const std::string& prefix) -> Take {
+  const auto object = [&nested](const FieldReaders& of_it, const std::string& prefix) -> ReadField {
     return [&nested, &of_it, prefix](const json& value) -> std::string {
       if (!value.is_object()) return "an object";
-      if (nested) nested = take_all(value, of_it, prefix);
+      if (nested) nested = read_fields(value, of_it, prefix);
       return "";
     };
   };
-  const Known fields = {{"apiVersion", exactly(kVersion)},
-                        {"kind", exactly(kKind)},
-                        {"namespace", text(options.name_space)},
-                        {"kubeconfig", text(options.kubeconfig_path)},
-                        {"advertiseUrl", text(options.advertise_url)},
-                        {"notices", text(options.notices_path)},
-                        {"coordinatorPort", port(options.coordinator_port)},
-                        {"metricsPort", port(options.metrics_port)},
-                        {"probePort", port(options.probe_port)},
-                        {"workers", number("a number", kWorkersMax, options.workers)},
-                        {"log", log_format(options.is_text_log)},
-                        {"tls", object(tls, "tls.")},
-                        {"leaderElection", object(election, "leaderElection.")}};
-  if (auto taken = take_all(document, fields, ""); !taken) return taken;
+  const FieldReaders fields = {
+      {"apiVersion", exactly(kVersion)},
+      {"kind", exactly(kKind)},
+      {"namespace", text(options.name_space)},
+      {"kubeconfig", text(options.kubeconfig_path)},
+      {"advertiseUrl", text(options.advertise_url)},
+      {"notices", text(options.notices_path)},
+      {"launcherImage", text(options.launcher_image)},
+      {"launcherPullPolicy", text(options.launcher_pull_policy)},
+      {"coordinatorPort", port(options.coordinator_port)},
+      {"metricsPort", port(options.metrics_port)},
+      {"probePort", port(options.probe_port)},
+      {"workers", number("a number", kWorkersMax, options.workers)},
+      {"processesPerNamespace",
+       number("a number", std::numeric_limits<std::uint32_t>::max(), options.processes_per_namespace)},
+      {"log", log_format(options.is_text_log)},
+      {"tls", object(tls, "tls.")},
+      {"leaderElection", object(election, "leaderElection.")}};
+  if (auto taken = read_fields(document, fields, ""); !taken) return taken;
   return nested;
 }
 

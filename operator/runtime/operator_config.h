@@ -18,7 +18,7 @@ namespace ratoon::runtime {
 // Sets the options that the document contains; leaves all other options unchanged.
 [[nodiscard]] Result<void> apply_operator_config(const nlohmann::json& document, OperatorOptions& options);
 
-// Reads and sets the options from the YAML file at `path`; an error names the file.
+// Reads the YAML file at `path` and sets the options that it contains; an error names the file.
 [[nodiscard]] Result<void> read_operator_config(const std::string& path, OperatorOptions& options);
 
 }  // namespace ratoon::runtime

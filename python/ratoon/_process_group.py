@@ -9,8 +9,8 @@ import torch.distributed
 from ratoon._errors import RatoonError
 
 _CANNOT_GO_ON = 81
-_CONNECT_PATIENCE_S = 5.0  # for a connect that was given up
-_DESTROY_PATIENCE_S = 10.0
+_CONNECT_LIMIT_S = 5.0  # for a connect that was given up
+_DESTROY_LIMIT_S = 10.0
 _LOOK_S = 0.02
 _TAG_OF_NO_MESSAGE = 0x7261746f
 
@@ -86,24 +86,25 @@ class _Watch:
         self._thread.join()
 
 
-class _Connecting(threading.Thread):
-    """Connects ranks on a thread of its own: the call has no way out while a rank is missing."""
+class _CallOnThread(threading.Thread):
+    """Makes a call of torch.distributed that this process cannot end, on a thread of its own."""
 
-    def __init__(self, connect):
-        super().__init__(name="ratoon.connect", daemon=True)
-        self._connect = connect
+    def __init__(self, call):
+        super().__init__(name="ratoon.call", daemon=True)
+        self._call = call
         self.error: BaseException | None = None
+        self.start()
 
     def run(self) -> None:
         try:
-            self._connect()
+            self._call()
         except BaseException as error:
             self.error = error
 
 
 _store: torch.distributed.Store | None = None  # of the group: PyTorch does not keep the object of Python
 _watch: _Watch | None = None
-_stuck: _Connecting | None = None
+_stuck: _CallOnThread | None = None
 _is_ours = False  # the group was made by init_process_group() in an attempt of train()
 
 
@@ -134,15 +135,14 @@ def init_process_group(session, backend: str = "gloo", timeout: datetime.timedel
 
 def _connect_watched(core, board, connect) -> None:
     global _watch, _stuck, _is_ours
-    connecting = _Connecting(connect)
-    connecting.start()
+    connecting = _CallOnThread(connect)
     try:
         while connecting.is_alive():
             core.check()
             connecting.join(_LOOK_S)
     except BaseException:
         board.give_up()
-        connecting.join(_CONNECT_PATIENCE_S)
+        connecting.join(_CONNECT_LIMIT_S)
         if connecting.is_alive():
             _stuck = connecting
         raise
@@ -175,9 +175,8 @@ def leave() -> RatoonError | None:
                            _CANNOT_GO_ON)
     _is_ours = False
     _end_collectives()
-    destroying = _Connecting(torch.distributed.destroy_process_group)
-    destroying.start()
-    destroying.join(_DESTROY_PATIENCE_S)
+    destroying = _CallOnThread(torch.distributed.destroy_process_group)
+    destroying.join(_DESTROY_LIMIT_S)
     if destroying.is_alive() or torch.distributed.is_initialized():
         why = f": {destroying.error}" if destroying.error is not None else ""
         return RatoonError(f"the process group of torch.distributed does not end{why}; this process starts again", _CANNOT_GO_ON)

@@ -78,7 +78,7 @@ BoardStore::Words BoardStore::ask(board::Op op, Words words, Timeout timeout) {
                                       std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                                           std::min(*timeout, kTimeoutMax))
                                 : board::Client::kNoDeadline;
-  return value_of(client_.ask(op, std::move(words), deadline));
+  return value_of(client_.send_request(op, std::move(words), deadline));
 }
 
 void bind_board_store(nb::module_& module) {

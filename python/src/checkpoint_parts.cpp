@@ -65,7 +65,7 @@ std::shared_ptr<RealDisk> open_existing(const fs::path& folder) {
 // The newest attempt that left files, and the step of the newest checkpoint.
 std::pair<std::uint64_t, std::optional<std::uint64_t>> newest_in(const fs::path& folder) {
   const std::shared_ptr<RealDisk> disk = value_of(RealDisk::open_folder(folder));
-  const RunStore store = value_of(RunStore::open(disk, draw_name()));
+  const RunStore store = value_of(RunStore::open(disk, random_hex_name()));
   // Packs without a manifest are removed before the next save.
   if (value_of(checkpoint::has_packs_of_lost_manifests(*disk))) {
     fail({ErrorKind::kCorrupted,
@@ -98,8 +98,8 @@ WrittenRecord write_parts(const fs::path& folder, const Id& id, std::uint32_t ra
   }
   const nb::gil_scoped_release released;
   const auto disk = open_existing(folder);
-  const auto record =
-      value_of(checkpoint::write_unvoted_pack(*disk, checkpoint_id(id), Rank(rank), views, draw_name()));
+  const auto record = value_of(
+      checkpoint::write_unvoted_pack(*disk, checkpoint_id(id), Rank(rank), views, random_hex_name()));
   return {record.size_bytes, record.header_bytes, record.header_digest};
 }
 
@@ -116,7 +116,7 @@ std::string commit(const fs::path& folder, const Id& id, const std::vector<Writt
   const auto disk = open_existing(folder);
   const auto count = static_cast<std::uint32_t>(records.size());
   const auto committed =
-      value_of(checkpoint::try_commit(*disk, checkpoint_id(id), count, draw_name(), {}, records));
+      value_of(checkpoint::try_commit(*disk, checkpoint_id(id), count, random_hex_name(), {}, records));
   if (!committed) {
     fail({ErrorKind::kConflict, disk->shown(checkpoint::manifest_path(checkpoint_id(id))) +
                                     " was removed by another program during the save: one program at a "
@@ -127,7 +127,7 @@ std::string commit(const fs::path& folder, const Id& id, const std::vector<Writt
 
 void retire(const fs::path& folder, std::uint64_t keep_last, std::uint64_t attempt) {
   const nb::gil_scoped_release released;
-  const RunStore store = value_of(RunStore::open(open_existing(folder), draw_name()));
+  const RunStore store = value_of(RunStore::open(open_existing(folder), random_hex_name()));
   check(store.retire_old({.last = keep_last}, Attempt(attempt)));
 }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -90,7 +91,8 @@ std::vector<cli::VerifyResult> verify_all(const std::string& place, const StoreO
         throw Failure(static_cast<int>(ExitCode::kInterruptedByUser), "interrupted while verifying " + place);
     }));
   }
-  if (verified.empty()) static_cast<void>(value_of(cli::choose(survey, selection)));  // says which there are
+  if (verified.empty())
+    static_cast<void>(value_of(cli::choose_checkpoint(survey, selection)));  // says which there are
   return verified;
 }
 
@@ -118,9 +120,12 @@ nb::list verify(const std::string& place, const cli::CheckpointSelection& select
 // size saved.
 std::vector<std::string> names_in(const std::vector<cli::OpenPack>& packs, std::uint32_t rank) {
   std::set<std::string> names;
-  for (const cli::OpenPack& pack : packs)
+  const auto ranks = std::ranges::count(packs, false, &cli::OpenPack::is_part);
+  for (const cli::OpenPack& pack : packs) {
+    const bool is_own = pack.record.rank.value() == rank % static_cast<std::uint32_t>(ranks);
     for (const auto& tensor : pack.reader.header().layout.tensors)
-      if (tensor.box || pack.record.rank.value() == rank % packs.size()) names.insert(tensor.name);
+      if (is_own || (tensor.box && !pack.is_part)) names.insert(tensor.name);
+  }
   return {names.begin(), names.end()};
 }
 
@@ -201,7 +206,8 @@ std::optional<Loaded> load_newest(const ObjectStoreDisk& disk, const Wanted& wan
         static_cast<int>(ExitCode::kCheckpointsBad),
         "no checkpoint in " + disk.shown(checkpoint::kManifests) + " is sound: " + passed_over.front());
   }
-  static_cast<void>(value_of(cli::choose(survey, {.step = wanted.from.step})));  // says which there are
+  static_cast<void>(
+      value_of(cli::choose_checkpoint(survey, {.step = wanted.from.step})));  // says which there are
   return std::nullopt;
 }
 

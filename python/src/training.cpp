@@ -43,7 +43,7 @@ std::optional<int> train(const nb::dict& values, const nb::callable& attempt) {
   int code = 0;
   try {
     const nb::gil_scoped_release released;
-    ignore_signals_of_writes();
+    ignore_broken_output_signals();
     Session::AttemptLoop(std::move(options)).run([&](Session& session) { make_attempt(session, attempt); });
   } catch (const EndedByProgram&) {
     return std::nullopt;

@@ -90,8 +90,8 @@ class SavedState {
     return bytes;
   }
 
-  CheckpointReader::Amount load(std::uint32_t rank, const std::vector<TensorSpec>& wanted,
-                                std::byte* into) const {
+  CheckpointReader::LoadedBytes load(std::uint32_t rank, const std::vector<TensorSpec>& wanted,
+                                     std::byte* into) const {
     std::vector<std::span<std::byte>> places;
     for (const auto& spec : wanted) {
       places.emplace_back(into, count_bytes(spec.type, spec.shape).value());

@@ -170,7 +170,7 @@ class Run {
     await(save());
     settle();
   }
-  void settle() { saver_->settle(kPatience); }
+  void settle() { saver_->wait_until_written(kPatience); }
 
  private:
   const std::filesystem::path folder_;
@@ -297,7 +297,7 @@ void new_file_in_memory(benchmark::State& to) {
 // The same sums, and the copy into a slot in memory that was used before: one after the other, which is the
 // longest time for both. A saver's writer makes the sums later, beside training.
 void recycled_slot(benchmark::State& to) {
-  Run run(folder().parent_path(), {.slots_folder = kMemoryFolder, .slots_name = "ratoon-bench"});
+  Run run(folder().parent_path(), {.slots_folder = kMemoryFolder, .slot_file_prefix = "ratoon-bench"});
   const PackImage image = lay_out_image(state().views).value();
   std::vector<std::span<const std::byte>> parts;
   for (const std::size_t i : image.order) parts.push_back(state().views[i].bytes);
@@ -329,7 +329,7 @@ int main(int argc, char** argv) {
   rounds_of(benchmark::RegisterBenchmark("save/durable", durable_save));
   rounds_of(benchmark::RegisterBenchmark("save/blocked", [](auto& to) { blocked(to, {}); }));
   rounds_of(benchmark::RegisterBenchmark("save/blocked_slots_in_memory_folder", [](auto& to) {
-    blocked(to, {.slots_folder = kMemoryFolder, .slots_name = "ratoon-bench"});
+    blocked(to, {.slots_folder = kMemoryFolder, .slot_file_prefix = "ratoon-bench"});
   }));
   rounds_of(benchmark::RegisterBenchmark("save/blocked_and_slowdown", blocked_and_slowdown));
   rounds_of(benchmark::RegisterBenchmark("save/new_file_in_memory", new_file_in_memory));

@@ -268,7 +268,7 @@ def do_by_turns(server, todo, workers=4):
         thread.join()
 
 
-def is_formed(one, attempt=1):
+def is_world_formed(one, attempt=1):
     status = one.get("status", {})
     return status.get("phase") == "Running" and status.get("attempt", 0) >= attempt
 
@@ -283,7 +283,7 @@ def start_all(bed):
     cpu, of_servers, writes, began = bed.cpu_seconds(), bed.server_cpu_seconds(), bed.writes(), time.monotonic()
     do_by_turns(bed.server, [("POST", JOBS_PATH, job(f"group-{n}", MEMBERS, "None")) for n in range(JOBS)])
     made = bed.wait_for_pods()
-    wait_for("running groups", lambda: all(map(is_formed, bed.jobs())), 1)
+    wait_for("running groups", lambda: all(map(is_world_formed, bed.jobs())), 1)
     formed = time.monotonic() - began
     return row("start", made - began, items_per_second=JOBS * MEMBERS / (made - began), jobs=JOBS, members=MEMBERS,
                formed_seconds=formed,
@@ -308,7 +308,7 @@ def lose(bed):
     bed.caller.call("DELETE", f"{PODS_PATH}?labelSelector={selector}", {"gracePeriodSeconds": 0})
     gone = time.monotonic() - began
     wait_for("groups that stand again", lambda: all(
-        is_formed(one, 2) for one in bed.jobs() if one["metadata"]["name"] in hit), 0.5)
+        is_world_formed(one, 2) for one in bed.jobs() if one["metadata"]["name"] in hit), 0.5)
     back = time.monotonic() - began
     incarnations = [m["incarnation"] for one in bed.jobs() for m in one["status"]["members"]
                     if one["metadata"]["name"] in hit]

@@ -122,7 +122,7 @@ class Server {
                                   [this](std::string_view token, const ProcessIdentity& process) {
                                     return runtime::check_member(tokens_, token, process);
                                   },
-                              .on_news = [this](const JobKey&) { ask(); },
+                              .on_change = [this](const JobKey&) { ask(); },
                               .limits = {.burst = 1e9}}),
         decides_([this](const std::stop_token& stop) { decide(stop); }) {
     for (auto& process : seen_.processes) process.last_heard = clock_.now();
@@ -191,7 +191,7 @@ class Server {
 
 api::TrainingJob forming(std::uint32_t members) {
   auto job = test::job(members);
-  job.status.is_formed = false;
+  job.status.is_world_formed = false;
   job.status.world_size = 0;
   return job;
 }

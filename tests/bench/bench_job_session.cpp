@@ -21,14 +21,14 @@ void lock_seconds(benchmark::State& state) {
   api::Announcement told{.attempt = Attempt(1), .processes_per_node = kEach};
   coordinator::JobSession job_session;
   coordinator::ParkedPolls parked;
-  std::vector<Beat> beats;
+  std::vector<Heartbeat> beats;
   for (std::uint32_t i = 0; i < processes; ++i) {
     const auto who = test::process(i / kEach, 0, i % kEach);
     beats.push_back(test::beat(who, 1, 0));
     told.world.push_back(test::seat(who, i));
     if (i % kEach == 0) told.current.push_back(who);
-    parked.park({who, coordinator::AwaitedAnswer::kNewOrders, 0, Timestamp{std::chrono::hours(1)},
-                 http::Responder(nullptr)});
+    parked.park_poll({who, coordinator::AwaitedAnswer::kNewOrders, 0, Timestamp{std::chrono::hours(1)},
+                      http::Responder(nullptr)});
   }
   job_session.announce(told);
   Timestamp now{std::chrono::seconds(1)};

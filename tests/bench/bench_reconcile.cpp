@@ -23,7 +23,7 @@ core::Observation training(std::uint32_t members) {
     const auto who = test::process(rank / kEach, 0, rank % kEach);
     auto facts = test::heard(who);
     facts.beat = test::beat(who, 1, 7);
-    facts.has_met = true;
+    facts.has_been_in_world = true;
     seen.processes.push_back(std::move(facts));
     seen.world.push_back(test::seat(who, rank, 1, members * kEach));
   }
@@ -37,7 +37,7 @@ void look_at(benchmark::State& state, bool saves) {
   if (saves) seen.job.status.suspending_since = seen.wall_now;
   for (auto _ : state) {
     const auto decision = core::reconcile(seen, test::at_seconds(1));
-    if (!decision.status.is_formed) state.SkipWithError("the world that stands was given up");
+    if (!decision.status.is_world_formed) state.SkipWithError("the world that stands was given up");
   }
 }
 

@@ -158,7 +158,7 @@ void scrape(benchmark::State& state) {
   member.job_name = "digits";
   member.role = "worker";
   const ratoon::SystemClock clock;
-  for (auto _ : state) benchmark::DoNotOptimize(ratoon::metrics::expose(meters, member, clock.now()));
+  for (auto _ : state) benchmark::DoNotOptimize(ratoon::metrics::format_metrics(meters, member, clock.now()));
 }
 BENCHMARK(scrape)->Unit(benchmark::kMicrosecond);
 

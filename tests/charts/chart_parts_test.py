@@ -42,7 +42,7 @@ class Parts(unittest.TestCase):
     def test_more_variables_come_behind_the_charts_own_and_none_of_them_is_one(self):
         secret = {"name": "PASSWORD", "valueFrom": {"secretKeyRef": {"name": "a", "key": "b"}}}
         told = operators_pod(objects("--set-json", f"extraEnv={json.dumps([secret])}"))["containers"][0]["env"]
-        self.assertEqual(told[3:], [secret])
+        self.assertEqual(told[4:], [secret])
         done = render("--set-json", 'extraEnv=[{"name":"RATOON_POD_IP","value":"10.0.0.1"}]')
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("extraEnv has RATOON_POD_IP, and names that begin with RATOON_ are set by the chart: remove it",

@@ -21,7 +21,7 @@ ACCOUNT = f"system:serviceaccount:{NAMESPACE}:ratoon"
 # (may it, verb, resource, more words)
 RIGHTS = [
     *((True, verb, "trainingjobs.ratoon.dev", ["--all-namespaces"])
-      for verb in ("list", "watch", "delete")),
+      for verb in ("get", "list", "watch", "delete")),
     *((False, verb, "trainingjobs.ratoon.dev", []) for verb in ("create", "update", "patch")),
     (True, "patch", "trainingjobs.ratoon.dev", ["--subresource=status"]),
     (False, "update", "trainingjobs.ratoon.dev", ["--subresource=status"]),

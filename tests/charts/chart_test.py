@@ -81,12 +81,15 @@ class Rendered(unittest.TestCase):
 
         elected = ["--leader-elect", "--lease-name=ratoon"]
         tls = ["--tls-secret=ratoon-certificate", f"--tls-server-name=ratoon-coordinator.{NAMESPACE}.svc"]
-        self.assertEqual(container()["args"], ["--all-namespaces", *elected, *tls])
+        launcher = ["--launcher-image=ratoon-operator:dev", "--launcher-pull-policy=IfNotPresent"]
+        self.assertEqual(container()["args"], ["--all-namespaces", *elected, *tls, *launcher])
         self.assertEqual(container()["env"][0], {"name": "RATOON_COORDINATOR_SERVICE", "value": "ratoon-coordinator"})
-        fields = {each["name"]: each["valueFrom"]["fieldRef"]["fieldPath"] for each in container()["env"][1:]}
+        self.assertEqual(container()["env"][1], {"name": "RATOON_OPERATOR_IMAGE", "value": container()["image"]})
+        fields = {each["name"]: each["valueFrom"]["fieldRef"]["fieldPath"] for each in container()["env"][2:]}
         self.assertEqual(fields, {"RATOON_POD_IP": "status.podIP", "RATOON_POD_UID": "metadata.uid"})
         told = container("--set=watchNamespace=a,coordinator.advertiseUrl=https://b:1,extraArgs={--c},image.tag=d")
-        self.assertEqual(told["args"], ["--namespace=a", *elected, *tls, "--advertise-url=https://b:1", "--c"])
+        self.assertEqual(told["args"], ["--namespace=a", *elected, *tls, "--advertise-url=https://b:1",
+                                        "--launcher-image=ratoon-operator:d", launcher[1], "--c"])
         self.assertEqual(told["image"], "ratoon-operator:d")
 
     def test_members_are_led_to_the_leader_and_to_nobody_else(self):

@@ -26,6 +26,7 @@ BAD_VALUES = [
     ("a namespace in capitals, of members", {"networkPolicy": {"memberNamespaces": ["Trees"]}}, "memberNamespaces"),
     ("an interval without a unit", {"monitors": {"interval": "5"}}, "interval"),
     ("a page with a place in it", {"prometheusRule": {"runbook": "https://example.org/#a"}}, "runbook"),
+    ("a limit of processes below none", {"processesPerNamespace": -1}, "processesPerNamespace"),
     ("a notice without a name", {"notices": [{"sign": "Cordon"}]}, "name"),
     ("a sign that is none", {"notices": [{"name": "a", "sign": "Event"}]}, "sign"),
     ("seconds with a unit", {"notices": [{"name": "a", "sign": "Cordon", "seconds": "2m"}]}, "seconds"),
@@ -56,7 +57,7 @@ OTHER_VALUES = {
     "networkPolicy.apiServer": [{"ipBlock": {"cidr": "10.0.0.1/32"}}], "networkPolicy.apiServerPorts": [8443],
     "monitors.install": True, "monitors.labels": {"release": "a"}, "monitors.interval": "30s",
     "prometheusRule.install": True, "prometheusRule.labels": {"release": "a"}, "prometheusRule.runbook": "https://example.org/a",
-    "notices": [{"name": "node-cordon", "enabled": False}],
+    "notices": [{"name": "node-cordon", "enabled": False}], "processesPerNamespace": 4096,
     "extraArgs": ["--workers=4"], "resources.requests.cpu": "70m", "resources.requests.memory": "65Mi",
     "resources.limits.memory": "300Mi", "nodeSelector": {"pool": "system"},
     "affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [

@@ -14,25 +14,27 @@ SOURCES = [API / "world.h", API / "status_fields.h",  # bounds are in the first 
 FUNCTIONS = {
     "read_spec": "spec", "read_checkpoint_policy": "spec.checkpointPolicy",
     "read_load_parts": "spec.checkpointPolicy", "read_keep_last": "spec.checkpointPolicy",
-    "read_s3": "spec.checkpointPolicy.s3", "read_data_policy": "spec.dataPolicy",
+    "read_s3": "spec.checkpointPolicy.s3", "read_data_policy": "spec.dataPolicy", "read_topology": "spec.topology",
     "read_disruption_policy": "spec.disruptionPolicy", "read_restart_policy": "spec.restartPolicy",
     "read_rule": "spec.restartPolicy.rules[]", "read_member": "status.members[]",
-    "read_local_ranks": "status.members[]",
+    "read_local_ranks": "status.members[]", "read_members_of_worlds": "status",
     "read_success_policy": "spec.successPolicy", "read_failure_policy": "spec.failurePolicy",
     "read_clean_pod_policy": "spec", "read_api_failure": "status.lastFailure", "read_condition": "status.conditions[]",
     "encode_failure": "status.lastFailure", "encode_condition": "status.conditions[]",
-    "read_elastic": "spec.elasticPolicy", "read_role": "spec.roles[]", "read_has_agent": "spec.roles[]",
+    "read_elastic": "spec.elasticPolicy", "read_role": "spec.roles[]", "read_agent": "spec.roles[]",
     "read_container": "spec.roles[].template.spec.containers[]",
     "read_limits": "spec.roles[].template.spec.containers[]",
     "read_status": "status", "read_checkpoint": "status.lastCheckpoint", "read_disruption": "status.lastDisruption",
-    "read_phases": "status.lastDisruption.phases", "read_ledger": "status.ledger",
+    "read_phases": "status.lastDisruption.phases", "read_time_ledger": "status.ledger",
     "read_restarts": "status.restarts",
     "read_open_recovery": "status.openRecovery", "encode_open_recovery": "status.openRecovery",
+    "read_capacity_wait": "status.capacityWait", "encode_capacity_wait": "status.capacityWait",
     "encode_status": "status", "encode_member": "status.members[]", "encode_disruption": "status.lastDisruption",
     "read_outlook": "status.progress", "encode_progress": "status.progress",
-    "encode_phases": "status.lastDisruption.phases", "encode_ledger": "status.ledger",
+    "encode_phases": "status.lastDisruption.phases", "encode_time_ledger": "status.ledger",
 }
-HELPERS = {"read_name", "read_count", "read_texts", "read_numbers", "read_time"}  # take the name or the place from their caller
+# They take the name or the place from their caller.
+HELPERS = {"read_name", "read_count", "read_string_list", "read_numbers", "read_time"}
 
 _FUNCTION = re.compile(r"^[\w:<>]+ (\w+)\(([^)]*)\) \{$(.*?)^\}$", re.M | re.S)
 _CHAIN = r'(\w+)((?:\.object\("\w+"\))*)'
@@ -42,7 +44,7 @@ _EVENT = re.compile(
     rf'|for \(const auto& (?P<each>\w+) : {_CHAIN}\.list\("(?P<list>\w+)", (?P<items>[^)]+)\)'
     rf'|{_CHAIN}\.(?P<call>(?:optional_)?(?:text|whole)|seconds|flag|object|list|find)\(\s*"(?P<name>\w+)"'
     r'(?:, (?P<max>[^()]+))?\)'
-    r'|read_(?P<helper>count|texts|numbers|time)\((?P<of>\w+), "(?P<field>\w+)"(?:, (?P<bounds>[^)]+))?\)')
+    r'|read_(?P<helper>count|string_list|numbers|time)\((?P<of>\w+), "(?P<field>\w+)"(?:, (?P<bounds>[^)]+))?\)')
 
 
 def constants(text):
@@ -108,14 +110,14 @@ class Reader:
 
     def _helper(self, path, event):
         bounds = [number(text, self.known) for text in re.sub(r", &?\w+\.?[\w.]*$", "", event["bounds"]).split(",")] \
-            if event["helper"] in ("texts", "numbers") else \
+            if event["helper"] in ("string_list", "numbers") else \
             [number(text, self.known) for text in event.get("bounds", "").split(",") if text]
         node = at(self.schema, path)
         if node is None:
             yield f"{path}: {self.function} reads it and the schema does not have it"
         elif event["helper"] == "time" and node.get("format") != "date-time":
             yield f"{path}: {self.function} reads a time and the schema has none"
-        elif event["helper"] == "texts" and [node["maxItems"], node["items"]["maxLength"]] != bounds:
+        elif event["helper"] == "string_list" and [node["maxItems"], node["items"]["maxLength"]] != bounds:
             yield f"{path}: the schema's bounds are not those of {self.function}, {bounds}"
         elif event["helper"] == "numbers" and [node["maxItems"], node["items"]["maximum"]] != bounds:
             yield f"{path}: the schema's bounds are not those of {self.function}, {bounds}"
@@ -216,7 +218,7 @@ class CrdAgainstSource(unittest.TestCase):
         source = (programs.ROOT / "tests" / "unit" / "operator" / "api" / "training_amount_test.cpp").read_text()
         patterns = re.findall(r"matches\('([^']*)'\)", self.schema()["properties"]["spec"]["properties"]["maxDuration"][
             "x-kubernetes-validations"][0]["rule"])
-        for name, expected in (("kAmounts", True), ("kNone", False)):
+        for name, expected in (("kTrainingAmountFormat", True), ("kNone", False)):
             texts = re.findall(r'"([^"]*)"', re.search(rf"{name}\[\] = \{{(.*?)\}};", source, re.S)[1])
             self.assertGreater(len(texts), 15)
             for text in texts:

@@ -153,6 +153,11 @@ class LogsOfAJob(unittest.TestCase):
         self.assertIn("has no pod of member 'worker-7' now; `kubectl ratoon status plain` says what it waits for", said)
         self.assertIn("did you mean plain?", self.show("plan")[2])
 
+    def test_kubectl_completes_the_words_of_its_plugin(self):
+        done = subprocess.run(["kubectl", "__complete", "ratoon", "check"], capture_output=True, text=True, timeout=PATIENCE,
+                              env={**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"})
+        self.assertEqual(done.stdout, "checkpoints\n:4\n", done.stderr)
+
     def test_they_are_followed_over_cuts_and_losses(self):
         self.make_job("followed")
         zero = self.make_pod(0)

@@ -312,8 +312,8 @@ class StatusOnAServer(unittest.TestCase):
         self.make("local")
         with tempfile.TemporaryDirectory() as folder:
             done = ratoon("status", "local", cwd=folder, KUBECONFIG=str(self.cluster.kubeconfig))
-        self.refused(done, 82, "neither a run's folder nor ratoon-runs/local; no cluster was asked: "
-                               "use `ratoon status local --cluster` to ask it")
+        self.refused(done, 82, "neither a run's folder nor ratoon-runs/local; name the folder that `ratoon run` printed "
+                               "when the run began; no cluster was asked: use `ratoon status local --cluster` to ask it")
         self.refused(ratoon("status", "--cluster"), 82, "no cluster is known here", "/nonexistent/.kube/config does not exist")
 
 

@@ -13,8 +13,8 @@ DOC = programs.ROOT / "docs" / "reference" / "values.md"
 HEAD = """# Values of the chart
 
 `tests/charts/values_table.py` makes this page from [values.yaml](../../charts/ratoon/values.yaml) and
-[values.schema.json](../../charts/ratoon/values.schema.json), and a test compares them. If a value is not known to the
-chart or has a wrong type, Helm refuses the installation and names the value.
+[values.schema.json](../../charts/ratoon/values.schema.json), and a test compares them. If you set a value that the
+chart does not know, or a value with a wrong type, Helm refuses the installation and names the value.
 
 | value | default | meaning |
 |---|---|---|

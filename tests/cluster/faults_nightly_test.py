@@ -1,10 +1,12 @@
 """Faults on a real cluster: nodes that go with notice of every kind, nodes that are missing and come, a zombie that writes, a
-plain script without the agent, and a cut between two nodes. test_ names are in the order in which they run, on one cluster."""
+plain script without the agent and under the launcher, and a cut between two nodes. test_ names are in the order in which
+they run, on one cluster."""
 import json
 import os
 import pathlib
 import random
 import shutil
+import signal
 import sys
 import time
 import unittest
@@ -16,6 +18,7 @@ from runs import PAUSE_MS, STEPS, Runs
 SEED = int(os.environ.get("RATOON_SEED", str(random.randrange(1_000_000))))
 NODES = ("node-2", "node-3", "node-4")
 ALONE = {"numNodes": 1}
+PYTHON = pathlib.Path(sys.executable).resolve().name
 
 
 def setUpModule():
@@ -108,7 +111,7 @@ class Faults(Runs, unittest.TestCase):
         lab.wait_until("checkpoint that nobody was told of", lambda: self.newest(1) > last, 60)
         seconds, account = self.wait_recovered("alone", before, cut_at)
         figures["zombie"] = {"seconds": seconds, "lost_steps": account["lostSteps"]}
-        lab.wait_until("word of the zombie's", lambda: "it stops writing here" in lab.said_on(node, "alone"), 60)
+        lab.wait_until("word of the zombie's", lambda: "which stops writing here" in lab.said_on(node, "alone"), 60)
         last = self.newest(1)
         lab.wait_until("checkpoint of the second attempt", lambda: self.newest(2) >= last + 40, 60)
 
@@ -148,7 +151,6 @@ class Faults(Runs, unittest.TestCase):
         for pod in ("plain-worker-0-i1", "plain-worker-1-i1"):
             self.assertIn(f"total {total}\n", lab.kubectl("logs", pod))
 
-
     def test_5_members_that_cannot_reach_each_other(self):
         """The network between two nodes is cut while both reach the operator: in the midst of training, and before the first
         step. One of the two members moves to the third node, and nothing counts as the program's."""
@@ -187,6 +189,60 @@ class Faults(Runs, unittest.TestCase):
         (suspect,) = lab.status(name)["suspectNodes"]
         self.assertEqual((suspect["name"], suspect["unreachable"]), (account["node"], True))
         self.assertIn(f"check whether the network of {account['node']} works", self.said_of_losses(name))
+
+    def test_6_a_plain_script_under_the_launcher(self):
+        """A killed program starts again in its pod. A dead node costs one pod, and the other pods' programs start again. Each
+        step counts once."""
+        lab.load_python()
+        folder, steps = lab.make_volume("launched"), 6000
+        shutil.copy(ROOT / "tests/integration/plain_trainer.py", folder)
+        lab.apply(plain_script("launched", steps, agent="Launcher", is_alone=True, numNodes=2))
+        kept = folder / "kept.json"
+        step = lambda: json.loads(kept.read_text())["step"] if kept.exists() else 0
+        lab.wait_until("steps", lambda: step() > 50, 120)
+        pods = self.pods_of("launched")
+
+        before = lab.status("launched")
+        os.kill(random.choice(lab.processes(PYTHON, "nodes", lab.node_of_a_member("launched"))), signal.SIGKILL)
+        self.wait_for_steps_of_next_world("launched", before, step)
+        self.assertEqual(self.pods_of("launched"), pods, "the program starts again in its pod")
+
+        before = lab.status("launched")
+        node = lab.node_of_a_member("launched")
+        killed_at = lab.kill_node(node)
+        (lost,) = [pod["metadata"]["uid"] for pod in lab.pods("launched") if pod["spec"].get("nodeName") == node]
+        self.wait_for_steps_of_next_world("launched", before, step)
+        figures["launched_dead_node_seconds"] = time.time() - killed_at
+        self.assertEqual(pods - {lost}, pods & self.pods_of("launched"), "one pod is made again")
+        status = lab.wait("launched", "success", lambda now: now.get("phase") == "Succeeded", 240)
+        self.assertEqual(status["restarts"]["application"], 0, lab.story("launched"))
+        total = sum(each * (1 + 2) for each in range(steps))
+        self.assertEqual(json.loads(kept.read_text()), {"step": steps, "total": total}, "each step counts once")
+        lab.add_node(node)
+
+    def pods_of(self, name):
+        """The UIDs of those that are not being deleted."""
+        return {pod["metadata"]["uid"] for pod in lab.pods(name) if "deletionTimestamp" not in pod["metadata"]}
+
+    def wait_for_steps_of_next_world(self, name, before, step):
+        lab.wait(name, "a new world", lambda now: now["attempt"] > before["attempt"] and now["phase"] == "Running", 120)
+        begun = step()
+        lab.wait_until(f"steps behind {begun}", lambda: step() > begun + 20, 120)
+
+    def test_7_a_reader_shows_the_checkpoints_of_a_job(self):
+        """kubectl ratoon makes a pod that mounts the job's volume, while the job trains and after its end."""
+        self.begin("read")
+        self.let_it_train("read", 20)
+        self.assertIn("step", self.read("checkpoints", "read"))
+        self.expect_unbroken_weights("read")
+        self.assertIn(str(STEPS), self.read("checkpoints", "read"))
+        report = json.loads(self.read("report", "read", "--json"))
+        self.assertEqual((report["standing"], report["step"]), ("completed", STEPS))
+        managed = lab.api.get("/api/v1/namespaces/default/pods?labelSelector=app.kubernetes.io/managed-by%3Dkubectl-ratoon")
+        self.assertEqual(managed["items"], [], "the reader leaves no pod")
+
+    def read(self, *words):
+        return laboratory.run(laboratory.PROGRAMS / "kubectl-ratoon", *words, "--kubeconfig", lab.kubeconfig)
 
     def said_of_losses(self, name):
         return " ".join(event["note"] for event in lab.events(name) if event["reason"] == "MemberLost")

@@ -42,7 +42,8 @@ class Lab:
         self.handle = state.Cluster(arguments.cache_folder(), self.name).load()
         self.plan = network.Plan(self.handle.slot)
         self.api = cluster_api.Api(self.handle, self.plan)
-        self.load_image("operator", "ratoon-operator", "ratoon-operator:dev")
+        self.load_image("operator", "ratoon-operator", "ratoon-operator:dev", "--program", PROGRAMS / "ratoon",
+                        "--program", PROGRAMS / "ratoon-launcher")
         self.load_image("trainer", "digits", "ratoon-digits:dev", "--program", PROGRAMS / "ratoon",
                         "--libraries-from", libtorch() / "torch/lib")
         self.kubectl("label", "node", *operators, "runs-operators=yes")
@@ -264,7 +265,7 @@ def what_is_missing():
         return "a cluster needs root"
     if lacking:
         return f"{' '.join(lacking)} is not here; scripts/setup installs it"
-    unbuilt = [name for name in ("ratoon-operator", "ratoon", "digits") if not (PROGRAMS / name).exists()]
+    unbuilt = [name for name in ("ratoon-operator", "ratoon", "ratoon-launcher", "digits") if not (PROGRAMS / name).exists()]
     return f"{' '.join(unbuilt)} is not built in {PROGRAMS}" if unbuilt else ""
 
 
@@ -316,7 +317,7 @@ def training_job(name, pod, is_alone=False, is_anywhere=False, agent="Ratoon", *
                      "checkpointPolicy": {"volumeClaimName": name, "intervalSteps": 20, "keepLast": 3}, **spec}}
 
 
-def plain_script(name, steps, **spec):
+def plain_script(name, steps, agent="None", **spec):
     """tests/integration/plain_trainer.py, which stands in the job's volume; rank 0 keeps there what was reached."""
     folder = "/ratoon/checkpoints"
     library = sysconfig.get_paths()["stdlib"]
@@ -325,7 +326,7 @@ def plain_script(name, steps, **spec):
                "resources": {"requests": {"cpu": "50m", "memory": "32Mi"}},
                "volumeMounts": [{"name": "library", "mountPath": f"/usr/local/lib/{pathlib.Path(library).name}"}]}
     return training_job(name, {"containers": [trainer], "volumes": [{"name": "library", "hostPath": {"path": library}}]},
-                        agent="None", **spec)
+                        agent=agent, **spec)
 
 
 def is_stepping(step, attempt=0):

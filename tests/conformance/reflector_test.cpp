@@ -121,7 +121,7 @@ class ReflectorTest : public testing::Test {
     client_ = std::make_unique<ApiClient>(
         kube::ApiServerAccess{.server = "http://127.0.0.1:" + std::to_string(server_->port())}, clock_);
     ReflectorOptions options{.selection = {.resource = kube::kPods}, .watch_seconds = watch_seconds_};
-    options.silence_margin = std::chrono::milliseconds(200);
+    options.watch_timeout_margin = std::chrono::milliseconds(200);
     options.pause_min = std::chrono::milliseconds(1);
     options.pause_max = std::chrono::milliseconds(10);
     options.draw = [] { return 0.0; };
@@ -189,7 +189,7 @@ TEST_F(ReflectorTest, WhoHasToKnowHowThingsAreNowHasItListAgain) {
   serve({say("200 OK", list_of({object("a", 3)}, 10)), watch_and_stay({event("BOOKMARK", object("", 11))}),
          say("200 OK", list_of({object("b", 4)}, 20)), watch_and_stay({event("BOOKMARK", object("", 21))})});
   ASSERT_TRUE(copy_.wait_for("reached 11"));
-  reflector_->list_again();
+  reflector_->relist();
   ASSERT_TRUE(copy_.wait_for("reached 21"));
   EXPECT_TRUE(reflector_->is_synced());
   EXPECT_FALSE(reflector_->behind_since()) << "nothing has failed";

@@ -135,7 +135,7 @@ TEST(UnauthenticatedConnections, WhoLetsAGangWaitForLongGoesBeforeTheNewest) {
   UnauthenticatedConnections strangers(64);
   for (std::uintptr_t i = 1; i <= 64; ++i)
     EXPECT_EQ(strangers.add(session(i), "10.0.0." + std::to_string(i / 4), kStart), nullptr);
-  strangers.set_in_work(session(1), true);
+  strangers.set_has_running_request(session(1), true);
   const auto soon = kStart + std::chrono::seconds(1);
   EXPECT_EQ(strangers.add(session(65), "10.0.1.1", soon), session(65));
   const auto later = kStart + std::chrono::seconds(3);
@@ -146,7 +146,7 @@ TEST(UnauthenticatedConnections, AnAddressThatCrowdsTheOthersOutLosesItsOwn) {
   UnauthenticatedConnections strangers(64);
   EXPECT_EQ(strangers.add(session(1), "10.0.0.1", kStart), nullptr);
   for (std::uintptr_t i = 2; i <= 64; ++i) EXPECT_EQ(strangers.add(session(i), "10.0.0.2", kStart), nullptr);
-  strangers.set_in_work(session(2), true);
+  strangers.set_has_running_request(session(2), true);
   EXPECT_EQ(strangers.add(session(65), "10.0.0.3", kStart), session(3));
   EXPECT_EQ(strangers.add(session(66), "10.0.0.2", kStart), session(4));
 }

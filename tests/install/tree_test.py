@@ -73,6 +73,7 @@ class Tree(unittest.TestCase):
         plugin = self.tree / "bin" / "kubectl-ratoon"
         self.assertEqual(os.readlink(plugin), "ratoon", "it holds wherever the tree is moved to")
         self.assertIn("kubectl ratoon status -A", run(plugin, "status", "--help").stdout)
+        self.assertEqual(run(self.tree / "bin" / "kubectl_complete-ratoon", "check").stdout, "checkpoints\n:4\n")
 
     def test_the_agent_comes_without_the_programs(self):
         """As docs/train/your_program.md has it: ratoon_dev builds all that the component dev installs, and no program."""

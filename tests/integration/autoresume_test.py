@@ -10,7 +10,7 @@ import unittest
 from group_test import STEPS, GroupOfCounters, torchrun
 from local_run import BIN, LINE, LocalRun, wait_until
 
-NOT_AGAIN = "is not to resume them (--autoresume false): set --autoresume=true to resume from them, "
+NOT_AGAIN = "must not resume from them (--autoresume false): set --autoresume=true to resume from them, "
 
 
 class Autoresume(GroupOfCounters):

@@ -21,62 +21,65 @@ MUTANTS = {
         "{hello.nonce, board_nonce}"),
     "a proof of the board that a client sends back": (
         board("BoardHandshake.*:BoardStrangers.*"), BOARD + "handshake.cpp", r"\.kind = static_cast<std::uint8_t>\(side\),",
-        ".kind = static_cast<std::uint8_t>(Side::kRank),"),
+        ".kind = static_cast<std::uint8_t>(HandshakeSide::kRank),"),
     "a proof that is as good in a second handshake": (
         board("BoardHandshake.*"), BOARD + "handshake.cpp", r"hello\.nonce, board_nonce\}", "hello.nonce}"),
     "a secret that is too short to be one": (
-        board("BoardHandshake.*"), BOARD + "handshake.cpp", r"now\.secret\.size\(\) < kSecretMin \|\| ", ""),
+        board("BoardHandshake.*"), BOARD + "handshake.cpp", r"now\.secret\.size\(\) < kSecretBytesMin \|\| ", ""),
     "a rank behind the last one": (
         board("BoardHandshake.*"), BOARD + "handshake.cpp", r"hello_\.rank >= now\.world_size", "hello_.rank > now.world_size"),
     "a rank of a later attempt that is let into this one": (
         board("BoardHandshake.*"), BOARD + "handshake.cpp", r"stage_ == Stage::kEarly && !is_of_another",
         "stage_ == Stage::kEarly"),
     "any number of connections of one rank": (
-        board("BoardStrangers.*"), BOARD + "connections.cpp", r"if \(of_rank == kConnectionsOfRankMax\) return false;", ""),
+        board("BoardStrangers.*"), BOARD + "connections.cpp", r"if \(of_rank == kConnectionsPerRankMax\) return false;", ""),
     "a rank whose former connections count for ever": (
         board("BoardStrangers.*"), BOARD + "connections.cpp",
-        r"if \(--of_rank->second == 0\) proven_\.erase\(of_rank\);", "static_cast<void>(of_rank);"),
+        r"if \(--of_rank->second == 0\) authenticated_counts_\.erase\(of_rank\);", "static_cast<void>(of_rank);"),
     "a rank that speaks for another attempt than it proved": (
         board("BoardStrangers.*"), BOARD + "connections.cpp",
         r"  if \(frame\.attempt != hello\.attempt\) return disconnect_client\(id\);\n", ""),
     "an unauthenticated client that may send as much as a rank": (
-        board("BoardStrangers.*"), BOARD + "connections.cpp", r"is_unproven \? kHandshakeFrame : kFrameMax", "kFrameMax"),
+        board("BoardStrangers.*"), BOARD + "connections.cpp", r"is_unproven \? kHandshakeFrameBytesMax : kFrameBytesMax",
+        "kFrameBytesMax"),
     "a rank that asks on before it has its answer": (
-        board("BoardStrangers.*"), BOARD + "connections.cpp", r"entries_\.is_waiting\(id\) \|\| ", ""),
+        board("BoardStrangers.*"), BOARD + "connections.cpp", r"store_\.is_waiting\(id\) \|\| ", ""),
     "an unauthenticated client that is displaced at once": (
         board("BoardUnproven.*"), BOARD + "unauthenticated_clients.cpp",
-        r"came_\.at\(next_to_evict\(\)\)\.at \+ limits_\.undisturbed <= now",
-        "came_.at(next_to_evict()).at <= now"),
+        r"accepted_\.at\(next_to_evict\(\)\)\.at \+ limits_\.eviction_grace <= now",
+        "accepted_.at(next_to_evict()).at <= now"),
     "ranks that count as unauthenticated clients of a second": (
-        board("BoardUnproven.*"), BOARD + "unauthenticated_clients.cpp", r"  remove\(id\);\n  allowed_ \+= 1;", "  remove(id);"),
+        board("BoardUnproven.*"), BOARD + "unauthenticated_clients.cpp", r"  remove\(id\);\n  accept_tokens_ \+= 1;",
+        "  remove(id);"),
     "unauthenticated clients of one address that take a rank's place": (
         board("BoardUnproven.*"), BOARD + "unauthenticated_clients.cpp",
         r"if \(a\.second\.size\(\) != b\.second\.size\(\)\) return [^;]*;", ""),
     "any number of keys of one rank": (
-        board("BoardNotes.*"), BOARD + "key_value_store.cpp", r"after\.keys > limits_\.keys_of_rank \|\| ", ""),
+        board("BoardNotes.*"), BOARD + "key_value_store.cpp", r"after\.keys > limits_\.keys_per_rank \|\| ", ""),
     "any number of bytes of one rank": (
-        board("BoardNotes.*"), BOARD + "key_value_store.cpp", r"after\.bytes > limits_\.bytes_of_rank \|\| ", ""),
+        board("BoardNotes.*"), BOARD + "key_value_store.cpp", r"after\.bytes > limits_\.bytes_per_rank \|\| ", ""),
     "a mark that another rank sets": (
-        board("BoardNotes.*"), BOARD + "key_value_store.cpp", r"if \(key\.starts_with\(kMarkPrefix\)\) return [^;]*;", ""),
+        board("BoardNotes.*"), BOARD + "key_value_store.cpp", r"if \(key\.starts_with\(kRankMarkPrefix\)\)\s+return [^;]*;", ""),
     "notes of an attempt that is still to begin": (
         board("BoardNotes.*"), BOARD + "key_value_store.cpp", r"if \(request\.attempt > attempt_\) \{", "if (false) {"),
     "a reader that is told of a key which is gone again": (
         board("BoardNotes.*"), BOARD + "key_value_store.cpp", r"\{waiting\.next, std::size_t\{0\}\}", "{waiting.next}"),
     "a frame of an unauthenticated client without a limit": (
-        board("BoardFrame.*"), BOARD + "frame.cpp", r" \|\| size > frame_max - kHead\)", ")"),
+        board("BoardFrame.*"), BOARD + "frame.cpp", r" \|\| size > frame_bytes_max - kHeaderBytes\)", ")"),
     "a network of IPv6 in which each address counts alone": (
         board("BoardAddresses.*"), BOARD + "ip_address.cpp", r"kNetworkBytes = 8", "kNetworkBytes = 16"),
     "a board that is believed without its proof": (
         board("BoardServer.RefusesAClient*"), BOARD + "client.cpp",
-        r"plan_\.secret\.size\(\) < kSecretMin \|\|\n\s*!is_same_secret\(",
-        "plan_.secret.size() < kSecretMin ||\n      false && !is_same_secret("),
+        r"plan_\.secret\.size\(\) < kSecretBytesMin \|\|\n\s*!is_same_secret\(",
+        "plan_.secret.size() < kSecretBytesMin ||\n      false && !is_same_secret("),
     "an answer to the question before": (
         board("BoardServer.*"), BOARD + "client.cpp", r"fd_\.reset\(\);  // the answer may still come[^\n]*", ""),
     "a secret in the meeting folder that every user may read": (
         ("group_link_test", "GroupLinkTest.*"), "agent/src/session/rendezvous/rendezvous_folder.cpp",
         r"kPrivateMode = 0600", "kPrivateMode = 0644"),
     "as many open files as the system gives, however many ranks come": (
-        board("BoardServer.*"), BOARD + "server.cpp", r"open_files_for\(opening\.world_size, kOwnFiles\)", "kOwnFiles"),
+        board("BoardServer.*"), BOARD + "server.cpp", r"open_files_needed_for\(served_attempt\.world_size, kOtherOpenFiles\)",
+        "kOtherOpenFiles"),
 }
 
 

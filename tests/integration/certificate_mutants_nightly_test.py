@@ -16,7 +16,8 @@ SECRET_SOURCE = "operator/runtime/members/secret_certificate.cpp"
 # what is broken: (tests, file, pattern, instead)
 MUTANTS = {
     "a certificate of another name is shown": (
-        CERTIFICATES, "base/http/tls/certificate.cpp", r"expect_name\(X509_STORE_CTX_get0_param\(context\), name\)", "true"),
+        CERTIFICATES, "base/http/tls/certificate.cpp", r"set_expected_host_name\(X509_STORE_CTX_get0_param\(context\), name\)",
+        "true"),
     "a certificate that has ended is shown": (
         CERTIFICATES, "base/http/tls/certificate.cpp", r"X509_STORE_CTX_set_time\(context, 0, time\);",
         "X509_VERIFY_PARAM_set_flags(X509_STORE_CTX_get0_param(context), X509_V_FLAG_NO_CHECK_TIME);"),
@@ -33,12 +34,14 @@ MUTANTS = {
         CERTIFICATES, "operator/runtime/members/serving_certificate.cpp",
         r"if \(next_check_ && now < \*next_check_\) return false;", ""),
     "a certificate that ends without a warning": (
-        CERTIFICATES, "operator/runtime/members/serving_certificate.cpp", r"if \(!ends_ \|\| now < tell_end_at_\) return;",
+        CERTIFICATES, "operator/runtime/members/serving_certificate.cpp",
+        r"if \(!ends_ \|\| now < next_expiry_warning_at_\) return;",
         "return;"),
     "a server that is accepted without proof": (
         TLS, "base/http/tls/tls_client.cpp", r"is_set && X509_verify_cert\(verification\) == 1", "is_set"),
     "whatever its name is": (
-        TLS, "base/http/tls/tls_client.cpp", r"expect_name\(X509_STORE_CTX_get0_param\(verification\), peer->expected_name\)",
+        TLS, "base/http/tls/tls_client.cpp",
+        r"set_expected_host_name\(X509_STORE_CTX_get0_param\(verification\), peer->expected_name\)",
         "true"),
     "a name that is only in the subject": (TLS, "base/http/tls/tls_pem.cpp", r" \| X509_CHECK_FLAG_NEVER_CHECK_SUBJECT", ""),
     "an address is taken for a name": (TLS, "base/http/tls/tls_pem.cpp", r"if \(is_ip_address\(name\)\) return [^;]*;", ""),
@@ -58,7 +61,7 @@ MUTANTS = {
     "clients with a certificate of another authority": (
         TLS, "base/http/server/server_tls.cpp", r"SSL_CTX_set1_cert_store\(context, store->get\(\)\);",
         "SSL_CTX_set_cert_verify_callback(context, [](X509_STORE_CTX*, void*) { return 1; }, nullptr);"),
-    "a certificate is renewed when it has expired": (PLAN, PLAN_SOURCE, r"whole / kRenewPart", "Duration(0)"),
+    "a certificate is renewed when it has expired": (PLAN, PLAN_SOURCE, r"whole / kRenewalFraction", "Duration(0)"),
     "a certificate that has not begun is replaced": (
         PLAN, PLAN_SOURCE, r"found\.certificate \? std::max\(now, found\.certificate->begins\) : now", "now"),
     "a certificate begins when it is made": (
@@ -69,11 +72,11 @@ MUTANTS = {
         PLAN, PLAN_SOURCE, r" \|\| validity->ends <= now\) return std::nullopt", ") return std::nullopt"),
     "members of the former authority are left behind": (PLAN, PLAN_SOURCE, r"chain = \*bridge \+", "chain ="),
     "the next certificate leaves members of the former authority behind": (
-        PLAN, PLAN_SOURCE, r"issue\(\*authority, unexpired\(found\.certificate_pem, 1, now\), name, now, next\)",
+        PLAN, PLAN_SOURCE, r"issue\(\*authority, unexpired_certificates\(found\.certificate_pem, 1, now\), name, now, next\)",
         'issue(*authority, "", name, now, next)'),
     "new pods do not know the former authority": (
         PLAN, PLAN_SOURCE,
-        r"(CertificateParts next;\n  next\.authorities_pem = authority->keyed\.certificate_pem) \+ [^;]*", r"\1"),
+        r"(CertificateParts next;\n  next\.authorities_pem =\s+authority->keyed\.certificate_pem) \+ [^;]*", r"\1"),
     "an expired authority is kept": (PLAN, PLAN_SOURCE, r"validity && validity->ends > now", "validity"),
     "what the operator holds is not restored": (PLAN, PLAN_SOURCE, r"can_restore      \? CertificateMove::kRestore",
                                                 "false ? CertificateMove::kRestore"),
@@ -82,16 +85,16 @@ MUTANTS = {
     "a certificate that signs others": (PLAN, PLAN_SOURCE, r"!issued \|\| assess\([^;]*\.empty\(\)\)", "true)"),
     "a write over another operator's": (
         SECRET, "operator/kube/objects/certificate_secret.cpp",
-        r'\{"resourceVersion", text_in\(child\(secret, "metadata"\), "resourceVersion"\)\}', '{"name", "s"}'),
+        r'\{"resourceVersion", string_field\(child\(secret, "metadata"\), "resourceVersion"\)\}', '{"name", "s"}'),
     "the operator that comes second does not read again": (SECRET, SECRET_SOURCE, r"!was_first \|\| is_last", "true"),
     "a Secret that is read with every question": (
-        SECRET, SECRET_SOURCE, r"if \(next_look_ && now < \*next_look_\) return false;", ""),
+        SECRET, SECRET_SOURCE, r"if \(next_check_at_ && now < \*next_check_at_\) return false;", ""),
     "no event for people": (SECRET, SECRET_SOURCE, r"      tell\(\*written, plan\);\n", ""),
     "a slice that its Service does not find": (
         ("operator_kube_test", "EndpointSlice.*"), "operator/kube/objects/endpoint_slice.cpp",
         r" && has_labels\(slice, labels_of\(service\)\)", ""),
     "our certificate is not shown": (
-        TLS, "base/http/tls/tls_client.cpp", r" && use_identity\(context, identity_\)", ""),
+        TLS, "base/http/tls/tls_client.cpp", r" &&\s+set_tls_identity\(context, identity_\)", ""),
 }
 
 

@@ -28,7 +28,7 @@ def of_session(tests):
 MUTANTS = {
     "a claim whose owner is alive": (
         of_tiers("*ClaimTest.*:JudgeClaim.*"), CHECKPOINT + "tiers/claim_rules.cpp",
-        r"return has_shown_life && seen\.watched >= borne \? ClaimVerdict::kRefuse : ", "return "),
+        r"return has_shown_life && seen\.observed_duration >= borne \? ClaimVerdict::kRefuse : ", "return "),
     "a namesake taken for the same job": (
         of_tiers("JobRelation.*"), CHECKPOINT + "tiers/claim_rules.cpp",
         r"return are_places \? JobRelation::kOther : JobRelation::kNamesake;", "return JobRelation::kSame;"),
@@ -36,7 +36,7 @@ MUTANTS = {
         of_tiers("*ClaimTest.*"), CHECKPOINT + "tiers/claim.cpp", r"numbers->back\(\) == number;", "numbers->back() >= number;"),
     "a claim of a lost member that one which waits lets lapse": (
         of_session("OwnershipGuardTest.*"), SESSION + "locations/ownership_guard.cpp",
-        r"if \(!is_held_ && !is_waiting_\) continue;", "if (!is_held_) continue;"),
+        r"if \(!holds_claims_ && !is_waiting_\) continue;", "if (!holds_claims_) continue;"),
     "a claim that is kept alive in the name of the process that waits": (
         of_tiers("*ClaimTest.*"), CHECKPOINT + "tiers/claim.cpp", r"\.owner = claim\.owner, \.term = claim\.term\}",
         ".owner = {.job = claim.owner.job, .start = std::string(writer)}, .term = claim.term}"),
@@ -44,10 +44,10 @@ MUTANTS = {
         of_session("OwnershipGuardTest.*"), SESSION + "locations/ownership_guard.cpp", r"if \(!is_waiting\(\)\) break;", ""),
     "an owner that loses a race to its own job and stops": (
         of_tiers("*ClaimTest.*"), CHECKPOINT + "tiers/claim.cpp", r"if \(!\*created\) continue;",
-        "if (!*created) return lost_to(*disk_, *now);"),
+        "if (!*created) return claim_lost_error(*disk_, *now);"),
     "a claim that lapses while another place is waited for": (
         of_session("OwnershipGuardTest.*"), SESSION + "locations/ownership_guard.cpp",
-        r"if \(clock\.now\(\) - renewed >= times_\.lease / kRenewalsPerLease\)", "if (false)"),
+        r"if \(clock\.now\(\) - renewed >= claim_times_\.lease / kRenewalsPerLease\)", "if (false)"),
     "a wait that is cut short and gives the job's claim away": (
         of_session("OwnershipGuardTest.*"), SESSION + "locations/ownership_guard.cpp",
         r"if \(claim\.error\(\)\.kind\(\) == ErrorKind::kAlreadyExists\)", "if (true)"),
@@ -56,15 +56,16 @@ MUTANTS = {
         r"if \(gives_back\) ownership->release\(\);", "ownership->release();"),
     "a member that fails and gives the claim of its job away": (
         ("coordinator_link_test", "CoordinatorLinkTest.AProcessGivesTheClaim*"), SESSION + "api/attempt_loop.cpp",
-        r"is_told_to_leave\(why\) && link_->is_job_over\(\)", "true"),
+        r"is_ordered_to_leave\(why\) && link_->is_job_over\(\)", "true"),
     "a claim that all processes of a job keep alive": (
         of_rules("KeepsClaimsAlive.*"), SESSION + "locations/claimed_locations.cpp",
-        r"options\.member\.index < kWatchingMembers && ", ""),
+        r"options\.member\.index < kClaimKeepingMembers && ", ""),
     "a place that is another's now and is renewed": (
-        of_tiers("*ClaimTest.*"), CHECKPOINT + "tiers/claim.cpp", r"if \(!is_ours\) return lost_to[^;]*;", ""),
+        of_tiers("*ClaimTest.*"), CHECKPOINT + "tiers/claim.cpp", r"if \(!is_ours\) return claim_lost_error[^;]*;", ""),
     "an identity that cannot be read now and counts as none": (
-        of_rules("IdentityOfAFolder.*"), SESSION + "locations/identity.cpp", r"return unknown\(there\.error\(\)\);",
-        "return or_none(there.error());"),
+        of_rules("IdentityOfAFolder.*"), SESSION + "locations/identity.cpp",
+        r"return unknown_identity_error\(there\.error\(\)\);",
+        "return none_unless_timeout(there.error());"),
     "an identity that cannot be read now and is replaced": (
         ("operator_local_test", "RunFolderTest.*"), "operator/local/folder/run_folder.cpp", r"if \(!is_known\)",
         "if (false)"),
@@ -80,7 +81,7 @@ MUTANTS = {
         of_tiers("ResumeChoice.*"), CHECKPOINT + "tiers/resume_choice.cpp", r"else if \(!complete\.contains\(id_of\(entry\)\)\)",
         "else if (complete.erase(id_of(entry)), true)"),
     "a copied folder that keeps the identity of its original": (
-        of_rules("IdentityOfAFolder.*"), SESSION + "locations/identity.cpp", r"return identity_there\(\*kept, \*mark\);",
+        of_rules("IdentityOfAFolder.*"), SESSION + "locations/identity.cpp", r"return identity_of_folder\(\*kept, \*mark\);",
         "return kept;"),
     "a store without a lock that is passed over in silence": (
         of_rules("FolderLock.*"), SESSION + "locations/folder_lock.cpp", r"warnings\.push_back\([^;]*;", "static_cast<void>(0);"),
@@ -107,7 +108,7 @@ MUTANTS = {
         r"  if \(!attempts->empty\(\)\) attempts->pop_back\(\);\n", ""),
     "a rollback that is no sign of a commit": (
         of_checkpoint("LostManifestsTest.*"), CHECKPOINT + "commit/lost_manifests.cpp",
-        r"return is_lost \|\| \(!\*newest && has_sign_of_any_commit\(disk\)\);", "return is_lost;"),
+        r"return is_lost \|\| \(!\*newest && has_trace_of_any_commit\(disk\)\);", "return is_lost;"),
     "a place that was another job's since its checkpoints were listed": (
         of_session("OwnershipGuardTest.*"), CHECKPOINT + "tiers/claim.cpp",
         r"follows_another_job = \*now && !is_of_job\(\*\*now, owner\);", "follows_another_job = false;"),
@@ -134,7 +135,7 @@ MUTANTS = {
     "an attempt that began before another job and removes files": (
         of_tiers("ClaimTerm*"), CHECKPOINT + "tiers/claim.cpp", r" && is_same_term\(now\.term, term\);", ";"),
     "a term that a process without the claim does not learn": (
-        of_session("OwnershipTermsTest.*"), SESSION + "locations/ownership_guard.cpp", r": seen_\[i\]\.term;",
+        of_session("OwnershipTermsTest.*"), SESSION + "locations/ownership_guard.cpp", r": last_seen_claims_\[i\]\.term;",
         ": checkpoint::kUnknownTerm;"),
     "a late call that ends the claim of the attempt after it": (
         of_session("OwnershipTermsTest.*"), SESSION + "locations/ownership_guard.cpp", r"terms_\[\*index\] == term && ", ""),
@@ -149,7 +150,7 @@ MUTANTS = {
         r"if \(!newest && !is_known\) return newest\.error\(\);", "if (is_known) continue;"),
     "a pack in memory from before another job": (
         of_session("CheckpointLocationsTest.*"), SESSION + "locations/checkpoint_locations.cpp",
-        r"  options\.home_mark = mark_in_term\([^;]*;\n", ""),
+        r"  options\.location_mark =\s+combine_mark_with_term\([^;]*;\n", ""),
     "a world that saves in any term": (
         of_session("CheckpointLocationsTest.*"), SESSION + "locations/checkpoint_locations.cpp",
         r"std::uint64_t term = ownership_->term_at\(\*tiers_\.home\(\)\.disk\);",
@@ -169,6 +170,9 @@ MUTANTS = {
     "lost manifests that only a link shows": (
         of_session("TrainStrangeFolderTest.*"), SESSION + "locations/lost_manifest_check.cpp",
         r"  if \(auto checked = check_links\(tiers, options, calls\); !checked\) return checked;\n", ""),
+    "copies that remove in any term of a claim": (
+        of_session("CheckpointLocationsTest.*"), SESSION + "locations/ownership_guard.cpp",
+        r"still \? still->term_at\(place\) : checkpoint::kUnknownTerm", "checkpoint::kUnknownTerm"),
     "a link of a killed process that stays": (
         of_tiers("OldNames.*"), CHECKPOINT + "tiers/stale_links.cpp", r"if \(is_left && ::unlink", "if (false && ::unlink"),
     "a link that is to get its name in a moment and goes": (

@@ -195,7 +195,7 @@ int main(int argc, char** argv) {
     return 1;
   }
   runtime::ClusterOptions options;
-  options.on_news = [&](const JobKey& key, runtime::Urgency) { news.take(key); };
+  options.on_change = [&](const JobKey& key, runtime::Urgency) { news.take(key); };
   options.settings.coordinator_url = "http://10.96.0.7:9443";
   options.reporter = "probe";
   const runtime::ApiClient review_client(*access, clock);

@@ -11,9 +11,17 @@ BUCKETS = COLLECTIVES + "gradients/gradient_buckets.cpp"
 # what is broken: (tests, file, pattern, instead)
 MUTANTS = {
     "a parameter that two modules share, averaged twice": (
-        ("weights_fingerprint_test", "WeightsFingerprint.*"), COLLECTIVES + "gradients/weights_fingerprint.cpp",
-        r"if \(known\.insert\(tensor\.unsafeGetTensorImpl\(\)\)\.second\)",
-        "if (known.insert(tensor.unsafeGetTensorImpl()).second || true)"),
+        ("weights_fingerprint_test", "TrainedWeights.*"), COLLECTIVES + "gradients/weights_fingerprint.cpp",
+        r"return known\.insert\(tensor\.unsafeGetTensorImpl\(\)\)\.second;",
+        "return known.insert(tensor.unsafeGetTensorImpl()).second || true;"),
+    "a piece with gradients of two modules": (
+        ("gradient_buckets_test", "GradientBuckets.*"), BUCKETS, r"is_end\[i\] \|\| ", ""),
+    "pieces that always begin in the order of the first step": (
+        ("gradient_watch_test", "BucketSchedule.*"), COLLECTIVES + "gradients/bucket_schedule.h",
+        r"std::ranges::stable_sort\(order, \{\}, position\);", ""),
+    "the buckets of another module": (
+        ("averager_test", "AveragerTest.*"), COLLECTIVES + "averager.cpp",
+        r"std::rotate\(known, known \+ 1, trained_modules_\.end\(\)\);", ""),
     "a rank that counts as much as one with more samples": (
         ("gradient_buckets_test", "GradientBuckets.*"), BUCKETS,
         r"samples \? static_cast<double>\(\*samples\) : 1\.0 / world_size", "1.0 / world_size"),
@@ -24,11 +32,12 @@ MUTANTS = {
         ("gradient_buckets_test", "GradientBuckets.*"), BUCKETS, r"if \(control\[bit\] > 0\.5F\)",
         "if (control[bit] > 1.5F)"),
     "gradients that do not wait for their sums on the device": (
-        ("device_collective_test", "DeviceCollective.HasTheMeans*"), NCCL, r"if \(has_sums_\) stream_\.let_current_wait\(\);",
+        ("device_collective_test", "DeviceCollective.HasTheMeans*"), NCCL,
+        r"if \(has_sums_\) stream_\.make_current_stream_wait\(\);",
         ""),
     "sums on the device that do not wait for their gradients": (
         ("device_collective_test", "DeviceCollective.HasTheMeans*"), COLLECTIVES + "nccl/side_stream.cpp",
-        r"before_\.block\(stream_\);", ""),
+        r"current_event_\.block\(stream_\);", ""),
     "sums on the device that nothing marks": (
         ("device_collective_test", "DeviceCollective.HasTheMeans*"), NCCL, r"\n    stream_\.mark\(\);", ""),
     "gradients of several streams that are not waited for": (
@@ -40,8 +49,8 @@ MUTANTS = {
         ("device_collective_test", "DeviceCollective.WhatNccl*"), NCCL, r"if \(error\.is_refusal\(\)\)", "if (false)"),
     "weights of which only the first parameter counts": (
         ("weights_fingerprint_test", "WeightsFingerprint.*"), COLLECTIVES + "gradients/weights_fingerprint.cpp",
-        r"feed\(all, mark\.sums\[i\]\)",
-        "feed(all, mark.sums[0])"),
+        r"add_value_bytes\(all, mark\.sums\[i\]\)",
+        "add_value_bytes(all, mark.sums[0])"),
 }
 
 

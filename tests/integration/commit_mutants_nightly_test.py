@@ -23,37 +23,43 @@ def of_rules(tests):
 # what is broken: (tests, file, pattern, instead)
 MUTANTS = {
     "a receipt of another rank": (
-        of_checkpoint("*"), CHECKPOINT + "commit/commit.cpp", r"if \(receipt->rank != rank\) return [^;]*;", ""),
+        of_checkpoint("*"), CHECKPOINT + "commit/commit.cpp", r"if \(receipt->rank != rank\)\s+return [^;]*;", ""),
     "a checkpoint that was complete before the next one and is passed over": (
-        ("staging_test", "SaverOfTwoTest.*"), CHECKPOINT + "saver/save_pipeline_writer.cpp",
+        ("staging_test", "SaverOfTwoTest.*"), CHECKPOINT + "saver/save_pipeline_commits.cpp",
         r"if \(commits && i > 0 && !are_older_settled && ", "if (false && commits && i > 0 && !are_older_settled && "),
     "a receipt that is read again when its checkpoint is committed": (
-        ("staging_test", "SaverOfTwoTest.*"), CHECKPOINT + "saver/save_pipeline_writer.cpp",
+        ("staging_test", "SaverOfTwoTest.*"), CHECKPOINT + "saver/save_pipeline_commits.cpp",
         r"pack\.world_size, receipts\); \}\);", "pack.world_size, receipts); });\n  receipts.clear();"),
     "a slot that is kept by a save that ran out of memory": (
         ("staging_memory_test", "StageThrows.*"), CHECKPOINT + "saver/save_pipeline_trainer.cpp",
-        r"if \(!slot\.is_read\) release\(number\);\n    if \(thrown\)",
-        "if (!slot.is_read && !thrown) release(number);\n    if (thrown)"),
+        r"if \(!slot\.is_read_by_writer\) release_slot\(number\);\n    if \(thrown\)",
+        "if (!slot.is_read_by_writer && !thrown) release_slot(number);\n    if (thrown)"),
     "a note of a commit that a power cut takes": (
         of_checkpoint("SignOfACommitAfterAPowerCut.*"), CHECKPOINT + "commit/lost_manifests.cpp",
         r"  static_cast<void>\(disk\.sync_folder\(kPacks\)\);\n", ""),
     "a checkpoint that is not whole": (
         of_checkpoint("*"), CHECKPOINT + "commit/commit.cpp",
-        r"if \(auto covered = check_cover\(\*index\); !covered\) return [^;]*;",
+        r"if \(auto covered = check_cover\(\*index\); !covered\)\s+return [^;]*;",
         ""),
     "a pin that is wished and not made": (
         of_checkpoint("*"), CHECKPOINT + "commit/commit.cpp",
-        r"if \(auto pinned = pin_as_requested\(disk, manifest, mark\); !pinned\) return [^;]*;", ""),
+        r"if \(auto pinned = pin_if_requested\(disk, manifest, mark\); !pinned\) return [^;]*;", ""),
     "a pin of save_best that its successor leaves": (
         of_checkpoint("*PinsTest.*"), CHECKPOINT + "retention/pins.cpp",
-        r"!kept\.contains\(id\) && is_marked_as_best\(why_pinned\(disk, id\)\)", "false"),
+        r"!kept\.contains\(id\) && is_marked_as_best\(pin_reason\(disk, id\)\)", "false"),
+    "a pin that a person makes after unpin(), and that the next checkpoint removes": (
+        of_checkpoint("*PinsTest.*"), CHECKPOINT + "retention/pins.cpp",
+        r"if \(earlier != there->end\(\) && \*earlier < manifest\.id\) continue;", ""),
+    "a pin of the checkpoint that requests to unpin its own step": (
+        of_checkpoint("*PinsTest.*"), CHECKPOINT + "retention/pins.cpp", r"== one\.step && id < one\.since", "== one.step"),
     "a pin of a person that save_best removes": (
         of_checkpoint("*PinsTest.*"), CHECKPOINT + "retention/pins.cpp",
-        r"!kept\.contains\(id\) && is_marked_as_best\(why_pinned\(disk, id\)\)", "!kept.contains(id)"),
+        r"!kept\.contains\(id\) && is_marked_as_best\(pin_reason\(disk, id\)\)", "!kept.contains(id)"),
     "a pin of a newer checkpoint that an older manifest removes": (
         of_checkpoint("*PinsTest.*"), CHECKPOINT + "retention/pins.cpp", r"id <= manifest\.id && !kept", "!kept"),
     "a best checkpoint that one beats which does not exist": (
-        of_checkpoint("*PinsTest.*"), CHECKPOINT + "retention/pins.cpp", r"      if \(!there\.contains\(one\.id\)\) continue;\n",
+        of_checkpoint("*PinsTest.*"), CHECKPOINT + "format/run_record.cpp",
+        r"      if \(!there\.contains\(one\.id\)\) continue;\n",
         ""),
     "a milestone that goes": (of_checkpoint("Retention.*"), CHECKPOINT + "retention/retention.cpp", r"!is_milestone && ", ""),
     "a pin that goes": (
@@ -78,11 +84,11 @@ MUTANTS = {
         of_checkpoint("*RollbackTest.*"), CHECKPOINT + "commit/rollback_files.cpp",
         r"if \(!rollback\) return rollback\.error\(\);\n    all", "if (!rollback) continue;\n    all"),
     "a hole in a tensor": (
-        of_packs("Cover.*"), CHECKPOINT + "pack/cover.cpp", r"return not_covered\(index, tensor, \*fault\);",
-        "if (fault->times != 0) return not_covered(index, tensor, *fault);"),
+        of_packs("Cover.*"), CHECKPOINT + "pack/cover.cpp", r"return not_covered_error\(index, tensor, \*fault\);",
+        "if (fault->times != 0) return not_covered_error(index, tensor, *fault);"),
     "parts of a tensor that overlap": (
-        of_packs("Cover.*"), CHECKPOINT + "pack/cover.cpp", r"return not_covered\(index, tensor, \*fault\);",
-        "if (fault->times == 0) return not_covered(index, tensor, *fault);"),
+        of_packs("Cover.*"), CHECKPOINT + "pack/cover.cpp", r"return not_covered_error\(index, tensor, \*fault\);",
+        "if (fault->times == 0) return not_covered_error(index, tensor, *fault);"),
     "a leftover of one's own that stands in the way": (
         ("disk_test", "Leftovers*"), CHECKPOINT + "disk/durable.cpp",
         r"if \(file \|\| file\.error\(\)\.kind\(\) != ErrorKind::kAlreadyExists\) return file;", "return file;"),

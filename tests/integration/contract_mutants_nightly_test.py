@@ -33,7 +33,7 @@ MUTANTS = {
         of_contract("RollbackDispute.*"), CONTRACT + "resume_point.cpp",
         r"if \(joiners\[rank\]\.rollback == joiners\[0\]\.rollback\) continue;", "continue;"),
     "an unknown tier": (
-        of_contract("Refusals.*"), CONTRACT + "pieces.cpp",
+        of_contract("Refusals.*"), CONTRACT + "message_parts.cpp",
         r"if \(std::find\(kTiers\.begin\(\), kTiers\.end\(\), e\.tier\) == kTiers\.end\(\)\)", "if (false)"),
     "the last complaint instead of the first": (
         of_contract("Fields.*"), CONTRACT + "fields.cpp", r"  if \(!is_sound\(\)\) return;\n  const auto found",
@@ -41,15 +41,16 @@ MUTANTS = {
     "a number over its bound": (
         of_contract("Refusals.*:Fields.*"), CONTRACT + "fields.cpp", r" \|\| value->get<std::uint64_t>\(\) > max\)", ")"),
     "a sentence that is longer than the other side takes": (
-        of_words("LawOfWords.*"), CONTRACT + "pieces.cpp", r"return cut_text\((as_utf8\(.*\)), kSentenceBytesMax\);",
+        of_words("LawOfWords.*"), CONTRACT + "message_parts.cpp", r"return cut_text\((as_utf8\(.*\)), kMessageTextBytesMax\);",
         r"return \1;"),
     "a sentence that grows behind the cut": (
-        of_words("LawOfWords.*"), CONTRACT + "pieces.cpp", r"as_utf8\(text\.empty\(\) \? otherwise : text\)",
+        of_words("LawOfWords.*"), CONTRACT + "message_parts.cpp", r"as_utf8\(text\.empty\(\) \? otherwise : text\)",
         "std::string(text.empty() ? otherwise : text)"),
     "a span of time without an end": (
-        of_words("LawOfWords.*"), CONTRACT + "pieces.cpp", r"std::min\(seconds, kSecondsMax\)", "seconds"),
+        of_words("LawOfWords.*"), CONTRACT + "message_parts.cpp", r"std::min\(seconds, kSecondsMax\)", "seconds"),
     "a list that is longer than the other side takes": (
-        of_words("LawOfWords.*"), CONTRACT + "joining_messages.cpp", r"first_of\(m\.inventory, kInventoryMax\)", "m.inventory"),
+        of_words("LawOfWords.*"), CONTRACT + "joining_messages.cpp", r"first_items\(m\.inventory, kInventoryEntriesMax\)",
+        "m.inventory"),
     "a request for two hosts": (
         of_strangers("*"), "base/http/server/request_parser.cpp", r"count_of\(fields, field::host\) > 1 \|\| ", ""),
     "an answer behind the last one": (

@@ -111,7 +111,8 @@ class Controls(unittest.TestCase):
         wait_until(lambda: run.job_status()["phase"] == "Suspended" and not run.status()["members"], "no process to be held")
         status = run.job_status()
         self.assertEqual(status["lastCheckpoint"]["step"], status["progress"]["step"], "nothing is made again")
-        wait_until(lambda: f"suspended; the run goes on from step {status['progress']['step']}\n" in run.output(), "the news")
+        news = f"suspended; when resumed, the run goes on from step {status['progress']['step']}\n"
+        wait_until(lambda: news in run.output(), "the news")
         self.assertIn("counter  Suspended", ratoon("status", run.folder)[1])
         code, said = ratoon("suspend", run.folder)
         self.assertEqual((code, said), (82, "ratoon: the run is suspended already\n"))
@@ -193,8 +194,9 @@ class Controls(unittest.TestCase):
         self.assertTrue((run.folder / "report.html").is_file())
         code, said = ratoon("status", "letters", cwd=run.root)
         self.assertEqual((code, said), (82, "ratoon: there is no run 'letters': neither a run's folder nor "
-                                            "ratoon-runs/letters; in ratoon-runs/ are: ratoon-runs/counter; no cluster was "
-                                            "asked: use `ratoon status letters --cluster` to ask it\n"))
+                                            "ratoon-runs/letters; in ratoon-runs/ are: ratoon-runs/counter; name the folder "
+                                            "that `ratoon run` printed when the run began; no cluster was asked: use "
+                                            "`ratoon status letters --cluster` to ask it\n"))
         code, said = ratoon("kill", "worker-0", cwd=run.root)
         self.assertEqual(code, 0, said)
 

@@ -19,6 +19,10 @@ MUTANTS = {
     "a process that is done waits for the record of another": (
         ("coordinator_test", "CoordinatorTest.Completion*"), "operator/coordinator/job_session.cpp",
         r"done\.local_ranks >> process\.local_rank & 1U", "done.local_ranks"),
+    "a heartbeat that the network delivered late and that counts as a sign of life": (
+        ("coordinator_test", "JobSession.*"), "operator/coordinator/job_session.cpp",
+        r"if \(is_overtaken\(beat\)\) return false;",
+        "if (is_overtaken(beat)) return facts_of(beat.process, now).is_completed;"),
     "a list of checkpoints that is repeated to a new operator and counts as new": (
         ("coordinator_test", "JobSessionLists.*"), "operator/coordinator/job_session.cpp",
         r"now - from_seconds\(\*request\.inventory_age_seconds\)", "now"),
@@ -28,7 +32,7 @@ MUTANTS = {
         r"request\.inventory_age_seconds = seconds\(system_clock\(\)\.now\(\) - listed\);", "static_cast<void>(listed);"),
     "a list that is as old as the end of its reading": (
         ("coordinator_link_test", "CoordinatorLinkTest.AListIsAsOldAsTheBeginningOfItsReading"),
-        "agent/src/session/link/coordinator_link.cpp", r"listing_\.value_or\(system_clock\(\)\.now\(\)\)",
+        "agent/src/session/link/coordinator_link.cpp", r"listing_began_\.value_or\(system_clock\(\)\.now\(\)\)",
         "system_clock().now()"),
     "a completion that is as new as its last report": (
         ("coordinator_test", "JobSessionLists.*"), "operator/coordinator/job_session.cpp",
@@ -44,7 +48,7 @@ MUTANTS = {
         "TCP_NODELAY"),
     "peers of one wait that are named in the next": (
         ("coordinator_link_test", "PeerWatchTest.*"), "agent/src/session/link/peer_watch.cpp",
-        r"of_wait_ == waits_since \? unreachable_", "true ? unreachable_"),
+        r"wait_began_at_ == waits_since \? unreachable_", "true ? unreachable_"),
     "members that wait behind unauthenticated requests": (
         QUEUE, "operator/runtime/members/admission_queue.cpp", r"if \(options_\.is_known\(request\)\) return",
         "if (false) return"),
@@ -54,9 +58,10 @@ MUTANTS = {
         QUEUE, "operator/runtime/members/admission_queue.cpp", r"request\.peer\.substr\(0, request\.peer\.rfind\(':'\)\)",
         '"one address"'),
     "a long wait of unauthenticated requests that is not reported": (
-        QUEUE, "operator/runtime/members/admission_queue.cpp", r"clock_\.now\(\) - line\.turn_since >= kLate", "false"),
+        QUEUE, "operator/runtime/members/admission_queue.cpp", r"clock_\.now\(\) - line\.turn_since >= kLateAfter", "false"),
     "a bearer that cannot be proved makes all others wait": (
-        FAIRNESS, "operator/coordinator/coordinator.cpp", r"note_unproved\(message->process\);", "note_unread();"),
+        FAIRNESS, "operator/coordinator/coordinator.cpp", r"note_failed_authentication\(message->process\);",
+        "note_discarded_messages();"),
     "a member that counts as silent while its request waits": (
         FAIRNESS, "operator/coordinator/coordinator.cpp", r"unread > listening && ", "false && "),
     "a member may call as often as it likes": (
@@ -73,23 +78,30 @@ MUTANTS = {
         SCHEDULING, "operator/runtime/scheduling/fair_queue.cpp", r"slow_taken_\.size\(\) < limits_\.slow_max", "true"),
     "a job is slow for ever": (
         SCHEDULING, "operator/runtime/scheduling/fair_queue.cpp", r"slow_\.erase\(key\);", ";"),
+    "a deleted job that is remembered as slow": (
+        ("operator_runtime_test", "WorkQueueTest.*"), "operator/runtime/scheduling/work_queue.cpp", r"due_\.forget\(key\);", ";"),
+    "a worker whose call hangs keeps its place": (
+        SCHEDULING, "operator/runtime/scheduling/fair_queue.cpp", r"now - taken\.second < kHangingTurn", "taken.second <= now"),
+    "a place that is free and that no thread notices": (
+        ("operator_runtime_test", "FairQueueTest.*"), "operator/runtime/scheduling/fair_queue.cpp",
+        r"if \(now - since < kHangingTurn\)\s+next", "next"),
     "a namespace that has workers comes before one that has none": (
         SCHEDULING, "operator/runtime/scheduling/fair_queue.cpp", r"of\.line->taken, ", "0, "),
     "a namespace that comes back at once is always first": (
-        SCHEDULING, "operator/runtime/scheduling/fair_queue.cpp", r"\.served = takes_", ".served = 0"),
+        SCHEDULING, "operator/runtime/scheduling/fair_queue.cpp", r"\.served = take_count_", ".served = 0"),
     "a routine decision that waits for all disruptions": (
         SCHEDULING, "operator/runtime/scheduling/fair_queue.cpp", r" \|\| now - due >= kRoutineWait", ""),
     "a pause that is asked for and does not delay the next call": (
         SCHEDULING, "operator/runtime/jobs/cluster.cpp", r"if \(asked\) pauses\.note[^;]*;", ""),
     "a job that is looked at during the whole pause": (
-        SCHEDULING, "operator/runtime/controller.cpp", r"if \(const auto end = cluster_\.asked_pause_end[^;]*;", ""),
+        SCHEDULING, "operator/runtime/controller.cpp", r"if \(const auto end = cluster_\.retry_after_end[^;]*;", ""),
     "a job with many pods that has its worker until all are made": (
         SCHEDULING, "operator/runtime/scheduling/turn_slice.h", r"has_begun_ && clock_\.now\(\) >= end_", "false"),
     "a job with many pods that waits for its next look after a slice": (
-        SCHEDULING, "operator/runtime/controller.cpp", r"memory\.is_cut \? now : next", "next"),
+        SCHEDULING, "operator/runtime/controller.cpp", r"memory\.is_turn_cut \? now : next", "next"),
     "events of a namespace that take all the time": (
         ("operator_runtime_test", "EventWriterTest.*"), "operator/runtime/jobs/event_writer.cpp",
-        r"took >= kLongWrite \? ", "false ? "),
+        r"took >= kSlowWrite \? ", "false ? "),
     "events that are lost while the server is overloaded": (
         ("operator_runtime_test", "EventWriterTest.*"), "operator/runtime/jobs/event_writer.cpp",
         r"is_again = asked && ", "is_again = false && "),
@@ -108,9 +120,10 @@ MUTANTS = {
         r"take_from\(longest\(\)\)", "take_from(turns_.back())"),
     "a pod that is known by all tokens that it shows": (
         ("operator_runtime_test", "ReviewedTokens.*"), "operator/runtime/members/reviewed_tokens.cpp",
-        r"keys\.size\(\) >= kAnswersOfAPodMax", "false"),
+        r"keys\.size\(\) >= kAnswersPerPodMax", "false"),
     "a server in trouble is asked for each pod": (
-        ("operator_runtime_test", "ControllerTest.*"), "operator/runtime/controller.cpp", r"if \(is_trouble\([^;]*break;", ""),
+        ("operator_runtime_test", "ControllerTest.*"), "operator/runtime/controller.cpp",
+        r"if \(is_server_unresponsive\([^;]*break;", ""),
     "a job that cannot be read, and no metric that says so": (
         ("operator_runtime_test", "ControllerTest.*"), "operator/runtime/controller.cpp",
         r"metrics_\.note_unreadable\(key\);", ""),
@@ -118,16 +131,17 @@ MUTANTS = {
         METRICS, "operator/runtime/metrics/job_metrics.cpp",
         r"if \(api::is_over\(status\.phase\) \|\| [^;]*return reasons;", ""),
     "a job that was never read is shown with zeros": (
-        METRICS, "operator/runtime/metrics/job_metrics.cpp", r"if \(!is_noted_ && family != kProblem\) return;", ""),
+        METRICS, "operator/runtime/metrics/job_metrics.cpp", r"if \(!has_status_ && family != kProblem\) return;", ""),
     "an installation is good although no operator leads": (
         ("operator_runtime_test", "InstallationCheckTest.*"), "operator/runtime/installation_check.cpp",
-        r"is_held = !kube::text_in[^;]*;", "is_held = true;"),
+        r"is_held = !kube::string_field[^;]*;", "is_held = true;"),
     "an installation is bad while its operators start": (
         ("operator_runtime_test", "InstallationCheckTest.*"), "operator/runtime/installation_check.cpp",
         r"deadline = clock\.now\(\) \+ check\.timeout;", "deadline = clock.now();"),
     "jobs wait for each other's names": (
-        ("operator_runtime_test", "ControllerTest.*"), "operator/runtime/jobs/cluster.cpp", r"if \(is_others \|\| hangs",
-        "if (hangs"),
+        ("operator_runtime_test", "ControllerTest.*"), "operator/runtime/jobs/cluster.cpp",
+        r"if \(!owner\.empty\(\) \|\| is_hanging",
+        "if (is_hanging"),
     "unauthenticated connections without a limit": (
         CLIENTS, "base/http/server/unauthenticated_connections.cpp", r"unauthenticated_\.size\(\) <= max_",
         "true"),
@@ -136,22 +150,23 @@ MUTANTS = {
         "return (silent != newest || true) ? newest"),
     "an unauthenticated connection that is closed during its review": (
         CLIENTS, "base/http/server/unauthenticated_connections.cpp",
-        r"!one\.is_in_work && ", ""),
+        r"!one\.has_running_request && ", ""),
     "a gang pushes itself out": (CLIENTS, "base/http/server/unauthenticated_connections.cpp",
-        r"if \(count \* kCrowdShare <= max_\)", "if (false)"),
+        r"if \(count \* kCrowdedAddressShare <= max_\)", "if (false)"),
     "an address with many connections that displaces others": (
         CLIENTS, "base/http/server/unauthenticated_connections.cpp", r"one\.address == crowd",
         "(one.address == crowd || true)"),
     "a connection that has sent no request for long and stays": (
-        CLIENTS, "base/http/server/unauthenticated_connections.cpp", r"kHonestTime\{2\}",
-        "kHonestTime{200}"),
+        CLIENTS, "base/http/server/unauthenticated_connections.cpp", r"kFirstRequestTimeMax\{2\}",
+        "kFirstRequestTimeMax{200}"),
     "a refused request that counts as a connection": (
         CLIENTS, "base/http/server.cpp", r"core_->add_to_refuse\(session\)", "core_->add(session)"),
     "a new connection that counts as one without a request": (
-        CLIENTS, "base/http/server/unauthenticated_connections.cpp", r"kHonestTime\{2\}",
-        "kHonestTime{-1}"),
+        CLIENTS, "base/http/server/unauthenticated_connections.cpp", r"kFirstRequestTimeMax\{2\}",
+        "kFirstRequestTimeMax{-1}"),
     "unauthenticated connections without a deadline": (
-        CLIENTS, "base/http/server/server_session.cpp", r"is_unauthenticated_ \? std::min\(until, due_\) : until", "until"),
+        CLIENTS, "base/http/server/server_session.cpp",
+        r"is_unauthenticated_ \? std::min\(until, unauthenticated_deadline_\) : until", "until"),
     "unauthenticated requests that wait for ever": (
         QUEUE, "operator/runtime/members/admission_queue.cpp", r"clock_\.now\(\) >= first\.until",
         "false"),

@@ -23,8 +23,8 @@ MUTANTS = {
     "a list that ends with its first page": (
         "api_server/reflector.cpp", r"if \(!continue_token\.empty\(\)\) continue;", ""),
     "a list that remembers the one before": (
-        "jobs/job_cache_sinks.cpp", r"listed_\.insert\(kube::key_in\(object\)\);(\n  cache_\.put_pod)",
-        r"static std::set<JobKey> all; all.insert(kube::key_in(object)); listed_ = all;\1"),
+        "jobs/job_cache_sinks.cpp", r"listed_\.insert\(kube::job_key_in\(object\)\);(\n  cache_\.put_pod)",
+        r"static std::set<JobKey> all; all.insert(kube::job_key_in(object)); listed_ = all;\1"),
     "what a list does not name stays": (
         "jobs/job_cache.cpp", r"if \(!listed\.contains\(key\) && version_of\(pod\) <= version\) gone\.push_back\(key\);", ""),
     "a list takes what was made after it": (
@@ -38,13 +38,14 @@ MUTANTS = {
     "pods by their job's name instead of its UID": (
         "jobs/job_cache.cpp", r"(pods_of_job_\[\{key\.name_space, pod\.job_uid\}\]\.insert)",
         r"if (jobs_.contains(owner_of(pod))) pod.job_uid = jobs_.at(owner_of(pod)).job.meta.uid;\n  \1"),
-    "the end of a pod that is not reported": ("jobs/job_cache.cpp", r"    lose_pod\(key\);\n  \}\n  tell\(\{owner\}, [^)]*\);",
-                                      "    lose_pod(key);\n  }"),
-    "a node that is not reported": ("jobs/job_cache.cpp", r"if \(is_news\) touched = jobs_that_see\(node->name\);", ""),
+    "the end of a pod that is not reported": ("jobs/job_cache.cpp",
+                                      r"    erase_pod_and_node\(key\);\n  \}\n  notify_change\(\{owner\}, [^)]*\);",
+                                      "    erase_pod_and_node(key);\n  }"),
+    "a node that is not reported": ("jobs/job_cache.cpp", r"if \(is_news\) touched = jobs_using_node\(node->name\);", ""),
     "a node that a pod avoids and that is not reported": (
-        "jobs/job_cache.cpp", r"\{&pods_on_node_, &pods_off_node_\}", "{&pods_on_node_}"),
+        "jobs/job_cache.cpp", r"\{&pods_on_node_, &pods_avoiding_node_\}", "{&pods_on_node_}"),
     "the end of a node that is not reported": (
-        "jobs/job_cache.cpp", r"touched\.merge\(jobs_that_see\(name\)\);", ""),
+        "jobs/job_cache.cpp", r"touched\.merge\(jobs_using_node\(name\)\);", ""),
     "a pod that moved is still on its first node": (
         "jobs/job_cache.cpp", r"if \(!pod\.pod\.node\.empty\(\)\) pods_on_node_\[pod\.pod\.node\]\.insert\(key\);", ""),
     "a job that cannot be read is forgotten": ("jobs/job_cache.cpp", r"entry\.complaint = decoded\.error\(\)\.message\(\);", ""),

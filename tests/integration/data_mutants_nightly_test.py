@@ -30,22 +30,23 @@ def of_torch_order(tests):
 MUTANTS = {
     "a batch that is given before an earlier one": (
         of_loader("ReadingAhead.*:DataLoader.*:LoaderResume.*"), LOADER + "batch_prefetcher.cpp",
-        r"const std::shared_ptr<Cell> head = ring_\.front\(\);\n  if \(head->failure != nullptr\) \{",
+        r"const std::shared_ptr<RingCell> head = ring_\.front\(\);\n  if \(head->failure != nullptr\) \{",
         "std::swap(ring_.front(), *std::find_if(ring_.rbegin(), ring_.rend(), [](const auto& cell) { return cell->state == "
-        "State::kMade; }));\n  const std::shared_ptr<Cell> head = ring_.front();\n  if (head->failure != nullptr) {"),
+        "State::kMade; }));\n  const std::shared_ptr<RingCell> head = ring_.front();\n  if (head->failure != nullptr) {"),
     "a failure that costs its batch": (
         of_loader("*Failures.*"), LOADER + "batch_prefetcher.cpp",
-        r"ring_\.front\(\) = new_cell\(loader_plan_, head->maker->index\(\)\);\n    ring_\.front\(\)->maker->replace\([^;]*;",
-        "ring_.push_back(new_cell(loader_plan_, next_index_++));\n    ring_.pop_front();"),
+        r"ring_\.front\(\) = make_ring_cell\(loader_plan_, head->batch_maker->index\(\)\);\n    "
+        r"ring_\.front\(\)->batch_maker->take_over_read_hints\([^;]*;",
+        "ring_.push_back(make_ring_cell(loader_plan_, next_batch_index_++));\n    ring_.pop_front();"),
     "a failure that names another sample": (
         of_loader("*Failures.*"), LOADER + "sample_failure.cpp", r"std::to_string\(slot\.sample\)",
         "std::to_string(slot.sample + 1)"),
     "a last batch of an epoch that is cut short and takes the next one's": (
         of_order("Batches.*:Stream.*"), ORDER + "batch_rule.cpp",
-        r"epoch_end == EpochEnd::kShort \? std::min\(global_batch, left_in_epoch\(slot\)\) : global_batch", "global_batch"),
+        r"epoch_end == EpochEnd::kShort \? std::min\(global_batch, slots_left_in_epoch\(slot\)\) : global_batch", "global_batch"),
     "batches to a place that count the one before it": (
         of_order("Batches.*:Plan.*"), ORDER + "batch_rule.cpp", r"return batches_in\(left\) \+ beyond / epoch_slots",
-        "return divide_up(left, global_batch) + beyond / epoch_slots"),
+        "return ceil_divide(left, global_batch) + beyond / epoch_slots"),
     "a window of shards in which each epoch has the same order": (
         of_order("Blocks.*"), ORDER + "block_order.cpp", r"mix_into\(window_key_, window\.number\)",
         "mix_into(0, window.number)"),
@@ -55,8 +56,8 @@ MUTANTS = {
         of_torch_order("DistributedSampler.*:TorchStream.*"), ORDER + "torch/torch_epoch_order.cpp",
         r"seed \+ \(torch\.repeat_epoch_0 \? 0 : epoch\)", "seed"),
     "a multiple that is due a step late": (
-        of_order("Schedule.*"), ORDER + "schedule.cpp", r"multiples\(after, period\) > multiples\(before, period\)",
-        "multiples(after, period) > multiples(before, period) + (before % 2)"),
+        of_order("Schedule.*"), ORDER + "schedule.cpp", r"periods_elapsed\(after, period\) > periods_elapsed\(before, period\)",
+        "periods_elapsed(after, period) > periods_elapsed(before, period) + (before % 2)"),
     "a sample of a joined set that is read from the part before": (
         of_sets("ConcatDataset.*"), SETS + "concat_dataset.cpp", r"std::upper_bound\(ends_", "std::lower_bound(ends_"),
     "a part of a data set whose digest does not say where it ends": (
@@ -72,7 +73,7 @@ MUTANTS = {
         of_order("State.ThatIsDamagedAnywhere*"), CONTRACT + "state_digest.cpp",
         r"digest\.get_ref<const std::string&>\(\) == digest_of_text\(text_of\(rest\)\)", "true"),
     "a stream's state whose digest is lost as a whole": (
-        of_order("State.ThatIsDamagedAnywhere*"), CONTRACT + "state_digest.cpp", r"\*format == kWithDigest", "false"),
+        of_order("State.ThatIsDamagedAnywhere*"), CONTRACT + "state_digest.cpp", r"\*format == kFormatWithDigest", "false"),
     "a stream's state whose digest is lost with its name": (
         of_order("State.WhoseFieldsChangeNames*"), CONTRACT + "state_digest.cpp", r"  if \(has_others\)\n", "  if (false)\n"),
     "a state of before with a field twice": (

@@ -15,13 +15,13 @@ def of_session(tests):
 MUTANTS = {
     "a reason that stays with its rank": (
         ("session_test", "EngineAsksTest.*"), "agent/src/checkpoint/format/run_record.cpp",
-        r"keep\.empty\(\) \|\| keep == kAnotherRank \|\| ", "keep.empty() || "),
+        r"keep\.empty\(\) \|\| keep == kReasonOfAnotherRank \|\| ", "keep.empty() || "),
     "a step after the end that is deaf to signals": (
         ("session_test", "EngineAtEnd.*"), SESSION + "engine/engine_end.cpp",
-        r"if \(now - \*told >= kCommitUnderWay\) fail\([^;]*;", ""),
+        r"if \(now - \*told >= kLeavingCommitTimeout\) fail\([^;]*;", ""),
     "a word of completion that is not stopped": (
         ("coordinator_link_test", "*WaitForTheCoordinatorAtItsEnd"), SESSION + "shutdown/notice_setup.cpp",
-        r"if \(pause_for\(kLastWord, stop\)\) leaves\.request_stop\(\);", ""),
+        r"if \(pause_for\(kFinalAnswerTimeout, stop\)\) leaves\.request_stop\(\);", ""),
     "requests that a resume forgets": (
         ("session_test", "EngineAsksTest.*"), SESSION + "engine/engine_begin.cpp",
         r"    requests_\.resume\([^;]*;", ""),
@@ -30,15 +30,16 @@ MUTANTS = {
         r"message, timeouts_\.poll, leaves\)", "message, timeouts_.poll, {})"),
     "requests of a step before that one of this step takes the place of": (
         of_session("ProgramRequests.*"), SESSION + "engine/program_requests.cpp",
-        r"when == TakesEffect::kAtOnce && due_\.requests\.is_empty\(\)",
+        r"when == TakesEffect::kAtOnce && due_requests_\.requests\.is_empty\(\)",
         "when == TakesEffect::kAtOnce"),
     "requests that were resumed and that no rank is told": (
         of_session("ProgramRequests.*"), SESSION + "engine/program_requests.cpp",
-        r"(told_ = std::exchange\(made_, \{\}\);\n  return )known;",
+        r"(exchanged_requests_ = std::exchange\(requests_of_step_, \{\}\);\n  return )known;",
         r"\g<1>0;"),
     "a wish that takes effect before the other ranks know it": (
-        of_session("ProgramRequests.*"), SESSION + "engine/program_requests.cpp", r"return bits_of\(told_\.requests\);",
-        "return bits_of(told_.requests) | bits_of(made_.requests);"),
+        of_session("ProgramRequests.*"), SESSION + "engine/program_requests.cpp",
+        r"return bits_of\(exchanged_requests_\.requests\);",
+        "return bits_of(exchanged_requests_.requests) | bits_of(requests_of_step_.requests);"),
     "a run that ends at its last step and says that it was ended early": (
         of_session("ProgramRequests.*"), SESSION + "engine/program_requests.cpp",
         r"    if \(\(agreed [^;]*asked->requests\.finish\.clear\(\);\n",
@@ -66,13 +67,13 @@ MUTANTS = {
         of_session("EngineReturnsTest.*"), SESSION + "engine/engine_end.cpp", r"if \(wait\.was_coordinator_silent\(\)\)",
         "if (false)"),
     "a wish behind the last save that is lost": (
-        of_session("EngineAtEnd.*"), SESSION + "engine/engine_end.cpp", r"    serve_late_requests\(\);\n", "return;"),
+        of_session("EngineAtEnd.*"), SESSION + "engine/engine_end.cpp", r"    pin_for_late_requests\(\);\n", "return;"),
     "a full volume that ends a run with 84 at each of its starts": (
         of_session("EngineAtEnd.*"), SESSION + "engine/engine_end.cpp",
         r"if \(!pinned && pinned\.error\(\)\.kind\(\) == ErrorKind::kNoSpace\)", "if (false)"),
     "a wish that a resume at the end forgets": (
         of_session("ProgramRequests.*"), SESSION + "engine/program_requests.cpp",
-        r"due_\.requests = std::exchange\(resumed_, \{\}\);\n  end_run", "due_.requests = {};\n  end_run"),
+        r"due_requests_\.requests = std::exchange\(resumed_, \{\}\);\n  end_run", "due_requests_.requests = {};\n  end_run"),
     "a loop in place that goes on after finish()": (
         of_session("InPlaceTest.FinishEndsTheLoopAndTheRun"), SESSION + "api/in_place.cpp", r"return !is_over\(\);",
         "return true;"),
@@ -81,13 +82,13 @@ MUTANTS = {
         r"  if \(schedule_->is_over\(\)\) refuse_step_after_end\(\);\n", ""),
     "a tensor that is gone since the beginning and is not missed": (
         of_session("StartSnapshot.*"), SESSION + "state/start_snapshot.cpp",
-        r'return known == kept_->tensors\.size\(\) \? "" : kept_->tensors\.begin\(\)->first;', 'return "";'),
+        r'return known == snapshot_->tensors\.size\(\) \? "" : snapshot_->tensors\.begin\(\)->first;', 'return "";'),
     "a tensor that came since the beginning and stays": (
         of_session("StartSnapshot.*"), SESSION + "state/start_snapshot.cpp",
-        r"if \(at == kept_->tensors\.end\(\)\) return tensor\.name;", "if (at == kept_->tensors.end()) continue;"),
+        r"if \(at == snapshot_->tensors\.end\(\)\) return tensor\.name;", "if (at == snapshot_->tensors.end()) continue;"),
     "the first state of a rank in a world of another size": (
         of_session("StartSnapshot.*"), SESSION + "state/start_snapshot.cpp",
-        r" && kept_->world_size == assignment\.world_size;", ";"),
+        r" && snapshot_->world_size == assignment\.world_size;", ";"),
     "a generator that is seeded by its rank and no fresh start saves": (
         of_session("StartSnapshot.*"), SESSION + "state/start_snapshot.cpp", r"state\.seeded\.contains\(name\) \|\| ", ""),
     "a parameter that only begins in what is tracked": (
@@ -98,22 +99,23 @@ MUTANTS = {
         r"if \(is_own_thread\) exit_now\(find_code\(\)\);", "if (is_own_thread) return;"),
     "an exit with 0 of another thread that is taken for one of the training thread": (
         of_session("InPlaceTest.ExitWithZero*"), SESSION + "shutdown/exit_watch.cpp",
-        r"is_own_thread = watched\(\)\.thread == [^;]*;", "is_own_thread = true;"),
+        r"is_own_thread = exit_handler_state\(\)\.thread == [^;]*;", "is_own_thread = true;"),
     "an exit code of the program's own that is replaced": (
         of_session("InPlaceTest.*"), SESSION + "shutdown/exit_watch.cpp",
         r"  if \(\(static_cast<unsigned>\(status\) & kByteOfProcess\) != 0\) return;\n", ""),
     "an exit of a child that was forked and is refused": (
         of_session("InPlaceTest.AChild*"), SESSION + "shutdown/exit_watch.cpp",
-        r"  if \(watched\(\)\.process != ::getpid\(\)\) return;\n", ""),
+        r"  if \(exit_handler_state\(\)\.process != ::getpid\(\)\) return;\n", ""),
     "a complete run whose exit is refused": (
         of_session("InPlaceTest.*"), SESSION + "shutdown/exit_watch.cpp",
-        r"  watched\(\)\.find_code = nullptr;\n  watched\(\)\.process = 0;\n", ""),
+        r"  exit_handler_state\(\)\.find_code = nullptr;\n  exit_handler_state\(\)\.process = 0;\n", ""),
     "a forked child that trains on": (
         ("session_begin_test", "ForkedSessionTest.*"), SESSION + "shutdown/exit_watch.cpp",
         r"if \(watched_one == 0 \|\| watched_one == ::getpid\(\)\) return;", "if (watched_one != 1) return;"),
     "an end of the run with a checkpoint that is not the last": (
         ("coordinator_test", "CoordinatorTest.*:JobSessionRefuses.*:JobSession.*"), "operator/coordinator/job_session.cpp",
-        r"\(!is_passed && may_be_last\(last, told\.attempt, told\.step, told\.digest\)\)\) continue;", "!is_passed) continue;"),
+        r"\(!is_passed && may_be_final_checkpoint\(last, told\.attempt, told\.step, told\.digest\)\)\)\s+continue;",
+        "!is_passed) continue;"),
 }
 
 

@@ -368,6 +368,7 @@ def run_draws(first, count, at_once):
     """The sentences of the draws that broke a law, and how all of them ended."""
     names = names_of_calls()
     broken, outcomes = [], collections.Counter()
+    began = time.monotonic()
 
     def run(seed):
         draw = Draw(seed)
@@ -382,4 +383,6 @@ def run_draws(first, count, at_once):
             if why:
                 broken.append(f"{draw}\n{why}\nagain: RATOON_FIRST_SEED={draw.seed} RATOON_SEEDS=1 with this test")
                 print(broken[-1], flush=True)
+            if (done := outcomes.total()) % 1000 == 0:
+                print(f"{done} of {count} draws after {time.monotonic() - began:.0f} s, {len(broken)} broke a law", flush=True)
     return broken, outcomes

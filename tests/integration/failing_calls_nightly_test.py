@@ -1,8 +1,14 @@
-"""failing_calls_test with fifty thousand draws, beyond those that are looked at by day."""
+"""failing_calls_test with fifty thousand draws, beyond those that are looked at by day: each part makes its share of them."""
 
 import os
 
-os.environ.setdefault("RATOON_SEEDS", "50000")
+from failing_calls import first_seed
+
+DRAWS = 50_000
+SHARE = DRAWS // int(os.environ.get("RATOON_PARTS", 1))
+
+os.environ.setdefault("RATOON_FIRST_SEED", str(first_seed() + SHARE * int(os.environ.get("RATOON_PART", 0))))
+os.environ.setdefault("RATOON_SEEDS", str(SHARE))
 os.environ.setdefault("RATOON_DRAWS_AT_ONCE", "96")
 
 from failing_calls_test import FailingCalls  # noqa: E402

@@ -259,6 +259,22 @@ def joined(name, parts):
     return Tensor(name, first.dtype, first.whole, bytes(whole))
 
 
+def read_parts(folder, entry):
+    """A tensor that was saved in parts, from its part files."""
+    row, files = count(entry["shape"][1:]) * TYPES[entry["dtype"]], []
+    for number, part in enumerate(entry["parts"]):
+        begin = number * entry["rows_per_part"]
+        rows = min(entry["rows_per_part"], entry["shape"][0] - begin)
+        name = f"parts/a{part['attempt']:04}/s{part['step']:010}/{part['header_digest']}.safetensors"
+        tensor, = read_pack(folder / name, part | {"size_bytes": part["header_bytes"] + rows * row})
+        need(tensor.shape == [rows] + entry["shape"][1:] and tensor.dtype == entry["dtype"], f"{name}: another tensor")
+        need(xxh3(tensor.data) == part["rows_digest"], f"{name}: other rows")
+        files.append(tensor.data)
+    data = b"".join(files)
+    need(len(data) == entry["shape"][0] * row, f"{entry['name']} is not all there")
+    return Tensor(entry["name"], entry["dtype"], entry["shape"], data)
+
+
 class Checkpoint:
     def __init__(self, folder, manifest):
         self.attempt, self.step = manifest["attempt"], manifest["step"]
@@ -267,6 +283,7 @@ class Checkpoint:
             need(record["rank"] == rank, "the manifest's packs are in order")
             name = f"packs/a{self.attempt:04}/s{self.step:010}/r{rank:04}.safetensors"
             tensors = read_pack(folder / name, record)
+            tensors += [read_parts(folder, entry) for entry in record.get("in_parts", [])]
             self.own.append({tensor.name: tensor for tensor in tensors if tensor.begin is None})
             for tensor in tensors:
                 if tensor.begin is not None:

@@ -17,9 +17,15 @@ def keeps_off(pod, other):
     return any(term["labelSelector"]["matchLabels"].items() <= other["metadata"]["labels"].items() for term in terms)
 
 
+def disliked_nodes(pod):
+    """Those that its preferred affinity excludes. These nodes report once that they are ready, so a suspicion never ends."""
+    terms = pod["spec"].get("affinity", {}).get("nodeAffinity", {}).get("preferredDuringSchedulingIgnoredDuringExecution", [])
+    return {name for term in terms for field in term["preference"].get("matchFields", []) for name in field["values"]}
+
+
 def node_for(pod, pods):
-    """Any that the pod does not keep away from."""
-    avoided = {other["spec"].get("nodeName") for other in pods if keeps_off(pod, other)}
+    """Any that the pod does not keep away from, as a scheduler with many free nodes chooses."""
+    avoided = {other["spec"].get("nodeName") for other in pods if keeps_off(pod, other)} | disliked_nodes(pod)
     free = [node for node in NODES if node not in avoided]
     return free[int(pod["metadata"]["uid"][:8], 16) % len(free)]  # the same one for the same pod
 
@@ -56,11 +62,14 @@ class KubeletStandIn:
     def work(self):
         while not self.is_over.wait(0.05):
             try:
-                self.pods = self.cluster.get(f"{PODS}?labelSelector=ratoon.dev/job-uid")["items"]
-                for pod in self.pods:
-                    self.look_at(pod)
+                self.look()
             except (OSError, http.client.HTTPException):
                 pass  # the API server is away, or another client changed the pod first: the next look sees it
+
+    def look(self):
+        self.pods = self.cluster.get(f"{PODS}?labelSelector=ratoon.dev/job-uid")["items"]
+        for pod in self.pods:
+            self.look_at(pod)
 
     def look_at(self, pod):
         meta, uid = pod["metadata"], pod["metadata"]["uid"]
@@ -89,6 +98,8 @@ class KubeletStandIn:
                 os.chown(file, self.cluster.user, 0)
         told = {"RATOON_MEMBER_UID": uid, "RATOON_POD_IP": "127.0.0.1", "RATOON_TOKEN_FILE": str(token),
                 "RATOON_TERMINATION_FILE": str(ending), "RATOON_METRICS_PORT": "0",
+                "RATOON_NOTICE_FILE": str(self.cluster.folder / f"{uid}.notice"),
+                "MASTER_PORT": "0",  # all pods are on one machine: its launcher takes a free port
                 "RATOON_SAVE_FOLDER": str(self.save_folder(pod["metadata"]["labels"]["ratoon.dev/job-name"]))}
         environment = {each["name"]: told.get(each["name"], each.get("value", "")) for each in container["env"]}
         self.cluster.patch(f"{PODS}/{name}/status", {"status": {

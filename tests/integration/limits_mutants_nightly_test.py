@@ -16,11 +16,27 @@ def core(tests):
 def of_local(tests):
     return "operator_local_test", tests
 
+RUNTIME_LIMITS = ("operator_runtime_test", "ProcessLimitTest.*")
 # what is broken: (tests, file, pattern, instead)
 MUTANTS = {
+    "a limit of processes that a second job does not see": (
+        RUNTIME_LIMITS, "operator/runtime/jobs/process_limit.cpp", r"  admitted_\[job\] = processes;\n", ""),
+    "a limit of processes of which the last one is refused": (
+        RUNTIME_LIMITS, "operator/runtime/jobs/process_limit.cpp", r"processes > namespace_max_", "processes >= namespace_max_"),
+    "a job whose own pods count against it": (
+        RUNTIME_LIMITS, "operator/runtime/jobs/process_limit.cpp", r"  in_use\.erase\(job\);\n", ""),
+    "a job that counts with its present pods alone": (
+        ("operator_runtime_test", "JobCacheTest.*"), "operator/runtime/jobs/job_cache.cpp",
+        r"std::max\(running, members\)", "running + 0 * members"),
+    "pods that have ended and still count": (
+        ("operator_runtime_test", "JobCacheTest.*"), "operator/runtime/jobs/job_cache.cpp",
+        r"!pods_\.at\(key\)\.pod\.has_ended\(\)", "pods_.contains(key)"),
+    "a pod of the job that exists, deleted for a job that is gone": (
+        ("operator_runtime_test", "ControllerTest.*"), "operator/runtime/jobs/cluster.cpp",
+        r'if \(kube::string_field\(kube::child\(\*now, "metadata"\), "uid"\) != job\.meta\.uid\)', "if (false)"),
     "readers of one address that take all places of the metrics": (
         ("operator_runtime_test", "MetricsPageTest.*"), "operator/runtime/metrics/metrics_page.cpp",
-        r" \|\| page_\.readers_\.count\(address_\) >= kReadersOfAnAddressMax\)", ")"),
+        r" \|\| page_\.readers_\.count\(address_\) >= kReadersPerAddressMax\)", ")"),
     "a port of metrics that another member has": (
         of_local("MetricsPorts*"), LOCAL + "metrics_ports.cpp",
         r"if \(std::ranges::any_of\(blocks_, overlaps\)\) return false;", ""),
@@ -30,7 +46,8 @@ MUTANTS = {
         core("Suspend.*"), CORE + "policy/save_time.cpp", r"return std::max<Duration>\(kSaveTimeoutMin, [^;]*;",
         "return kSaveTimeoutMin;"),
     "saves that take years": (
-        core("Suspend.*"), CORE + "policy/save_time.cpp", r"std::min<Duration>\((from_seconds\([^;]*\)), kSaveMax\);", r"\1;"),
+        core("Suspend.*"), CORE + "policy/save_time.cpp", r"std::min<Duration>\((from_seconds\([^;]*\)), kSaveDurationMax\);",
+        r"\1;"),
     "a new leader that ends a save of which it was not told": (
         core("Suspend.*"), CORE + "policy/suspend.cpp", r"if \(!is_all_heard\(seen, status\)\) return std::nullopt;", ""),
     "a save on notice in the way of the hand-over's": (
@@ -38,18 +55,18 @@ MUTANTS = {
     "a wish to begin anew that is heard at each look": (
         core("FreshStart.*"), CORE + "world/fresh_start.cpp", r"is_first_look && job\.spec", "job.spec"),
     "another run's checkpoint taken for this one's": (
-        core("FreshStart.*"), CORE + "world/fresh_start.cpp", r"attempt >= \*status\.lineage_start", "true"),
+        core("FreshStart.*"), CORE + "world/fresh_start.cpp", r"attempt >= \*status\.first_own_attempt", "true"),
     "a clock that is set back gives time": (
         core("MaxDuration.*"), CORE + "policy/time_limit.cpp", r"std::max\(Duration\(0\), (now\.since_epoch - [^;]*)\);", r"\1;"),
     "time before a suspension that is forgotten": (
         core("MaxDuration.*"), CORE + "policy/time_limit.cpp", r"- std::min<std::uint64_t>\([^;]*;", ";"),
     "steps that are made again and count as useful": (
-        core("LedgerTest.*"), CORE + "status/ledger.cpp", r"LedgerPart::kRecomputed : LedgerPart::kUseful;",
-        "LedgerPart::kUseful : LedgerPart::kUseful;"),
+        core("LedgerTest.*"), CORE + "status/ledger.cpp", r"TimeLedgerPart::kRecomputed : TimeLedgerPart::kUseful;",
+        "TimeLedgerPart::kUseful : TimeLedgerPart::kUseful;"),
     "a hang that is booked as a restart": (
-        core("LedgerTest.*"), CORE + "status/ledger.cpp", r"open->is_hung \? LedgerPart::kHung : ", ""),
+        core("LedgerTest.*"), CORE + "status/ledger.cpp", r"open->is_hung \? TimeLedgerPart::kHung : ", ""),
     "steps made again without a count": (
-        core("StepsMadeAgain.*"), CORE + "status/ledger.cpp", r"ledger\.steps_made_again \+= [^;]*;", ";"),
+        core("StepsMadeAgain.*"), CORE + "status/ledger.cpp", r"ledger\.repeated_step_count \+= [^;]*;", ";"),
     "an older run's steps that are counted as made again": (
         core("StepsMadeAgain.*"), CORE + "status/progress.cpp", r"if \(newest\.value\(\) == 0\) return;", ""),
     "a rest that begins while pods hold their nodes": (
@@ -73,33 +90,35 @@ MUTANTS = {
         ("operator_runtime_test", "StatusPorts.*"), "operator/runtime/metrics/status_ports.cpp",
         r"options\.unauthenticated_connections_max = connections_max;", ""),
     "a page that is read for ever": (
-        ("http_server_test", "HttpServer.CutsAClient*"), "base/http/server/server_session.cpp", r"limit && !reply_due_", "false"),
+        ("http_server_test", "HttpServer.CutsAClient*"), "base/http/server/server_session.cpp", r"limit && !reply_deadline_",
+        "false"),
     "a runner that makes no room for its members": (
         ("operator_local_test", "KernelCgroups.*"), "operator/local/members/cgroups.cpp",
-        r'if \(auto moved = write\(own / kRunner / kProcs, "0"\); !moved\) return moved;', ""),
+        r'if \(auto moved = write_file\(own / kRunnerCgroup / kProcsFile, "0"\); !moved\) return moved;', ""),
     "a full disk that ends a run which has its status file": (
         of_local("StatusFile*"), LOCAL + "folder/status_file.cpp", r"if \(is_first\) return outcome",
         "if (is_first || (outcome && !*outcome)) return outcome"),
     "a status that is not kept and said with each look": (
-        of_local("StatusFile*"), LOCAL + "folder/status_file.cpp", r"else if \(!std::exchange\(is_troubled_, true\)\)",
-        "else if ((is_troubled_ = true))"),
+        of_local("StatusFile*"), LOCAL + "folder/status_file.cpp", r"else if \(!std::exchange\(is_failing_, true\)\)",
+        "else if ((is_failing_ = true))"),
     "a status that is not kept and taken for written": (
-        of_local("StatusFile*"), LOCAL + "folder/status_file.cpp", r"if \(outcome\) (\{\n    written_ = )", r"if (true) \1"),
+        of_local("StatusFile*"), LOCAL + "folder/status_file.cpp", r"if \(outcome\) (\{\n    last_written_ = )", r"if (true) \1"),
     "a disk that hangs and is not reported": (
         of_local("StatusFile*"), LOCAL + "folder/status_file.cpp",
-        r"if \(!outcome && now - pending_->began >= kHungAfter\) [^;]*;", ""),
+        r"if \(!outcome && now - pending_->began >= kHungWriteTimeout\) [^;]*;", ""),
     "a first write that hangs and counts as done": (
-        of_local("StatusFile*"), LOCAL + "folder/status_file.cpp", r"\*std::move\(outcome\) : hung\(\)",
+        of_local("StatusFile*"), LOCAL + "folder/status_file.cpp", r"\*std::move\(outcome\) : hung_write_error\(\)",
         "*std::move(outcome) : Result<void>()"),
     "a last write that is begun behind one that hangs": (
-        of_local("StatusFile*"), LOCAL + "folder/status_file.cpp", r"if \(last && document != written_\)",
-        "if (document != written_)"),
+        of_local("StatusFile*"), LOCAL + "folder/status_file.cpp", r"if \(last && document != last_written_\)",
+        "if (document != last_written_)"),
     "calls to a disk that hangs without a limit": (
         of_local("DiskWriter.*"), LOCAL + "disk_writer.cpp", r"if \(queue_->calls\.size\(\) >= kQueuedMax\) return false;", ""),
     "calls that are made although their process has left": (
         of_local("DiskWriter.*"), LOCAL + "disk_writer.cpp", r"  queue_->calls\.clear\(\);\n", ""),
     "a run that waits once for each member whose log hangs": (
-        of_local("MemberLogs.*"), LOCAL + "member_logs.cpp", r"under_way_\.empty\(\) \? timeout_ : Duration\(0\)", "timeout_"),
+        of_local("MemberLogs.*"), LOCAL + "member_logs.cpp", r"pending_opens_\.empty\(\) \? timeout_ : Duration\(0\)",
+        "timeout_"),
     "a log that is opened again by its path": (
         of_local("ProcessGroupTest.*"), LOCAL + "members/process_group.cpp", r"if \(plan\.log_fd >= 0\)", "if (false)"),
 }

@@ -14,38 +14,41 @@ def core(tests):
 # what is broken: (tests, file, pattern, instead)
 MUTANTS = {
     "a pause that does not double": (
-        core("PauseAfter.*"), CORE + "policy/backoff.cpp", r"<< std::min\(crashes_in_a_row - 1, kDoublingsMax\)", "<< 0U"),
+        core("PauseAfter.*"), CORE + "policy/backoff.cpp", r"<< std::min\(consecutive_crashes - 1, kDoublingsMax\)", "<< 0U"),
     "a pause beyond the longest": (
         core("PauseAfter.*"), CORE + "policy/backoff.cpp", r"std::min<std::uint64_t>\(pause, policy\.backoff_max_seconds\)",
         "pause"),
     "a disruption that waits": (
-        core("Backoff.*"), CORE + "policy/backoff.cpp", r"if \(!is_to_wait\(loss\)\) continue;",
+        core("Backoff.*"), CORE + "policy/backoff.cpp", r"if \(!needs_pause\(loss\)\) continue;",
         "static_cast<void>(loss.cause);"),
     "a pod that a kubelet did not start is made again at once": (
-        core("Backoff.*"), CORE + "policy/backoff.cpp", r"loss\.is_rejection \|\| loss\.is_of_storage", "loss.is_of_storage"),
+        core("Backoff.*"), CORE + "policy/backoff.cpp", r"loss\.is_kubelet_rejection \|\| loss\.is_storage_fault",
+        "loss.is_storage_fault"),
     "an outage of the storage that each member pays for": (
         core("Classify.*:Backoff.*"), CORE + "loss/classify.cpp",
-        r'\.cause = EndCause::kDisruption, \.sentence = text \+ " \(storage failed\)"',
-        '.cause = EndCause::kApplication, .sentence = text + " (storage failed)"'),
+        r'\.cause = EndCause::kDisruption,\s+\.explanation = text \+ " \(storage failed\)"',
+        '.cause = EndCause::kApplication, .explanation = text + " (storage failed)"'),
     "an outage of the storage that is not waited for": (
-        core("Backoff.*"), CORE + "policy/backoff.cpp", r" \|\| loss\.is_of_storage \|\|", " ||"),
+        core("Backoff.*"), CORE + "policy/backoff.cpp", r" \|\| loss\.is_storage_fault \|\|", " ||"),
     "a node that cannot start a container and a program that pays": (
-        core("Classify.*"), CORE + "loss/classify.cpp", r"if \(blames_program\(pod\.last_lines\)\) return ending;",
+        core("Classify.*"), CORE + "loss/classify.cpp", r"if \(is_command_fault\(pod\.last_lines\)\) return ending;",
         "return ending;"),
     "a command that is not there and no failure": (
-        core("Classify.*"), CORE + "loss/classify.cpp", r"if \(blames_program\(pod\.last_lines\)\) return ending;", ""),
+        core("Classify.*"), CORE + "loss/classify.cpp", r"if \(is_command_fault\(pod\.last_lines\)\) return ending;", ""),
     "a node that does not start pods is no sick one": (
-        core("SickNodes*"), CORE + "members/sick_nodes.cpp", r"if \(loss\.is_rejection\) note\(loss\.member\.node\);", ""),
+        core("SickNodes*"), CORE + "members/faulty_nodes.cpp", r"if \(loss\.is_kubelet_rejection\) note\(loss\.member\.node\);",
+        ""),
     "a node whose accelerator is unusable is used again": (
-        core("SickNodes*"), CORE + "members/sick_nodes.cpp",
-        r"if \(loss\.is_of_device\) note\(loss\.member\.node, kFailuresOfASickNode\);", ""),
+        core("SickNodes*"), CORE + "members/faulty_nodes.cpp",
+        r"if \(loss\.is_device_fault\) note\(loss\.member\.node, kFailuresOfFaultyNode\);", ""),
     "what the platform does is held against the job": (
-        core("Backoff.*"), CORE + "loss/losses.cpp", r"loss\.is_of_platform \|\| ", ""),
+        core("Backoff.*"), CORE + "loss/losses.cpp", r"loss\.is_platform_caused \|\| ", ""),
     "crashes that are counted on after a step": (
-        core("Backoff.*"), CORE + "policy/backoff.cpp", r"has_stepped \? 0 : before\.crashes_in_a_row",
-        "before.crashes_in_a_row"),
+        core("Backoff.*"), CORE + "policy/backoff.cpp", r"has_stepped \? 0 : before\.consecutive_crashes",
+        "before.consecutive_crashes"),
     "a first complaint about a peer that does not wait for others": (
-        core("UnreachableTest.*"), CORE + "loss/unreachable.cpp", r"kAllComplain = std::chrono::seconds\(5\)", "kAllComplain{0}"),
+        core("UnreachableTest.*"), CORE + "loss/unreachable.cpp", r"kReportCollectionTime = std::chrono::seconds\(5\)",
+        "kReportCollectionTime{0}"),
     "a member that alone accuses others and stays": (
         core("UnreachableTest.*"), CORE + "loss/unreachable.cpp",
         r"if \(a->is_accused != b->is_accused\) return b->is_accused;", ""),
@@ -53,15 +56,16 @@ MUTANTS = {
         core("UnreachableTest.*"), CORE + "loss/unreachable.cpp", r"member\.node\.empty\(\) \? member\.uid : member\.node",
         "member.uid"),
     "steps that refute no complaint": (
-        core("UnreachableTest.*"), CORE + "loss/unreachable.cpp", r"\*links\.since\(\), newest_move\(witnesses\)",
-        "*links.since(), Timestamp() + 0 * newest_move(witnesses).since_boot"),
+        core("UnreachableTest.*"), CORE + "loss/unreachable.cpp", r"\*links\.since\(\), newest_progress_time\(reporting\)",
+        "*links.since(), Timestamp() + 0 * newest_progress_time(reporting).since_boot"),
     "a member that is named late is blamed though it is lost": (
         core("UnreachableTest.*"), CORE + "loss/unreachable.cpp", r"std::max\(since, named\)",
         "(static_cast<void>(named), since)"),
     "the same end of a cut that is replaced again and again": (
-        core("UnreachableTest.*"), CORE + "loss/unreachable.cpp", r"crashes_in_a_row % worst\.size\(\)", "crashes_in_a_row * 0"),
+        core("UnreachableTest.*"), CORE + "loss/unreachable.cpp", r"consecutive_crashes % worst\.size\(\)",
+        "consecutive_crashes * 0"),
     "members that others cannot reach and that are made again at once": (
-        core("UnreachableTest.*"), CORE + "policy/backoff.cpp", r" \|\| loss\.is_unreachable;", ";"),
+        core("UnreachableTest.*"), CORE + "policy/backoff.cpp", r" \|\|\s+loss\.is_unreachable;", ";"),
     "a node without connections that a heartbeat clears": (
         core("SuspectNodes.*"), CORE + "members/suspect_nodes.cpp", r"if \(suspect\.is_unreachable\) return false;", ""),
     "an exception whose numbers count": (
@@ -69,7 +73,7 @@ MUTANTS = {
         r"if \(std::isdigit\(static_cast<unsigned char>\(text\[i\]\)\) == 0\)", "if (true)"),
     "a fault of the system taken for one of the program": (
         core("ExternalCause.*"), CORE + "loss/fault/external_cause.cpp",
-        r"std::ranges::any_of\(\*kSentences, is_in\(small\)\) \|\| ", ""),
+        r"std::ranges::any_of\(\*kSentences, is_in\(small\)\) \|\|\s+", ""),
     "a path that is not there taken for an outage": (
         core("RepeatedFault.*"), CORE + "loss/fault/repeated_fault.cpp", r"if \(is_missing_path\(fault\)\) return fault;", ""),
     "a device that is not there taken for a path": (
@@ -81,15 +85,15 @@ MUTANTS = {
     "a rest in which one start anew is counted at each look": (
         core("Losses.*"), CORE + "loss/losses.cpp", r" \|\| seen\.job\.spec\.is_suspended", ""),
     "a pod that no node takes, without a report": (
-        core("*"), CORE + "status/why_waiting.cpp", r"why_not_placed\(seen, members\) \+ ", ""),
+        core("*"), CORE + "status/waiting_reason.cpp", r"describe_unplaced_pod\(seen, members\) \+\s+", ""),
     "a node without connections that the status does not name": (
-        core("UnreachableTest.*"), CORE + "status/why_waiting.cpp", r"why_avoided\(status\) \+ ", ""),
+        core("UnreachableTest.*"), CORE + "status/waiting_reason.cpp", r"describe_avoided_node\(status\) \+ ", ""),
     "an image that is missing, without a report": (
-        core("*"), CORE + "status/why_waiting.cpp", r"why_not_started\(seen, members\) \+ ", ""),
+        core("*"), CORE + "status/waiting_reason.cpp", r"describe_unstarted_container\(seen, members\) \+\s+", ""),
     "a scheduler that does not run, and a silent wait": (
-        core("WhyWaiting.*"), CORE + "status/why_waiting.cpp", r"why_no_word_of_scheduler\(seen, members\) \+", ""),
+        core("WhyWaiting.*"), CORE + "status/waiting_reason.cpp", r"describe_silent_scheduler\(seen, members\) \+", ""),
     "a kubelet that starts nothing, and a silent wait": (
-        core("WhyWaiting.*"), CORE + "status/why_waiting.cpp", r" \+ why_not_begun\(seen, members\);", ";"),
+        core("WhyWaiting.*"), CORE + "status/waiting_reason.cpp", r" \+\s+describe_silent_kubelet\(seen, members\);", ";"),
     "a failure that ends the job and is not counted": (
         core("ReplaceLost.*"), CORE + "members/roster.cpp", r"    \+\+change\.restarts\.application;\n", ""),
     "an outage that ends a job which set no limit": (
@@ -101,7 +105,7 @@ MUTANTS = {
         "(heard > silent_before || true))"),
     "a world that stalls by the wall's clock alone": (
         core("ProgressDeadline.*"), CORE + "loss/deadlines.cpp",
-        r"after\(on_the_wall\(seen, \*moved, now\), spec\.progress_deadline_seconds\),\s*", ""),
+        r"deadline_after\(to_wall_time\(seen, \*moved, now\), spec\.progress_deadline_seconds\),\s*", ""),
 }
 
 

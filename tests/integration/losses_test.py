@@ -53,7 +53,8 @@ class Losses(unittest.TestCase):
         trace.write_text("0,add,red\n0,add,green\n1000,remove,red\n")
         run.start("--trace", trace)
         wait_until(lambda: "still waiting: " in run.output(), "the run to say that it waits", 180)
-        self.assertRegex(run.output(), r"no node is left for counter-worker-[01]-i1 until one comes; logs are in ")
+        self.assertRegex(run.output(), r"no node is free for counter-worker-[01]-i1 yet; logs are in ")
+        self.assertEqual(run.job_status()["ledger"]["part"], "waitingForCapacity", "the report and the metrics say so, too")
 
     def test_notice_of_what_is_planned(self):
         run = self.make()

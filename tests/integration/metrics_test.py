@@ -39,7 +39,7 @@ def values(series, name):
 class Metrics(unittest.TestCase):
     def start(self, spec=None, environment=None):
         words = pathlib.Path(tempfile.mkdtemp(prefix="ratoon-words-"))
-        self.addCleanup(shutil.rmtree, words)
+        self.addCleanup(shutil.rmtree, words, ignore_errors=True)  # a member that is being killed may still write
         command = ["drain_probe", "--agree", str(words), "--steps", "1000000", "--pause-ms", "5"]
         run = LocalRun("metrics", {"numNodes": 2, "processesPerNode": 2, **(spec or {})}, command)
         self.addCleanup(run.close)

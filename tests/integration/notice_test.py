@@ -105,7 +105,7 @@ class Notices(NoticedRanks):
         self.assertIn("include <ratoon/torch.h>", self.log())
 
     def test_what_makes_no_sense_is_one_sentence_and_82(self):
-        for flags, part in ((["--time-limit", "soon"], "a time limit is a time"),
+        for flags, part in ((["--time-limit", "soon"], "--time-limit must be a time"),
                             (["--notice-signal", "KILL"], "--notice-signal must be USR1"),
                             (["--grace-seconds", "100000"], "--grace-seconds must be at most")):
             with self.subTest(flags=flags):

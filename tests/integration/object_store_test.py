@@ -98,6 +98,7 @@ class RealS3(S3Test):
         self.assertIn("signed by AKIDUSER from the environment", line)
         line = refused(environment(self.server.url, key=None))
         self.assertIn("there are no credentials: AWS_ACCESS_KEY_ID is not set; ", line)
+        self.assertNotIn("is_anonymous", line, "the user of a command has no such option")
         line = refused(environment(self.server.url, key=None), "--anonymous", "get", "s3://data/x", "big", self.target)
         self.assertIn("not signed, because is_anonymous is set", line)
         expired = environment(self.server.url, AWS_CREDENTIAL_EXPIRATION="2020-01-01T00:00:00Z")

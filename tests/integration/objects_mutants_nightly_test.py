@@ -24,7 +24,7 @@ MUTANTS = {
     "two versions of an object under one name": (
         of_objects("CacheNameTest.*"), OBJECTS + "cache/cache_name.cpp", r"key\.source \+ '\\0' \+ key\.version", "key.source"),
     "credentials that are used to their last second": (
-        of_rules("FreshnessTest.*"), OBJECTS + "credentials/freshness.cpp", r"left <= kLastMoment", "left <= Duration(0)"),
+        of_rules("FreshnessTest.*"), OBJECTS + "credentials/freshness.cpp", r"left <= kExpiryMargin", "left <= Duration(0)"),
     "a page in place of an object that is tried once": (
         of_rules("RetryTest.*"), OBJECTS + "remote/retry.cpp",
         r"status == 408 \|\| status == 425 \|\| status == 429\) return true;",

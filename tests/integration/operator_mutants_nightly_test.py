@@ -22,14 +22,21 @@ MUTANTS = {
         ";"),
     "pods by name instead of UID": ("members/roster.cpp", r"member\.uid\.empty\(\) \|\| pod->uid == member\.uid", "true"),
     "no new attempt for a new world": ("world/attempt.cpp", r"std::max\(status\.attempt, heard\)\.next\(\)", "status.attempt"),
-    "a forgotten requeue: the end of a pause": ("reconcile.cpp", r"changes_size_at, pauses_end_at, ", "changes_size_at, "),
-    "a forgotten requeue: the end of patience": ("reconcile.cpp", r"\{changes_size_at, pauses_end_at", "{pauses_end_at"),
+    "a forgotten requeue: the end of a pause": ("reconcile.cpp", r"changes_size_at, due\.pauses_end_at, ",
+                                               "changes_size_at, "),
+    "a forgotten requeue: the end of patience": ("reconcile.cpp", r"\{changes_size_at, due\.pauses_end_at",
+                                               "{due.pauses_end_at"),
     "a forgotten requeue: complaints about peers": ("reconcile.cpp", r", unreachable\.next_check\)", ", std::nullopt)"),
     "a wait that a cut between members explains and that counts as a hang": (
-        "loss/hang.cpp", r" && !find_unreachable\(seen, now\)\.is_any", ""),
+        "loss/hang.cpp", r" &&\s+!find_unreachable\(seen, now\)\.is_any_reported", ""),
     "a member that fell silent and is called unreachable": (
         "loss/unreachable.cpp", r"are_heard_since_ = are_heard_since_ && [^;]*;", ""),
-    "a forgotten requeue: the end of a job's time": ("reconcile.cpp", r", time_ends_at,", ","),
+    "a forgotten requeue: the end of a job's time": ("reconcile.cpp", r",\s+due\.time_ends_at, ", ", "),
+    "a forgotten requeue: the release of nodes": ("reconcile.cpp", r"release_due, ", ""),
+    "a forgotten requeue: the end of the pause after a release": (
+        "reconcile.cpp", r"release_pause_end\(seen, decision\.status\), ", ""),
+    "a release by a job that has the nodes that it needs": (
+        "world/release_nodes.cpp", r"shortage\.is_over \|\| ", "false || "),
     "a forgotten requeue: the time to live": ("policy/time_to_live.cpp", r"decision\.wake_at = [^;]*;", "(void)now;"),
     "a time to live that counts from the beginning": (
         "policy/time_to_live.cpp", r"status\.completed_at->",
@@ -39,11 +46,11 @@ MUTANTS = {
         "policy = api::CleanPodPolicy::kRunning"),
     "a cleaning that takes members that are done": ("policy/clean_pods.cpp", r": !ends_by_itself\);", ": true);"),
     "a container that outlives its trainer and keeps its node for ever": (
-        "policy/clean_pods.cpp", r"return pod\.others_run && sidecar_deadline",
-        "return false && pod.others_run && sidecar_deadline"),
+        "policy/clean_pods.cpp", r"return pod\.has_running_sidecars && sidecar_deadline",
+        "return false && pod.has_running_sidecars && sidecar_deadline"),
     "a forgotten requeue: the end of a container that outlives its trainer": ("reconcile.cpp",
         r"  wake_no_later_than\(next_sidecar_deadline[^;]*;\n", ""),
-    "a rest in which others than trainers run on": ("policy/suspend.cpp", r" && !pod\.others_run", ""),
+    "a rest in which others than trainers run on": ("policy/suspend.cpp", r" && !pod\.has_running_sidecars", ""),
     "a budget that counts disruptions": (
         "members/roster.cpp", r"if \(ending\.cause == EndCause::kApplication \|\| [^{]*\{",
         "if (ending.cause != EndCause::kFatal) {"),
@@ -83,8 +90,8 @@ MUTANTS = {
         "world/form_world.cpp", r"return age > kHolds \|\| \(!has_survivor && age >= since_end\);", "return false;"),
     "a completion that outlives its checkpoint": ("members/completion.cpp", r"count == 0 \|\| from >= end", "true"),
     "a new leader misses those that are done": (
-        "loss/silence.cpp", r"sits\(member\) && voices\.count (< seen\.job\.spec\.processes_per_node) && !may_be_done;",
-        r"sits(member) && voices.count - std::popcount(member.done) \1;"),
+        "loss/silence.cpp", r"sits\(member\) && times\.count (< seen\.job\.spec\.processes_per_node) && !may_be_done;",
+        r"sits(member) && times.count \1;"),
     "a suspended job keeps its members' names": (
         "policy/suspend.cpp", r"member = make_fresh_incarnation\(member\);",
         "{ const auto known = member.incarnation; member = make_fresh_incarnation(member); member.incarnation = known; }"),
@@ -102,32 +109,32 @@ MUTANTS = {
         "members/notice.cpp", r"if \(!is_successor_ready\(seen, member\)\) continue;",
         "if (!member.is_leaving()) continue;"),
     "a successor on the node that goes": ("members/suspect_nodes.cpp",
-        r"if \(find_notice\(seen, node\)\) found\[node\.name\] = [^;]*;", ""),
+        r"if \(find_notice\(seen, node\)\)\s+found\[node\.name\] = [^;]*;", ""),
     "a spot node of GKE that has as long as any other": (
         "members/built_in_notice_rules.cpp", r"(kGkeSpotLeaves = std::chrono::seconds)\(15\)", r"\1(120)"),
     "a pod that has ended and excludes its node": (
-        "members/suspect_nodes.cpp", r"pod\.node == name && is_on_its_node\(pod\)", "pod.node == name"),
+        "members/suspect_nodes.cpp", r"pod\.node == name && occupies_its_node\(pod\)", "pod.node == name"),
     "a suspect that is left to a taint": ("members/suspect_nodes.cpp",
         r"found\[suspect\.name\] = \{\.name = suspect\.name\};", "found[suspect.name].name = suspect.name;"),
     "a failure that is told of a disruption": ("loss/last_failure.cpp", r"if \(!is_failure\(loss\)\) continue;", ""),
     "a pod that is deleted with grace and lost at once": (
-        "members/roster.cpp", r"pod->is_deleting && !has_time_left\(seen, \*pod\)", "pod->is_deleting"),
+        "members/roster.cpp", r"pod->is_deleting && !is_in_grace_period\(seen, \*pod\)", "pod->is_deleting"),
     "a forgotten requeue: the end of a pod's grace": ("reconcile.cpp", r", next_pod_end\(seen\)\}\)", "})"),
     "a zone that is judged node by node": ("loss/silence.cpp", r"if \(!zone\.empty\(\) && places > 1\) [^;]*;", "(void)places;"),
     "losses that are weighed one by one": (
-        "loss/silence.cpp", r"silence > [^?]* \? sounds\.fading : sounds\.talking", "sounds.talking"),
+        "loss/silence.cpp", r"silence > [^?]* \? activity\.fading : activity\.talking", "activity.talking"),
     "an unusable accelerator that counts as one failure": (
-        "members/sick_nodes.cpp", r"note\(loss\.member\.node, kFailuresOfASickNode\)", "note(loss.member.node)"),
+        "members/faulty_nodes.cpp", r"note\(loss\.member\.node, kFailuresOfFaultyNode\)", "note(loss.member.node)"),
     "an unusable accelerator without an event": (
-        "members/sick_nodes.cpp", r"if \(!loss\.is_of_device \|\| loss", "if (loss.is_of_device || loss"),
-    "a node that is sick at once": ("members/sick_nodes.cpp", r"kFailuresOfASickNode = 2", "kFailuresOfASickNode = 1"),
+        "members/faulty_nodes.cpp", r"if \(!loss\.is_device_fault \|\| loss", "if (loss.is_device_fault || loss"),
+    "a node that is sick at once": ("members/faulty_nodes.cpp", r"kFailuresOfFaultyNode = 2", "kFailuresOfFaultyNode = 1"),
     "a deadline that is judged before a member could speak": (
-        "loss/deadlines.cpp", r"seen\.listening_since \+ limit_of_silence\(seen\) \* kMassFactor", "now"),
-    "a job that is failed by what its world does without": ("members/roster.cpp", r"part == Part::kBesideWorld \|\| ", ""),
+        "loss/deadlines.cpp", r"seen\.listening_since \+ silence_limit\(seen\) \* kMassSilenceFactor", "now"),
+    "a job that is failed by what its world does without": ("members/roster.cpp", r"part == LossScope::kBesideWorld \|\| ", ""),
     "a successor that failed and is made again at once": (
         "policy/backoff.cpp", r"return pause_after\(policy, std::max[^;]*;", "return Duration(0);"),
     "an end that its runtime does not know, taken for the program's": (
-        "loss/classify.cpp", r"has_reason\(pod, kUnknown\) && ", "false && "),
+        "loss/classify.cpp", r"has_end_reason\(pod, kUnknown\) && ", "false && "),
     "conditions that forget their time": ("status/conditions.cpp", r"else if \(known->is_true != reading\.is_true\)", "else"),
 }
 
@@ -138,11 +145,11 @@ MUTANTS_OF_STARTS = {
     "a starting member that may be silent for no longer than others": (
         "loss/silence.cpp", r"member\.heard \+ std::max\(deadline, limit\)", "member.heard + limit"),
     "a starting member that is judged like one that trains": (
-        "loss/silence.cpp", r"!sits && is_starting\(seen, process\) \? voices\.quietest_starting",
-        "false && is_starting(seen, process) ? voices.quietest_starting"),
+        "loss/silence.cpp", r"is_starting\(seen, process\) && \(!sits",
+        "is_starting(seen, process) && false && (!sits"),
     "a start deadline of half its length": (
-        "loss/deadlines.cpp", r"late = after\(awaited_since, seen\.job\.spec\.start_deadline_seconds\)",
-        "late = after(awaited_since, seen.job.spec.start_deadline_seconds / 2)"),
+        "loss/deadlines.cpp", r"late = deadline_after\(first_message_awaited_since, seen\.job\.spec\.start_deadline_seconds\)",
+        "late = deadline_after(first_message_awaited_since, seen.job.spec.start_deadline_seconds / 2)"),
 }
 
 

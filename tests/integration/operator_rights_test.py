@@ -6,6 +6,7 @@ import signal
 import sys
 import time
 import unittest
+import uuid
 
 from api_server import missing_programs
 from stand_in_cluster import CERTIFICATE, JOBS, NAMESPACE, PODS, SLICE, Operator, StandInCluster
@@ -63,6 +64,12 @@ class Rights(unittest.TestCase):
             self.cluster.post(PODS, {"metadata": {"name": f"taken-worker-{index}-i0"}, "spec": {
                 "containers": [{"name": "trainer", "image": "example.org/counter:1", "command": ["true"], "env": []}]}})
         self.cluster.start_job("taken", steps=10)
+        # A job that is created again, with a pod of the deleted job left behind.
+        self.cluster.post(PODS, {"metadata": {"name": "again-worker-0-i0", "ownerReferences": [
+            {"apiVersion": "ratoon.dev/v1alpha1", "kind": "TrainingJob", "name": "again", "uid": str(uuid.uuid4()),
+             "controller": True}]}, "spec": {
+                "containers": [{"name": "trainer", "image": "example.org/counter:1", "command": ["true"], "env": []}]}})
+        self.cluster.start_job("again", steps=10)
         self.cluster.patch(SLICE, {"endpoints": []})  # by somebody's mistake
         self.cluster.patch(CERTIFICATE, {"data": {"tls.key": "YQ=="}})  # and this one
         deadline = time.monotonic() + 180

@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "agent/src/checkpoint/pack/boxes.h"
-#include "agent/src/checkpoint/pack/header/types.h"
+#include "agent/src/checkpoint/pack/header/safetensors_types.h"
 #include "tests/support/sample_pack.h"
 #include "tests/support/temporary_folder.h"
 

@@ -25,12 +25,12 @@ MUTANTS = {
     "a term for a node with a taint": (PODS, PLACEMENT, r"if \(is_closed_to\(pod_spec, node\)\) continue;", ""),
     "a node without pods of the job is not avoided": (PODS, PLACEMENT, r"disliked\.insert\(node\.name\);", "{}"),
     "a spread that favours the node that is disliked": (
-        PODS, PLACEMENT, r"if \(disliked\.empty\(\)\)", "prefer_apart(pod_spec, job_uid);\n  if (disliked.empty())"),
+        PODS, PLACEMENT, r"if \(disliked\.empty\(\)\)", "prefer_spread(pod_spec, job_uid);\n  if (disliked.empty())"),
     "a taint that the scheduler may ignore is trusted": (
         NODES, SUSPECTS, r'taint\.effect == "NoSchedule" \|\| taint\.effect == "NoExecute"', "!taint.effect.empty()"),
     "a cordon is not trusted": (NODES, SUSPECTS, r"if \(node\.is_unschedulable && ", "if (node.name.empty() && "),
     "a neighbour of the trainer that runs on is forgotten": (
-        NODES, SUSPECTS, r"!pod\.has_ended\(\) \|\| pod\.others_run", "!pod.has_ended()"),
+        NODES, SUSPECTS, r"!pod\.has_ended\(\) \|\| pod\.has_running_sidecars", "!pod.has_ended()"),
     "a member stays on a node without connections": (
         LINKS, "operator/core/members/notice.cpp", r"if \(is_without_connections\(seen, member\.node\)\)", "if (false)"),
     "a taint that the scheduler may ignore is a notice": (
@@ -49,7 +49,7 @@ MUTANTS = {
         RULES, NOTICE_RULES, r"if \(times\.ends_at && \*times\.ends_at <= wall_now\) return std::nullopt;", ""),
     "a forgotten requeue: the beginning of a notice": (
         ("operator_core_test", "Notice.ThatIsAnnouncedForLaterBeginsThen"), "operator/core/reconcile.cpp",
-        r"next_notice_of_nodes\(seen\), ", ""),
+        r"next_notice_of_nodes\(seen\),\s+", ""),
     "a platform that has less time than its documents say": (
         ("operator_core_test", "ProvidersWords.*"), "operator/core/members/built_in_notice_rules.cpp",
         r"(kAwsSpotLeaves = std::chrono::seconds)\(120\)", r"\1(30)"),

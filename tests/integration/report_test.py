@@ -7,6 +7,7 @@ import os
 import pathlib
 import re
 import shutil
+import struct
 import subprocess
 import unittest
 import xml.etree.ElementTree as xml
@@ -14,6 +15,47 @@ import xml.etree.ElementTree as xml
 from local_run import BIN, LocalRun, wait_until
 
 BROWSER = shutil.which("chromium-headless-shell")
+
+
+def varint(data, at):
+    number = shift = 0
+    while True:
+        number |= (data[at] & 0x7F) << shift
+        shift, at = shift + 7, at + 1
+        if data[at - 1] < 0x80:
+            return number, at
+
+
+def fields_of(message):
+    """{number of the field: its content} of a message of protocol buffers."""
+    fields, at = {}, 0
+    while at < len(message):
+        key, at = varint(message, at)
+        size = {1: 8, 5: 4}.get(key & 7)
+        if key & 7 == 0:
+            fields[key >> 3], at = varint(message, at)
+            continue
+        if size is None:
+            size, at = varint(message, at)
+        fields[key >> 3], at = message[at:at + size], at + size
+    return fields
+
+
+def scalars_of(file):
+    """{step: value of "sum"}, as TensorBoard shows an event file: a restart takes back the steps from its own on."""
+    data, at, shown = pathlib.Path(file).read_bytes(), 0, {}
+    while at < len(data):
+        (size,) = struct.unpack_from("<Q", data, at)
+        event = fields_of(data[at + 12:at + 12 + size])
+        at += 12 + size + 4
+        step = event.get(2, 0)
+        if 7 in event:
+            shown = {known: value for known, value in shown.items() if known < step}
+        elif 5 in event:
+            value = fields_of(fields_of(event[5])[1])
+            assert value[1] == b"sum" and step not in shown, (value, step)
+            (shown[step],) = struct.unpack("<f", value[2])
+    return shown
 
 
 class Report(unittest.TestCase):
@@ -70,6 +112,30 @@ class Report(unittest.TestCase):
         self.assertEqual("curve undone" in drawn, len(rows) > len(kept), "a loss right after a save undoes nothing")
         if BROWSER:
             self.look(file, text)
+
+    def test_event_files_for_tensorboard_are_written_at_once_and_while_the_run_goes_on(self):
+        run = LocalRun(command=["gated_counter", "--steps", "100", "--pause-ms", "5"], held_at=35,
+                       spec={"checkpointPolicy": {"intervalSteps": 20}})
+        self.addCleanup(run.close)
+        run.start()
+        wait_until(lambda: run.job_status()["progress"]["step"] == 35, "step 35")
+        live = subprocess.Popen([BIN / "ratoon", "report", run.folder, "--tensorboard", run.root / "live", "--watch"],
+                                stdout=subprocess.PIPE, text=True)
+        self.addCleanup(live.kill)
+        file = live.stdout.readline().strip()
+        self.assertRegex(file, r"/live/events\.out\.tfevents\.\d+\.ratoon$")
+        wait_until(lambda: max(scalars_of(file)) >= 30, "the steps of the first attempt")
+        run.hurt(1)
+        run.let_pass(100)
+        self.assertEqual(run.finish()[0], 0)
+        self.assertEqual(live.communicate(timeout=180)[0], "")
+        self.assertEqual(live.returncode, 0)
+        rows = csv.DictReader(io.StringIO(self.report(run.folder, "--csv"), newline=""))
+        kept = {int(row["step"]): float(row["value"]) for row in rows if row["kept"] == "1"}
+        self.assertEqual(sorted(kept), list(range(1, 101)))
+        self.assertEqual(scalars_of(file), kept, "sums of whole numbers are exact")
+        again = self.report(run.folder, "--tensorboard", run.root / "again").strip()
+        self.assertEqual(scalars_of(again), kept)
 
     def look(self, file, text):
         """In Chromium: nothing on the console, nothing loaded, and everything drawn."""
@@ -145,8 +211,8 @@ class Report(unittest.TestCase):
         done = subprocess.run(["sh", "-c", 'cd "$0" && rmdir "$0" && exec "$1" report .. -o "$2"', gone, BIN / "ratoon",
                                run.root / "report.html"], text=True, capture_output=True, timeout=180)
         self.assertEqual(done.returncode, 84, done.stderr)
-        self.assertEqual(done.stderr, "ratoon: the file system refuses ..: No such file or directory; "
-                                      "correct that and run the same command again\n")
+        self.assertEqual(done.stderr, "ratoon: the file system reports an error for ..: No such file or directory; "
+                                      "correct the cause and run the same command again\n")
 
     def test_a_run_that_failed_says_what_its_trainer_printed_last(self):
         run = LocalRun(command=["sh", "-c", "echo begin; echo 'no <file>' >&2; exit 7"],
@@ -167,7 +233,9 @@ class Report(unittest.TestCase):
         run = LocalRun()
         self.addCleanup(run.close)
         self.assertIn("is not a run's folder", self.report(run.root, code=82))
-        self.assertIn("nowhere", self.report(run.root / "nowhere", code=82))
+        self.assertRegex(self.report(run.root / "nowhere", code=82),
+                         "nowhere': there is no such folder.*; name the folder of a run, or <save folder>/<run name>")
+        self.assertIn("job.yaml is not a folder: give the folder of a run", self.report(run.job_file, code=82))
 
 
 if __name__ == "__main__":

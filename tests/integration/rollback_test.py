@@ -109,7 +109,7 @@ class Alone(unittest.TestCase):
         self.assertIn("--resume-from 45: the run has no checkpoint of that step that can be read; there are steps "
                       + " ".join(map(str, range(10, STEPS + 1, 10))), self.finish(code=82))
         self.start("--skip", "45")
-        self.assertIn("--skip skips the samples after the step of --resume-from, which is missing", self.finish(code=82))
+        self.assertIn("--skip needs --resume-from, because it skips the samples", self.finish(code=82))
 
 
 class World(unittest.TestCase):

@@ -85,7 +85,8 @@ class Policies(unittest.TestCase):
         self.assertIn("trains with 3 processes from step 0", output)
         self.assertEqual({name: text.split("\n")[0] for name, text in run.logs().items()},
                          {"counter-worker-0-i0": "worker", "counter-worker-1-i0": "worker", "counter-eval-0-i0": "eval"})
-        self.assertEqual(output.count("role eval: a local run ignores these fields of its template: image\n"), 1, output)
+        ignored = "role eval: a local run ignores these fields of the pod template: image\n"
+        self.assertEqual(output.count(ignored), 1, output)
 
     def test_a_run_that_has_completed_goes_on_to_a_later_end(self):
         run = self.run_job(command=["counter", "--steps", "30", "--pause-ms", "1"])
@@ -164,7 +165,7 @@ class Policies(unittest.TestCase):
         conditions = {c["type"]: c["status"] for c in status["conditions"]}
         self.assertEqual(conditions.get("Failed"), "True", conditions)
         self.assertNotIn("Succeeded", conditions)
-        self.assertEqual(output.count("ttlSecondsAfterFinished: a local run deletes nothing"), 1, output)
+        self.assertEqual(output.count("ttlSecondsAfterFinished: a local run never deletes its folder"), 1, output)
 
     def test_a_member_that_never_speaks_is_made_anew_and_then_the_job_fails(self):
         run = self.run_job(command=["sleep", "3600"], spec={
@@ -187,7 +188,7 @@ class Policies(unittest.TestCase):
             self.assertIn(f"maxDurationSeconds ({seconds}) is over", output)
             if run.commits():
                 break
-        self.assertRegex(output, rf"maxDurationSeconds \({seconds}\) is over; the checkpoint of step \d+ is its newest")
+        self.assertRegex(output, rf"maxDurationSeconds \({seconds}\) is over; the checkpoint of step \d+ is the newest")
 
 
 if __name__ == "__main__":

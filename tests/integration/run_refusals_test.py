@@ -50,7 +50,7 @@ class Refusals(unittest.TestCase):
         self.assertEqual(code, 82, output)
         shown = output[output.index("the last lines of counter-worker-0-i0:\n"):].splitlines()
         self.assertEqual(shown[1:11], [f"  {i}" for i in range(12, 21)] + ["  ?[31mno such data"])
-        self.assertEqual(shown[11:], [f"what the members printed: {run.folder}/logs/*.log"])
+        self.assertEqual(shown[11:], [f"the members' logs are in {run.folder}/logs/*.log"])
 
     def test_configuration_error_of_the_trainer_is_not_retried(self):
         run = self.run_job(command=["sh", "-c", "exit 82"], spec={"numNodes": 1})
@@ -58,7 +58,7 @@ class Refusals(unittest.TestCase):
         code, output = run.finish()
         self.assertEqual(code, 82, output)
         self.assertEqual(output.count("the same start would fail again"), 1, output)
-        self.assertIn("what the members printed", output)
+        self.assertIn("the members' logs are in ", output)
 
     def test_a_trainer_that_always_asks_for_another_start_is_not_started_for_ever(self):
         run = self.run_job(command=["sh", "-c", "exit 81"])
@@ -153,7 +153,7 @@ class Refusals(unittest.TestCase):
         before = resource.getrlimit(resource.RLIMIT_NOFILE)
         self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, before)
         resource.setrlimit(resource.RLIMIT_NOFILE, (400, before[1]))
-        self.assert_refused(run, 82, "counter has 100 processes, which takes 464 open files here, but a process may have 400")
+        self.assert_refused(run, 82, "counter has 100 processes, so `ratoon run` opens 464 files, but it may open only 400")
         self.assertFalse(run.folder.exists())
 
     def test_a_trace_that_never_has_nodes_for_all(self):
@@ -168,7 +168,7 @@ class Refusals(unittest.TestCase):
     def test_missing_file(self):
         run = self.run_job()
         os.unlink(run.job_file)
-        self.assert_refused(run, 82, "cannot read", "give the path of a TrainingJob file")
+        self.assert_refused(run, 82, "there is no file", "give the path of a TrainingJob file")
 
     def test_secrets_are_private(self):
         run = self.run_job(command=["counter", "--steps", "10", "--pause-ms", "1"])

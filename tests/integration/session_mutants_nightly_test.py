@@ -17,6 +17,24 @@ def of_session(tests):
 
 # what is broken: (tests, file, pattern, instead)
 MUTANTS = {
+    "a request to unpin that a lost process leaves undone": (
+        ("session_hooks_test", "TrainUnpinTest.*"), SESSION + "engine/program_requests.cpp",
+        r"if \(one\.since < id\)", "if (true)"),
+    "a request to unpin that only one checkpoint contains": (
+        of_session("ProgramRequests.*"), SESSION + "engine/program_requests.cpp", r"  return unpinned_;\n",
+        "  static std::vector<checkpoint::UnpinnedStep> once;\n  return once = std::exchange(unpinned_, {});\n"),
+    "an epoch that begins again after a resume within it": (
+        ("session_hooks_test", "*TrainEpochsTest.*"), SESSION + "engine/engine_begin.cpp",
+        r"if \(position\.samples % position\.epoch_samples == 0 \|\|", "if (true ||"),
+    "an epoch that begins within a batch, and whose beginning a resume forgets": (
+        ("session_hooks_test", "*TrainEpochsTest.*"), SESSION + "engine/engine_saves.cpp",
+        r"record\.begins_epoch = beginning_epoch_\.has_value\(\);", ""),
+    "a sum of integers that overflows": (
+        ("sums_test", "SummedNumbers.*"), SESSION + "sums/summed_numbers.cpp", r"if \(bad != sums\.end\(\)\)", "if (false)"),
+    "a rank that adds up numbers of another type": (
+        ("sums_test", "SummedNumbers.*"), SESSION + "sums/summed_numbers.cpp", r" \|\| call\.type != name_of_type\(own_\)", ""),
+    "rank 0, which does not call and is not named": (
+        ("sums_test", "RankSumsTest.*"), SESSION + "sums/rank_sums.cpp", r"note\(0, \*call == [^;]*;", ""),
     "an end of the function by std::terminate() that counts as an error of the program": (
         ("session_test", "TrainTerminateTest.*"), SESSION + "shutdown/exit_watch.cpp", r"  if \(code\) \{", "  if (false) {"),
     "a noexcept function that ends the process with SIGABRT": (
@@ -33,20 +51,20 @@ MUTANTS = {
         of_rules("Numerics*"), SESSION + "engine/numerics_watch.cpp", r"\|\| before == now\) return;",
         "|| before != now) return;"),
     "a hand-over that waits for a minute whatever saves take": (
-        ("session_test", "EngineTest.*"), SESSION + "shutdown/drain.cpp", r"return std::max\(kCommitPatience, [^;]*;",
-        "return kCommitPatience;"),
+        ("session_test", "EngineTest.*"), SESSION + "shutdown/drain.cpp", r"return std::max\(kCommitTimeoutMin, [^;]*;",
+        "return kCommitTimeoutMin;"),
     "a checkpoint that another rank has seen and that is given up here at once": (
-        of_session("EngineRestore.*"), SESSION + "engine/engine_begin.cpp", r"kSeenWithin = std::chrono::seconds\(60\)",
-        "kSeenWithin{0}"),
+        of_session("EngineRestore.*"), SESSION + "engine/engine_begin.cpp", r"kListingCacheTimeout = std::chrono::seconds\(60\)",
+        "kListingCacheTimeout{0}"),
     "a save that is asked for while another is under way": (
         ("session_test", "EngineTest.*"), SESSION + "engine/engine.cpp", r" && !is_save_under_way\(\)", ""),
     "a notice that is over and joins a world": (
         ("session_test", "Drain.*"), SESSION + "shutdown/drain.cpp",
-        r"if \(told_\.terminate\.count == 0 && !is_over\) return std::nullopt;",
-        "if (told_.terminate.count == 0) return std::nullopt;"),
+        r"if \(counted_signals_\.terminate\.count == 0 && !is_over\) return std::nullopt;",
+        "if (counted_signals_.terminate.count == 0) return std::nullopt;"),
     "a handler of the program that hides a signal": (
         ("session_test", "Signals.*:TrainReturnsTest.*"), SESSION + "shutdown/signals.cpp",
-        r"if \(!is_ours\(now\) && is_handler\(now\)\) [^;]*;", ""),
+        r"if \(!is_our_handler\(now\) && is_handler\(now\)\) [^;]*;", ""),
     "a handler that hears itself": (
         ("session_test", "Signals.*"), SESSION + "shutdown/signals.cpp", r"if \(is_inside\) return;", ""),
     "Ctrl-C that stops nothing": (
@@ -81,7 +99,7 @@ MUTANTS = {
     "a prefix that the program's own flag overrides": (
         of_rules("TakeOptions.*"), SESSION + "options/command_line.cpp", r" && !is_overridden\)", ")"),
     "an unknown flag of Ratoon that nothing reads": (
-        of_rules("NearFlags.*"), SESSION + "options/command_line.cpp", r"if \(begins_with_prefix\(word\)\)", "if (false)"),
+        of_rules("NearFlags.*"), SESSION + "options/command_line.cpp", r"if \(has_ratoon_prefix\(word\)\)", "if (false)"),
     "a value that is left when its flag is taken": (
         of_rules("TakeOptions.*"), SESSION + "options/command_line.cpp", r"found\.words = 2;", ""),
     "a rank that waits for a rank 0 that another launch keeps out": (
@@ -108,10 +126,10 @@ MUTANTS = {
     "a best value whose step is not saved": (
         of_session("EngineAsks*"), SESSION + "engine/engine.cpp", r" \|\| is_best \|\|", " ||"),
     "a later rank 0 that does not know the best values": (
-        of_session("EngineAsks*"), SESSION + "engine/engine_begin.cpp", r"best_\.resume\(resumed_->best\);", ""),
+        of_session("EngineAsks*"), SESSION + "engine/engine_begin.cpp", r"best_checkpoints_\.resume\(resumed_->best\);", ""),
     "a best checkpoint that is not pinned": (
-        of_session("EngineAsks*"), SESSION + "engine/engine_saves.cpp", r"reason_of\(due\.keep\) : best;",
-        "reason_of(due.keep) : std::string();"),
+        of_session("EngineAsks*"), SESSION + "engine/engine_saves.cpp", r"reason_or_other_rank\(due\.keep\) : best;",
+        "reason_or_other_rank(due.keep) : std::string();"),
     "one more best checkpoint than the program keeps": (
         of_session("BestCheckpoints.*"), SESSION + "state/best_checkpoints.cpp",
         r"list\.keep = noted\.how\.keep;", ""),
@@ -120,7 +138,7 @@ MUTANTS = {
     "a flag with a letter too many": (
         of_rules("NearFlags.*"), SESSION + "options/misspelled_flags.cpp", r" \|\| is_rest\(rest, expected, 1, 0\)", ""),
     "a short flag of the program's own that is refused": (
-        of_rules("NearFlags.*"), SESSION + "options/misspelled_flags.cpp", r"known\.size\(\) > kShortBytesMax && ", ""),
+        of_rules("NearFlags.*"), SESSION + "options/misspelled_flags.cpp", r"known\.size\(\) > kShortFlagBytesMax && ", ""),
     "what is behind -- and is no flag of ours": (
         of_rules("NearFlags.*"), SESSION + "options/command_line.cpp", r"    if \(word == \"--\"\) break;\n", ""),
     "a switch that takes the misspelt flag behind it for its value": (

@@ -14,7 +14,8 @@ def core(tests):
 # what is broken: (tests, file, pattern, instead)
 MUTANTS = {
     "members that reach no door and pay for it": (
-        core("StartDeadline.*"), CORE + "loss/deadlines.cpp", r"!newest \|\| \*newest < \*member\.awaited_since", "false"),
+        core("StartDeadline.*"), CORE + "loss/deadlines.cpp", r"!newest \|\| \*newest < \*member\.first_message_awaited_since",
+        "false"),
     "members that are late together and pay one by one": (
         core("StartDeadline.*"), CORE + "loss/deadlines.cpp", r"sentence, /\*is_shared=\*/true", "sentence"),
     "a job on one node finds a new leader at once": (
@@ -22,12 +23,9 @@ MUTANTS = {
     "a node that the platform takes for lost is waited for": (
         core("FindSilent.*"), CORE + "loss/silence.cpp", r"is_any_node_reported_lost\(seen, members\.unheard\) \? 2 : 1", "1"),
     "members are judged by a beat that they were not told": (
-        core("FindSilent.*"), CORE + "loss/silence.cpp", r"if \(told > rhythm\.heartbeat\)", "if (false)"),
+        core("FindSilent.*"), CORE + "loss/silence.cpp", r"if \(told > limits\.heartbeat\)", "if (false)"),
     "a node that is lost though a member spoke from it since": (
-        core("FindSilent.*"), CORE + "loss/silence.cpp", r" \|\| voices\.newest > suspected_at", ""),
-    "a new leader misses those that are done": (
-        core("FindSilent.*"), CORE + "loss/silence.cpp", r"static_cast<std::size_t>\(std::popcount\(unheard_done\)\)",
-        "std::size_t{0}"),
+        core("FindSilent.*"), CORE + "loss/silence.cpp", r" \|\| times\.newest > suspected_at", ""),
     "a process that ended with its leader's memory is missed": (
         core("FindSilent.*"), CORE + "loss/silence.cpp", r" && !may_be_done;", " && !(may_be_done && false);"),
     "a run's end is held to make no step": (
@@ -37,13 +35,15 @@ MUTANTS = {
         r"return std::cmp_greater_equal\(std::popcount\(voices\), seen\.job\.spec\.processes_per_node\);", "return voices != 0;"),
     "a start deadline that is not kept": (
         core("StartDeadline.*"), CORE + "loss/deadlines.cpp",
-        r"\|\| late_at\(seen, \*member\.awaited_since, now\) > seen\.wall_now\) continue;", ") continue;\n    continue;"),
+        r"\|\|\s+start_deadline_of\(seen, \*member\.first_message_awaited_since, now\) > seen\.wall_now\)\s+continue;",
+        ") continue;\n    continue;"),
     "a world that stalls and whose collective is to blame": (
         core("ProgressDeadline.*"), CORE + "loss/deadlines.cpp", r"if \(!is_in_collective\(seen, member\)\) culprits",
         "culprits"),
     "a progress deadline that steps do not move": (
         core("ProgressDeadline.*"), CORE + "loss/deadlines.cpp",
-        r"std::max\(\*status\.formed_at, status\.stepped_at\.value_or\(\*status\.formed_at\)\)", "*status.formed_at"),
+        r"std::max\(\*status\.world_formed_at, status\.last_step_at\.value_or\(\*status\.world_formed_at\)\)",
+        "*status.world_formed_at"),
     "progress that goes back within an attempt": (
         core("NoteProgress.*"), CORE + "status/progress.cpp", r"status\.step = std::max\(status\.step, process\.beat->step\);",
         "status.step = process.beat->step;"),
@@ -56,11 +56,17 @@ MUTANTS = {
         core("Recovery.*"), CORE + "status/recovery.cpp", r"std::all_of\(seen\.world\.begin\(\), seen\.world\.end\(\)",
         "std::any_of(seen.world.begin(), seen.world.end()"),
     "a recovery that begins with the decision": (
-        core("Recovery.*"), CORE + "status/recovery.cpp", r"last_sign_of\(seen, losses\.front\(\), now\)", "now"),
+        core("Recovery.*"), CORE + "status/recovery.cpp", r"last_message_time_of\(seen, losses\.front\(\), now\)", "now"),
     "a recovery that ends with its operator": (
         core("TakeOverTest.*"), CORE + "status/recovery.cpp", r"decision\.recovery = resume_watch\([^;]*;", "open.reset();"),
+    "a recovery with further losses that names only the last member": (
+        core("TakeOverTest.*"), CORE + "status/recovery.cpp", r"if \(first != next\.open\.member\)", "if (false)"),
+    "a recovery that names its first member once for each further loss": (
+        core("TakeOverTest.*"), CORE + "status/recovery.cpp", r"at == std::string::npos \? open\.member : [^;]*;",
+        "open.member;"),
     "a start deadline without a decision at its moment": (
-        core("FindSilent.*"), CORE + "loss/silence.cpp", r"if \(deadline > Duration\(0\)\) check_again_at\(lost_at, result\);",
+        core("FindSilent.*"), CORE + "loss/silence.cpp",
+        r"if \(deadline > Duration\(0\)\) check_no_later_than\(lost_at, result\);",
         ""),
     "a wake that comes later than another one": (
         core("*"), CORE + "wake_time.cpp", r"std::min\(due, decision\.wake_at\.value_or\(due\)\)", "due"),
@@ -69,8 +75,16 @@ MUTANTS = {
     "a member before its first world that has no more than the limit": (
         core("FindSilent.*"), CORE + "loss/silence.cpp", r"member\.heard \+ std::max\(deadline, limit\)", "member.heard + limit"),
     "a member before its first world that is judged as one that trains": (
-        core("FindSilent.*"), CORE + "loss/silence.cpp", r"!sits && is_starting\(seen, process\) \? voices\.quietest_starting",
-        "false && is_starting(seen, process) ? voices.quietest_starting"),
+        core("FindSilent.*"), CORE + "loss/silence.cpp", r"is_starting\(seen, process\) && \(!sits",
+        "is_starting(seen, process) && false && (!sits"),
+    "a starting member that counts as one of a world whose assignments were never sent": (
+        core("FindSilent.*"), CORE + "loss/silence.cpp", r"\(!sits \|\| process\.join_request\)", "!sits"),
+    "a member of the last world that a new leader does not miss while the next world forms": (
+        core("FindSilent.*"), CORE + "loss/silence.cpp", r"is_world_forgotten\(seen\) : member\.has_been_in_world",
+        "is_world_forgotten(seen) : false"),
+    "a starting member that a new leader judges as one of the last world": (
+        core("FindSilent.*"), CORE + "loss/silence.cpp", r"is_world_forgotten\(seen\) : member\.has_been_in_world",
+        "is_world_forgotten(seen) : true"),
 }
 
 

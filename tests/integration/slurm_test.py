@@ -2,17 +2,21 @@
 ranks save and leave, the job goes back into the queue, and the next start goes on, until the run is done."""
 
 import json
+import os
 import pathlib
+import random
 import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import unittest
 
 from local_run import BIN, Gate
 from noticed_ranks import STEP
 from slurm_stand_in import Slurm, directives
+from trainer_words_test import TRAINER, told_words, words_of
 
 SCRIPT = pathlib.Path(__file__).parents[2] / "examples/slurm/train.sbatch"
 STEPS = 1200
@@ -115,6 +119,16 @@ class SlurmScript(unittest.TestCase):
         job = self.sbatch("sh", "-c", "exit 82")
         self.slurm.wait()
         self.assertEqual((job.ends, self.slurm.requeues()), ([82], []))
+
+    def test_words_reach_the_trainer_byte_for_byte(self):
+        seed = int(os.environ.get("RATOON_SEED", random.randrange(1 << 30)))
+        words = words_of(seed)
+        trainer, told = self.root / "trainer.py", self.root / "told"
+        trainer.write_text(TRAINER)
+        job = self.slurm.sbatch("--job-name=night", "--nodes=1", SCRIPT, sys.executable, trainer, *words, WORDS=told)
+        self.slurm.wait()
+        self.assertEqual(job.ends, [0], self.slurm.output())
+        self.assertEqual(told_words(told), [words], f"RATOON_SEED={seed}")
 
     def test_without_a_trainer_it_says_how(self):
         job = self.sbatch()

@@ -76,7 +76,9 @@ class StandInCluster:
             shutil.copy(BIN / name, self.programs)
 
     def program(self, name):
-        return (BIN if self.user is None else self.programs) / name
+        """A path of the operator's image, as /ratoon/launcher/ratoon-launcher, is that of the program here."""
+        path = pathlib.Path(name)
+        return (BIN if self.user is None else self.programs) / (path.name if path.parts[:2] == ("/", "ratoon") else path)
 
     def credentials(self):
         """For subprocess.Popen()."""
@@ -193,6 +195,7 @@ class Operator:
     def start(self):
         self.door, self.metrics_port, self.probe_port = take_port(), take_port(), take_port()  # anew, as a pod's address is
         environment = {**os.environ, "HOSTNAME": self.name, "RATOON_COORDINATOR_SERVICE": "ratoon-coordinator",
+                       "RATOON_OPERATOR_IMAGE": "ratoon-operator:dev",
                        "RATOON_POD_IP": self.address, "RATOON_POD_UID": f"uid-of-{self.name}"}
         certificate = f"--tls-folder={self.cluster.tls}" if self.cluster.tls else "--tls-secret=ratoon-certificate"
         door = [f"--advertise-url={'https' if self.is_tls else 'http'}://{self.cluster.service.address}",

@@ -289,7 +289,7 @@ class StoreTier(S3Test):
         shutil.copytree(self.local, damaged)
         pack = damaged / "packs/a0001/s0000000020/r0001.safetensors"
         data = bytearray(pack.read_bytes())
-        for place, said in ((50_000, "they changed after they were written"), (900, "its header is not the one")):
+        for place, said in ((50_000, "the bytes changed after their checksum was computed"), (900, "its header is not the one")):
             wrong = bytearray(data)
             wrong[place] ^= 4
             pack.write_bytes(wrong)

@@ -37,18 +37,22 @@ int main(int argc, char** argv) {
       }
       if (wrong != nullptr && session.rank() == 1) {
         if (std::string(wrong) == "order") static_cast<void>(session.mean("other", 1, 1));
-        if (std::string(wrong) == "count") static_cast<void>(session.sum(1));
+        if (std::string(wrong) == "count") static_cast<void>(session.sum(1.0));
+        if (std::string(wrong) == "type") static_cast<void>(session.sum(1));
       }
       std::array<double, 2> all = here;
       session.sum(all);
+      // 2^53 + 1, which no double holds.
+      const std::int64_t exact =
+          session.sum(session.rank() == 0 ? (std::int64_t{1} << 53) + 1 : std::int64_t{0});
       const double mean = session.mean("loss", here[0] / here[1], static_cast<std::uint64_t>(here[1]));
       total += all[0];
       // As a validation would find them: rank 0 alone knows the value.
       const auto found = static_cast<double>((step * 7 + 3) % 11);
       session.save_best("error", session.rank() == 0 ? found : -1, {.keep = 2});
       if (step % 4 == 2) session.save_best("hits", found, {.is_lower_better = false});
-      std::printf("rank %u step %" PRIu64 " sum %a of %a mean %a total %a\n", session.rank(), step, all[0],
-                  all[1], mean, total);
+      std::printf("rank %u step %" PRIu64 " sum %a of %a mean %a total %a exact %" PRId64 "\n",
+                  session.rank(), step, all[0], all[1], mean, total, exact);
       if (patience.is_over(step < 9 ? -static_cast<double>(step) : 0)) session.finish("no better");
       session.report("own", session.rank());
       session.agree();

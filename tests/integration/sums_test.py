@@ -67,6 +67,7 @@ class Sums(unittest.TestCase):
         expected = self.steps(0, "unbroken")
         self.assertEqual(sorted(expected), list(range(14)), "a step after 4 values that are no better than that of step 8")
         self.assertIn("attempt 1 ranks 3\n", self.log(1, "unbroken"))
+        self.assertTrue(expected[0].endswith(f" exact {2**53 + 1}"), expected[0])
         self.assertEqual([self.steps(rank, "unbroken") for rank in (1, 2)], [expected, expected])
         best = {10: "best error: 0 (save_best)", 7: "best error: 1 (save_best)", 11: "best hits: 7 (save_best)"}
         self.assertEqual(self.pins("unbroken"), best)
@@ -98,8 +99,9 @@ class Sums(unittest.TestCase):
         self.assertEqual(alone, self.steps(0, "two"), "sums of whole numbers are the same in any world")
 
     def test_calls_that_differ_are_refused_with_both(self):
-        for wrong, said in (("order", 'rank 0 called sum() and rank 1 called mean("other") at its place'),
-                            ("count", "sum() was called with 2 numbers on rank 0 and with 1 number on rank 1")):
+        for wrong, said in (("order", 'rank 0 called sum() and rank 1 called mean("other") instead'),
+                            ("count", "with 2 numbers of type double on rank 0 and with 1 number of type double on rank 1"),
+                            ("type", "2 numbers of type double on rank 0 and with 1 number of type std::int32_t on rank 1")):
             with self.subTest(wrong):
                 self.gate.let_pass(STEPS)
                 for rank in range(2):

@@ -87,7 +87,7 @@ Result<std::shared_ptr<Disk>> open_place(const std::string& place) {
 int save(const Words& words) {
   const auto disk = open_place(words.at(1));
   if (!disk) return fail(disk.error());
-  const auto run = RunStore::open(*disk, draw_name());
+  const auto run = RunStore::open(*disk, random_hex_name());
   if (!run) return fail(run.error());
   const CheckpointId id = id_from(words.at(2), words.at(3));
   const auto ranks = static_cast<std::uint32_t>(number(words.at(4)));
@@ -114,7 +114,8 @@ int mirror(const Words& words) {
   const auto mirrored = mirror_checkpoint(**from, id_from(words.at(2), words.at(3)), to, options);
   if (!mirrored) return fail(mirrored.error());
   print("mirrored " + mirrored->digest + " sent " + std::to_string(mirrored->packs_sent) + " there " +
-        std::to_string(mirrored->packs_there) + (mirrored->was_committed ? " committed before" : ""));
+        std::to_string(mirrored->packs_already_in_store) +
+        (mirrored->was_committed ? " committed before" : ""));
   return 0;
 }
 
@@ -157,7 +158,7 @@ int load(const Words& words) {
       print("WRONG BYTES in " + shown(chosen.id));
       return 3;
     }
-    for (const auto& [tier, error] : loaded->bad)
+    for (const auto& [tier, error] : loaded->damaged_copies)
       print("bad in " + std::to_string(tier) + ": " + error.message());
     print("loaded " + shown(chosen.id) + " rank " + std::to_string(pack.rank.value()) + " from " +
           std::to_string(loaded->tier) + " bytes " + std::to_string(bytes.size()));
@@ -179,7 +180,7 @@ int begin_from(const std::string& load_path) {
 int retire(const Words& words) {
   const auto disk = open_place(words.at(1));
   if (!disk) return fail(disk.error());
-  const auto run = RunStore::open(*disk, draw_name());
+  const auto run = RunStore::open(*disk, random_hex_name());
   if (!run) return fail(run.error());
   const auto retired = run->retire_old({.last = number(words.at(3))}, Attempt(number(words.at(2))));
   if (!retired) return fail(retired.error());

@@ -20,7 +20,7 @@ MUTANTS = {
         MEMBERS, "operator/runtime/members/member_check.cpp", r"&& bearer\.pod_uid == process\.member_uid", ""),
     "neither names a pod": (MEMBERS, "operator/runtime/members/member_check.cpp", r"!bearer\.pod_uid\.empty\(\) &&", ""),
     "a token that the server does not know": (
-        REVIEWS, "operator/kube/objects/token_review.cpp", r"!flag_in\(status, \"authenticated\"\)", "false"),
+        REVIEWS, "operator/kube/objects/token_review.cpp", r"!bool_field\(status, \"authenticated\"\)", "false"),
     "a token for another audience": (
         REVIEWS, "operator/kube/objects/token_review.cpp", r"if \(std::find\([^;]*== audiences\.end\(\)\)", "if (false)"),
     "a user that is no service account": (
@@ -33,15 +33,15 @@ MUTANTS = {
     "one answer for all tokens": (
         REVIEWER, "operator/runtime/members/token_reviewer.cpp", r"key = sha256\(token\)", 'key = sha256("")'),
     "an answer that is kept for ever": (
-        REVIEWER, "operator/runtime/members/token_reviewer.cpp", r"asked - known->time >= kFresh", "false"),
+        REVIEWER, "operator/runtime/members/token_reviewer.cpp", r"asked - known->time >= kRefreshAfter", "false"),
     "a server that is asked with each beat": (
-        REVIEWER, "operator/runtime/members/token_reviewer.cpp", r"asked - known->time >= kFresh &&", ""),
+        REVIEWER, "operator/runtime/members/token_reviewer.cpp", r"asked - known->time >= kRefreshAfter &&", ""),
     "members wait for reviews of their tokens": (
         REVIEWER, "operator/runtime/members/token_reviewer.cpp", r"if \(!known\) return ask", "if (true) return ask"),
     "a token that is accepted for ever": (
-        REVIEWER, "operator/runtime/members/reviewed_tokens.h", r"now - answer\.time > kKnown", "false"),
+        REVIEWER, "operator/runtime/members/reviewed_tokens.h", r"now - answer\.time > kAnswerLifetime", "false"),
     "each beat waits for a server that is away": (
-        REVIEWER, "operator/runtime/members/token_reviewer.cpp", r"quiet_until_ = clock_\.now\(\) \+ kQuiet;", ";"),
+        REVIEWER, "operator/runtime/members/token_reviewer.cpp", r"paused_until_ = clock_\.now\(\) \+ kPauseAfterFailure;", ";"),
     "a refusal is kept as an answer": (
         REVIEWER, "operator/runtime/members/token_reviewer.cpp",
         r"  if \(identity\) \{\n([^\n]*\n){2}  \}\n[^\n]*forget_answer\(key\);",
@@ -51,13 +51,13 @@ MUTANTS = {
         REVIEWER, "operator/runtime/members/token_reviewer.cpp", r"== ErrorKind::kPermissionDenied\) forget_answer\(key\);",
         "== ErrorKind::kPermissionDenied) {}"),
     "each beat walks over all answers": (
-        REVIEWER, "operator/runtime/members/reviewed_tokens.cpp", r"now - purged_ >= kPurgeEvery", "true"),
+        REVIEWER, "operator/runtime/members/reviewed_tokens.cpp", r"now - last_purge_at_ >= kPurgeEvery", "true"),
     "a member that stays unauthenticated": (
         TOKENS, "operator/coordinator/coordinator.cpp",
-        r"!responder\.mark_authenticated\(owner_of\(process, processes\)\)", "processes == 0"),
+        r"!responder\.mark_authenticated\(connection_owner_of\(process, processes\)\)", "processes == 0"),
     "any token makes a member": (
         TOKENS, "operator/coordinator/coordinator.cpp", r"(  if \(const auto known = options_\.authenticate)",
-        r"  static_cast<void>(responder.mark_authenticated(owner_of(message->process, 1)));\n\1"),
+        r"  static_cast<void>(responder.mark_authenticated(connection_owner_of(message->process, 1)));\n\1"),
     "one token speaks for any number of processes": (
         SESSION, "operator/coordinator/job_session.cpp", r"process\.local_rank >= processes", "false"),
 }

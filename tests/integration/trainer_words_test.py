@@ -43,6 +43,11 @@ def words_of(seed):
     return words
 
 
+def told_words(file):
+    """The words that each process of TRAINER got and wrote to this file."""
+    return [[bytes.fromhex(word).decode() for word in json.loads(line)] for line in file.read_text().splitlines()]
+
+
 class TrainerWords(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -58,16 +63,12 @@ class TrainerWords(unittest.TestCase):
                               text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
         self.assertEqual(done.returncode, 0, f"RATOON_SEED={self.seed}\n{done.stdout}")
 
-    def told_words(self):
-        """What each process got."""
-        return [[bytes.fromhex(word).decode() for word in json.loads(line)] for line in self.told.read_text().splitlines()]
-
     def test_through_a_job_file_behind_its_own_words(self):
         words = words_of(self.seed)
         job = self.folder / "job.yaml"
         job.write_text(JOB.replace("PYTHON", sys.executable).replace("TRAINER", str(self.trainer)))
         self.run_command("run", job, "--", *words)
-        self.assertEqual(self.told_words(), [["of the file", "good day", "$(GREETING)", *words]], f"RATOON_SEED={self.seed}")
+        self.assertEqual(told_words(self.told), [["of the file", "good day", "$(GREETING)", *words]], f"RATOON_SEED={self.seed}")
 
     def test_to_each_process_of_a_member(self):
         words = words_of(self.seed)
@@ -75,17 +76,18 @@ class TrainerWords(unittest.TestCase):
         job.write_text(JOB.replace("PYTHON", sys.executable).replace("TRAINER", str(self.trainer))
                        .replace("numNodes: 1", "numNodes: 1\n  processesPerNode: 2"))
         self.run_command("run", job, "--", *words)
-        self.assertEqual(self.told_words(), [["of the file", "good day", "$(GREETING)", *words]] * 2, f"RATOON_SEED={self.seed}")
+        self.assertEqual(told_words(self.told), [["of the file", "good day", "$(GREETING)", *words]] * 2,
+                         f"RATOON_SEED={self.seed}")
 
     def test_through_launch(self):
         words = words_of(self.seed)
         self.run_command("launch", "--nproc", 1, "--", sys.executable, self.trainer, *words)
-        self.assertEqual(self.told_words(), [words], f"RATOON_SEED={self.seed}")
+        self.assertEqual(told_words(self.told), [words], f"RATOON_SEED={self.seed}")
 
     def test_a_word_in_front_of_the_separator_is_refused_with_the_way_on(self):
         done = subprocess.run([BIN / "ratoon", "launch", sys.executable], text=True, capture_output=True, check=False)
         self.assertEqual(done.returncode, 82)
-        self.assertIn("put the arguments of the trainer behind --", done.stderr)
+        self.assertIn("put the trainer and its arguments behind --", done.stderr)
 
 
 if __name__ == "__main__":

@@ -101,9 +101,9 @@ class TwoJobs(unittest.TestCase):
         self.assertRegex(status(owner.folder).stdout, f"(?m)^saves in +{place}$")
         unknown = status(place)
         self.assertEqual(unknown.returncode, 82, unknown.stdout)
-        self.assertIn("no run in ratoon-runs/, here or beside it, saves there: name the folder of the run; "
+        self.assertIn("no run in ratoon-runs/, here or beside these checkpoints, saves there: name the folder of the run; "
                       f"`ratoon checkpoint list {place}` and "
-                      f"`ratoon report {place}` show them", unknown.stderr)
+                      f"`ratoon report {place}` show the checkpoints", unknown.stderr)
         (owner.root / "ratoon-runs").mkdir()
         (owner.root / "ratoon-runs/it").symlink_to(owner.folder)
         self.assertRegex(status(place).stdout, f"(?m)^saves in +{place}$")

@@ -22,7 +22,7 @@ MUTANTS = {
         core("NotedCheckpoint.*"), CORE + "world/form_world.cpp", r"return unheard != 0;", "return false;"),
     "a list that is asked for anew with each decision": (
         core("NotedCheckpoint.*"), CORE + "world/form_world.cpp",
-        r"return is_asked && !is_any_completion_new\(seen, members\) \? \*seen\.lists_from : now;", "return now;"),
+        r"return is_asked && !is_any_completion_new\(seen, members\) \? \*seen\.lists_valid_from : now;", "return now;"),
     "a list that was asked for, took long to read, and is old": (
         core("NotedCheckpoint.*"), CORE + "world/form_world.cpp",
         r"  if \(is_any_list_requested\(seen, processes\)\) return false;\n", ""),
@@ -33,7 +33,7 @@ MUTANTS = {
     "a completion that outlives its checkpoint": (
         core("NotedCheckpoint.*"), CORE + "members/completion.cpp", r"count == 0 \|\| from >= end", "true"),
     "a job that is over and still formed": (
-        core("*"), CORE + "policy/finish.cpp", r"status\.is_formed = false;", ""),
+        core("*"), CORE + "policy/finish.cpp", r"status\.is_world_formed = false;", ""),
     "an end that is not reported": (
         core("*"), CORE + "policy/finish.cpp", r"\.stop = true", ".stop = false"),
     "a group that stands before all its pods run": (
@@ -44,15 +44,48 @@ MUTANTS = {
         "committed"),
     "a missing checkpoint and a run from nothing": (
         core("*"), CORE + "world/form_world.cpp", r'if \(!last \|\| resume\) return "";', 'return "";'),
+    "an old commit that is believed against a newer list": (
+        core("NotedCheckpoint.*"), CORE + "world/form_world.cpp", r" && !\(process->join_request && lacks_checkpoint[^;]*;",
+        ") note(*told);"),
+    "a job that fails although a silent member may have its checkpoint": (
+        core("NotedCheckpoint.*"), CORE + "world/form_world.cpp", r"missing\.empty\(\) \? 0 : count_unreported_processes[^;]*;",
+        "0;"),
+    "a job that waits for ever for a member without a node": (
+        core("NotedCheckpoint.*"), CORE + "world/elastic.cpp", r"    if \(is_spare\) continue;\n", ""),
     "an attempt whose checkpoints exist": (
         core("*"), CORE + "world/form_world.cpp", r"if \(entry\.attempt >= attempt\) attempt = entry\.attempt\.next\(\);", ""),
     "steps that no weights have and that count": (
         core("*"), CORE + "world/form_world.cpp", r"status\.step = resumed;", ""),
     "a world that is not told of the losses of its run": (
         core("Reconcile.*"), CORE + "world/form_world.cpp", r"seat\.assignment\.losses = losses_of\(status\.restarts\);", ";"),
+    "nodes that are freed at once": (
+        core("ReleaseNodes.*"), CORE + "world/release_nodes.cpp", r"if \(due <= seen\.wall_now\)", "if (true)"),
+    "a pause that all jobs have in common": (
+        core("PauseAfterRelease.*"), CORE + "world/release_nodes.cpp",
+        r"job\.meta\.name_space \+ \"/\" \+ job\.meta\.name \+ \"/\" \+ job\.meta\.uid", "job.meta.uid.substr(0, 0)"),
+    "pauses that do not grow": (
+        core("PauseAfterRelease.*"), CORE + "world/release_nodes.cpp", r"kDoublingsMax = 3", "kDoublingsMax = 0"),
+    "nodes that are asked for while former pods have them": (
+        core("ReleaseNodes.*"), CORE + "world/release_nodes.cpp", r"if \(is_any_node_held\(seen\)\)",
+        "if (false && is_any_node_held(seen))"),
+    "a pause that outlasts a change of the spec": (
+        core("ReleaseNodes.*"), CORE + "world/release_nodes.cpp",
+        r"if \(seen\.job\.meta\.generation != status\.observed_generation\)", "if (false)"),
+    "the only checkpoint that goes with its node": (
+        core("ReleaseNodes.*"), CORE + "world/release_nodes.cpp",
+        r"if \(!is_newest_checkpoint_shared\(seen, status\)\)",
+        "if (false && !is_newest_checkpoint_shared(seen, status))"),
+    "an elastic job that frees the nodes with which it could train": (
+        core("ReleaseNodes.*"), CORE + "members/capacity_shortage.cpp",
+        r"spec\.elastic_policy \? spec\.elastic_policy->members_min : spec\.num_nodes", "spec.num_nodes"),
+    "a bad template that is a lack of nodes": (
+        core("ReleaseNodes.*"), CORE + "members/capacity_shortage.cpp", r" && !seen\.is_template_refused", ""),
+    "a pause that is no wait for capacity": (
+        core("ReleaseNodes.*"), CORE + "status/ledger.cpp",
+        r"if \(is_released\(status\)\) return TimeLedgerPart::kWaitingForCapacity;", ""),
     "a seat that was left and is held": (
         core("IsIntact.*"), CORE + "world/gang.cpp",
-        r"return !process->waiting \|\| process->waiting->left_attempt < seat->assignment\.attempt;", "return true;"),
+        r"return !process->join_request \|\| process->join_request->left_attempt < seat->assignment\.attempt;", "return true;"),
     "a gang without one of its processes": (
         core("Gather.*"), CORE + "world/gang.cpp",
         r"if \(has_completed\(member, local_rank, process\)\) continue;\n      \+\+gang\.needed;",
@@ -61,16 +94,17 @@ MUTANTS = {
         core("AssignSeats.*"), CORE + "world/gang.cpp", r"gang\.joiners\.front\(\)\.address", "gang.joiners[rank].address"),
     "a former member that is not waited for": (
         core("Group*"), CORE + "world/agentless_group.cpp",
-        r"return !pod\.node\.empty\(\) && !is_in_roster\(pod, members\) && may_run\(seen, pod\);",
+        r"return !pod\.node\.empty\(\) && !is_in_roster\(pod, members\) && may_program_run\(seen, pod\);",
         "return false;"),
     "peers of one that was taken away are to blame": (
-        core("Group*"), CORE + "world/agentless_group.cpp", r"if \(is_one_disrupted\) return \{EndCause::kDisruption[^;]*;", ""),
+        core("Group*"), CORE + "world/agentless_group.cpp", r"if \(is_one_disrupted\)\s+return \{EndCause::kDisruption[^;]*;",
+        ""),
     "a failure that is judged at once": (
-        core("Group*"), CORE + "world/agentless_group.cpp", r"kSettle = std::chrono::seconds\(3\)",
-        "kSettle = std::chrono::seconds(0)"),
+        core("Group*"), CORE + "world/agentless_group.cpp", r"kClassificationDelay = std::chrono::seconds\(3\)",
+        "kClassificationDelay = std::chrono::seconds(0)"),
     "a proof that takes no time": (
-        core("Group*"), CORE + "world/agentless_group.cpp", r"kProof = std::chrono::seconds\(60\)",
-        "kProof = std::chrono::seconds(0)"),
+        core("Group*"), CORE + "world/agentless_group.cpp", r"kStableRunTime = std::chrono::seconds\(60\)",
+        "kStableRunTime = std::chrono::seconds(0)"),
     "a claim of one node for several members": (
         core("SharedVolumeClaim.*"), CORE + "members/shared_volume_claim.cpp", r"!= modes\.end\(\)\) return",
         "!= modes.end() || true) return"),
@@ -84,7 +118,7 @@ MUTANTS = {
         core("IsCompleted.*"), CORE + "members/completion.cpp",
         r"  if \(known->attempt > last\.attempt && known->step > last\.step\) return false;\n", ""),
     "a record of its end that is not with the last commit": (
-        core("IsCompleted.*"), CORE + "members/completion.cpp", r" && is_record_sound\(seen, \*pod\)", ""),
+        core("IsCompleted.*"), CORE + "members/completion.cpp", r" && is_completion_record_valid\(seen, \*pod\)", ""),
 }
 
 

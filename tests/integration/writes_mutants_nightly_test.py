@@ -19,7 +19,7 @@ MUTANTS = {
     "a deletion of a pod that names no version": (
         "runtime/jobs/cluster.cpp", r"action\.uid, grace, version\)", 'action.uid, grace, "")'),
     "a pod that changed is not looked at": (
-        "runtime/jobs/cluster.cpp", r"return look_again\(seen\.job, action\);", "return reply.error();"),
+        "runtime/jobs/cluster.cpp", r"return reread_pod\(seen\.job, action\);", "return reply.error();"),
     "a status that names no version": (
         "kube/request.cpp", r'\{"metadata", \{\{"resourceVersion", resource_version\}\}\}, ', ""),
     "a job that is deleted by its name alone": (
@@ -32,13 +32,13 @@ MUTANTS = {
     "what exists already is not read": (
         "runtime/jobs/cluster.cpp", r"ErrorKind::kAlreadyExists\) return adopt_pod\([^;]*;",
         "ErrorKind::kAlreadyExists) return CreateOutcome::kMade;"),
-    "a pod of ours that is not in the next view": ("runtime/jobs/cluster.cpp", r"parts_->cache\.put_own_pod\(\*made\);", ""),
+    "a pod of ours that is not in the next view": ("runtime/jobs/cluster.cpp", r"parts_->cache\.put_written_pod\(\*made\);", ""),
     "members are told what is not stored": (
         "runtime/controller.cpp", r"if \(auto stored = store_status\(([^;]*)\); !stored\) return stored;",
         r"static_cast<void>(store_status(\1));"),
-    "a forgotten requeue: the next look": ("runtime/controller.cpp", r"queue_\.add\(key, next_look\([^;]*;", ""),
+    "a forgotten requeue: the next look": ("runtime/controller.cpp", r"queue_\.add\(key, next_decision_time\([^;]*;", ""),
     "a forgotten requeue: the moment that a decision names": (
-        "runtime/controller.cpp", r"decision\.wake_at\.value_or\(now \+ kLookAgainAtJobs\)", "now + kLookAgainAtJobs"),
+        "runtime/controller.cpp", r"decision\.wake_at\.value_or\(now \+ kDecisionIntervalMax\)", "now + kDecisionIntervalMax"),
     "a forgotten requeue: a pod that was made": (
         "runtime/controller.cpp", r"queue_\.add_now\(key_of\(job\)\);  // to note the pod's UID[^\n]*", ";"),
 }
@@ -47,8 +47,9 @@ OF_SEVERAL_JOBS = {
     "what is remembered of one job is told of another": (
         "runtime/controller.cpp", r"return memories_\[key\];", "static_cast<void>(key); return memories_[JobKey{}];"),
     "news of a node for one of the jobs on it": (
-        "runtime/jobs/job_cache.cpp", r"if \(is_news\) touched = jobs_that_see\(node->name\);",
-        "if (is_news) touched = jobs_that_see(node->name); while (touched.size() > 1) touched.erase(std::prev(touched.end()));"),
+        "runtime/jobs/job_cache.cpp", r"if \(is_news\) touched = jobs_using_node\(node->name\);",
+        "if (is_news) touched = jobs_using_node(node->name); "
+        "while (touched.size() > 1) touched.erase(std::prev(touched.end()));"),
 }
 # What the server itself has a part in.
 ON_A_REAL_SERVER = ["a deletion that names no UID", "a status that names no version", "'already exists' taken as a failure",

@@ -19,9 +19,9 @@ namespace ratoon::board::test {
 inline constexpr std::uint32_t kWorld = 64;
 
 inline std::string secret_of(std::uint64_t attempt) {
-  return std::string(kSecretMin, 's') + std::to_string(attempt);
+  return std::string(kSecretBytesMin, 's') + std::to_string(attempt);
 }
-inline Opening opening_of(std::uint64_t attempt) {
+inline ServedAttempt opening_of(std::uint64_t attempt) {
   return {.attempt = attempt, .world_size = kWorld, .secret = secret_of(attempt)};
 }
 
@@ -57,9 +57,9 @@ class BoardPlace : public testing::Test {
   }
   // The answer of a rank with the secret to this challenge.
   static Frame proof_to(const Frame& challenge, const Hello& hello, const std::string& secret) {
-    return make_frame(
-        Op::kProve, hello.attempt,
-        {proof_of(Side::kRank, secret, hello, challenge.words.empty() ? "" : challenge.words[0])});
+    return make_frame(Op::kProve, hello.attempt,
+                      {compute_proof(HandshakeSide::kRank, secret, hello,
+                                     challenge.words.empty() ? "" : challenge.words[0])});
   }
 
   SocketAddress address_;

@@ -58,9 +58,9 @@ inline JoinRequest join_request(ProcessIdentity who, std::uint64_t left_attempt 
   return request;
 }
 
-inline Beat beat(ProcessIdentity who, std::uint64_t attempt, std::uint64_t step, std::uint64_t sequence = 1,
-                 std::optional<InventoryEntry> committed = std::nullopt) {
-  Beat beat;
+inline Heartbeat beat(ProcessIdentity who, std::uint64_t attempt, std::uint64_t step,
+                      std::uint64_t sequence = 1, std::optional<InventoryEntry> committed = std::nullopt) {
+  Heartbeat beat;
   beat.process = std::move(who);
   beat.attempt = Attempt(attempt);
   beat.step = Step(step);

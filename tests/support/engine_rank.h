@@ -28,7 +28,7 @@ class ScriptedLink final : public session::Link {
   }
   int listening_fd() const override { return 42; }
   std::string own_host() const override { return "10.0.0.7"; }
-  void note(const session::Position& position) override {
+  void note_position(const session::Position& position) override {
     clock.advance(look_takes);
     if (on_note) on_note();
     if (milestones.empty() || milestones.back() != position.milestone)
@@ -40,7 +40,7 @@ class ScriptedLink final : public session::Link {
   }
   std::string reason() const override { return "because the test says so"; }
   session::ChangeSigns change_signs() const override { return signs; }
-  session::OutsideRequests wanted() const override { return wants; }
+  session::CoordinatorRequests outside_requests() const override { return wants; }
   Result<void> complete(const session::Position&, const std::stop_token&) override { return {}; }
 
   ManualClock clock;
@@ -49,7 +49,7 @@ class ScriptedLink final : public session::Link {
   session::WorldStatus said = session::WorldStatus::kGoOn;
   Timestamp changes{Duration::max()};  // from then on the world is another
   session::ChangeSigns signs;
-  session::OutsideRequests wants;
+  session::CoordinatorRequests wants;
   session::Position noted;
   std::vector<session::Milestone> milestones;
 };
@@ -57,8 +57,8 @@ class ScriptedLink final : public session::Link {
 // Work is done when it is queried, so that the results of a test do not depend on time.
 inline checkpoint::Saver inline_saver(const std::filesystem::path& folder) {
   auto disk = checkpoint::RealDisk::open_folder(folder).value();
-  return checkpoint::Saver::open(std::move(disk), draw_name(), std::make_shared<SystemClock>(),
-                                 {.pause = {}, .has_thread = false})
+  return checkpoint::Saver::open(std::move(disk), random_hex_name(), std::make_shared<SystemClock>(),
+                                 {.pause = {}, .has_writer_thread = false})
       .value();
 }
 

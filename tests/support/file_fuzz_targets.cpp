@@ -85,7 +85,7 @@ void check_packet(std::string_view packet) {
   const UniqueFd asker = door.call();
   require(::send(asker.get(), packet.data(), packet.size(), MSG_NOSIGNAL) ==
           static_cast<ssize_t>(packet.size()));
-  const auto asked = door.socket().take();
+  const auto asked = door.socket().take_requests();
   const auto expected = local::decode_control_request(packet.substr(0, local::kControlBytesMax));
   require(asked.size() == (expected && !packet.empty() ? 1 : 0));
   if (!asked.empty()) {

@@ -72,7 +72,7 @@ void contract(std::string_view bytes) {
   check_message<JoinRequest>(bytes);
   check_message<Assignment>(bytes);
   check_message<JoinReply>(bytes);
-  check_message<Beat>(bytes);
+  check_message<Heartbeat>(bytes);
   check_message<OrdersRequest>(bytes);
   check_message<Orders>(bytes);
   check_message<Completed>(bytes);
@@ -82,7 +82,7 @@ void contract(std::string_view bytes) {
 
 void board(std::string_view bytes) {
   board::KeyValueStore notes;
-  const board::Opening opening{.attempt = 1, .world_size = 3, .secret = std::string(32, 's')};
+  const board::ServedAttempt opening{.attempt = 1, .world_size = 3, .secret = std::string(32, 's')};
   const std::string nonce(2 * board::kNonceBytes, 'n');
   for (board::KeyValueStore::Reader reader = 1;; ++reader) {
     auto decoded = board::decode(bytes);
@@ -92,15 +92,16 @@ void board(std::string_view bytes) {
     require(board::encode(frame) == bytes.substr(0, size));
     bytes.remove_prefix(size);
     board::Handshake handshake;
-    static_cast<void>(handshake.hear(frame, opening, nonce));
-    static_cast<void>(handshake.hear(frame, opening, nonce));
+    static_cast<void>(handshake.handle_frame(frame, opening, nonce));
+    static_cast<void>(handshake.handle_frame(frame, opening, nonce));
     require(handshake.stage() != board::Handshake::Stage::kProven);
-    static_cast<void>(notes.begin(frame.attempt));
-    for (const auto& answer : notes.take(reader, static_cast<std::uint32_t>(reader % 3), std::move(frame)))
+    static_cast<void>(notes.begin_attempt(frame.attempt));
+    for (const auto& answer :
+         notes.handle_request(reader, static_cast<std::uint32_t>(reader % 3), std::move(frame)))
       require(answer.to <= reader && !notes.is_waiting(answer.to));
-    if (reader % 2 == 0) notes.forget(reader);
+    if (reader % 2 == 0) notes.cancel_wait(reader);
   }
-  static_cast<void>(notes.begin(~std::uint64_t{0}));
+  static_cast<void>(notes.begin_attempt(~std::uint64_t{0}));
 }
 
 void manifest(std::string_view bytes) {

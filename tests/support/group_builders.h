@@ -16,7 +16,7 @@ inline constexpr std::uint32_t kGroupMembers = 3;
 inline api::TrainingJob group_job() {
   auto group = job(kGroupMembers);
   group.spec.roles[0].has_agent = false;
-  group.status.formed_at = WallTime{};
+  group.status.world_formed_at = WallTime{};
   return group;
 }
 

@@ -102,8 +102,8 @@ void check_join(std::string_view sound) {
 
 void history(std::string_view bytes) {
   for (const auto& line : lines_of(bytes)) check_line(line);
-  const std::uint64_t sound = history::sound_bytes(bytes);
-  require(sound <= bytes.size() && history::sound_bytes(bytes.substr(0, sound)) == sound);
+  const std::uint64_t sound = history::count_intact_bytes(bytes);
+  require(sound <= bytes.size() && history::count_intact_bytes(bytes.substr(0, sound)) == sound);
   if (sound > 0) check_join(bytes.substr(0, sound));
   // Reading begins at any place: the end of a long file is read first.
   for (const std::size_t from : {std::size_t{0}, bytes.size() / 2}) {

@@ -292,7 +292,7 @@ HeardReply hear_reply(const std::string& method, std::string_view bytes, std::si
     heard.used += *used;
     if (parser.is_done()) break;
   }
-  heard.is_done = parser.is_done() || parser.ends_with_connection();
+  heard.is_done = parser.is_done() || parser.end_at_connection_close();
   if (!heard.is_done) return heard;
   heard.keeps_alive = parser.keeps_alive();
   heard.head = parser.take_head();

@@ -28,10 +28,10 @@ using nlohmann::json;
 
 constexpr std::size_t kBytesMax = 1024 * 1024;
 constexpr int kDepthMax = 64;
-constexpr std::size_t kSentenceBytesMax = 2048;
+constexpr std::size_t kMessageTextBytesMax = 2048;
 
 void require_object_sentence(const Error& error) {
-  require(!error.message().empty() && error.message().size() < kSentenceBytesMax);
+  require(!error.message().empty() && error.message().size() < kMessageTextBytesMax);
 }
 
 std::vector<WatchEvent> events_of(std::string_view bytes, std::size_t piece, std::size_t line_bytes_max) {
@@ -47,13 +47,13 @@ bool is_same(const WatchEvent& a, const WatchEvent& b) {
 }
 
 bool has_left_out_list(const json& value) {
-  const bool is_here = !items_of(value, std::string(kLeftOutList).c_str()).empty();
+  const bool is_here = !items_of(value, std::string(kManagedFieldsKey).c_str()).empty();
   return is_here || (value.is_structured() && std::any_of(value.begin(), value.end(), has_left_out_list));
 }
 
 void check_event(const WatchEvent& event) {
   if (event.kind == WatchEventKind::kBroken)
-    return require(!event.complaint.empty() && event.complaint.size() < kSentenceBytesMax);
+    return require(!event.complaint.empty() && event.complaint.size() < kMessageTextBytesMax);
   require(event.object.is_object() && event.complaint.empty() && !has_left_out_list(event.object));
   if (event.kind != WatchEventKind::kError) return;
   const ApiFailure failure = read_api_failure(event.object);
@@ -88,20 +88,20 @@ void check_lease(const json& object) {
   constexpr std::uint32_t kNumberMax = std::numeric_limits<std::int32_t>::max();
   const Lease read = read_lease(object);
   json taken = object.is_object() ? object : json::object();
-  taken.merge_patch(take_lease(read, "me", std::chrono::seconds(6), WallTime{}));
+  taken.merge_patch(acquire_lease(read, "me", std::chrono::seconds(6), WallTime{}));
   const Lease mine = read_lease(taken);
   require(mine.holder == "me" && mine.duration_seconds == 6);
   require(mine.transitions == std::min(read.transitions, kNumberMax - 1) + 1);
   taken.merge_patch(renew_lease(mine, WallTime{}));
   require(read_lease(taken) == mine);
-  taken.merge_patch(give_back_lease(mine, WallTime{}));
+  taken.merge_patch(release_lease(mine, WallTime{}));
   require(read_lease(taken).holder.empty());
 }
 
 void check_slice(json object) {
-  const json patch = point_slice_to(object, "s", "10.0.0.7", 9443);
+  const json patch = make_slice_patch(object, "s", "10.0.0.7", 9443);
   object.merge_patch(patch);
-  require(point_slice_to(object, "s", "10.0.0.7", 9443) == json::object());
+  require(make_slice_patch(object, "s", "10.0.0.7", 9443) == json::object());
 }
 
 // A pod that is made of the job names its owner.
@@ -109,9 +109,10 @@ void check_pods_of(const api::TrainingJob& job) {
   const PodSettings settings{.coordinator_url = "https://10.96.0.7:9443", .coordinator_ca = "ca"};
   for (const auto& role : job.spec.roles) {
     api::Pod member{.name = "pod", .role = role.name, .index = 3, .incarnation = 5};
-    if (api::is_group(job.spec)) member.group_seat = api::GroupSeat{.first_rank = 3, .world_size = 4};
+    if (api::is_agentless(job.spec))
+      member.group_rank_assignment = api::GroupRankAssignment{.first_rank = 3, .world_size = 4};
     auto made = make_member_pod(
-        job, member, {.avoided = {{.name = "node-1", .pods = {{.role = role.name}}}}, .sick = {"node-2"}},
+        job, member, {.avoided = {{.name = "node-1", .pods = {{.role = role.name}}}}, .faulty = {"node-2"}},
         settings);
     if (!made) {
       require_object_sentence(made.error());
@@ -146,7 +147,7 @@ void kube_objects(std::string_view bytes) {
   check_node(*object);
   check_lease(*object);
   check_slice(*object);
-  require(version_in(*object) == 0 || child(*object, "metadata").is_object());
+  require(resource_version_in(*object) == 0 || child(*object, "metadata").is_object());
   const auto identity = read_token_review(*object);
   require(identity ? !identity->pod_uid.empty() && !identity->pod_name.empty()
                    : identity.error().kind() == ErrorKind::kPermissionDenied);

@@ -101,7 +101,7 @@ void mds_shard(std::string_view text) {
   const std::string copy(text.substr(1));  // its own memory, so that a byte too far is seen
   const Bytes file = std::as_bytes(std::span(copy));
   check_sample(columns, file);
-  const std::uint32_t samples = file.size() < 4 ? 0 : mds::read_number(file.data());
+  const std::uint32_t samples = file.size() < 4 ? 0 : mds::read_little_endian(file.data());
   if (const auto sound = mds::check_shard(file, samples); !sound)
     return require_shard_sentence(sound.error(), ErrorKind::kCorrupted);
   std::size_t total = 0;

@@ -77,7 +77,7 @@ void objects(std::string_view bytes) {
   if (!sections) require_reply_sentence(sections.error());
   if (const auto range = ratoon::objects::parse_content_range(bytes)) require(range->begin < range->end);
   static_cast<void>(ratoon::objects::parse_retry_after(bytes, WallTime{}));
-  if (const auto target = ratoon::objects::follow_location("https://host/a", bytes))
+  if (const auto target = ratoon::objects::resolve_redirect("https://host/a", bytes))
     require(target->starts_with("https://"));
   static_cast<void>(ratoon::objects::is_trusted_container_url(bytes));
 }

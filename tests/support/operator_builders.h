@@ -51,7 +51,7 @@ inline api::TrainingJob job(std::uint32_t members = 2) {
   job.spec.roles.push_back({.name = "worker", .replicas = {}, .command = {"train"}, .environment = {}});
   job.status.phase = api::JobPhase::kRunning;
   job.status.attempt = Attempt(1);
-  job.status.is_formed = true;
+  job.status.is_world_formed = true;
   job.status.active_since = WallTime{};
   job.status.world_size = members;
   for (std::uint32_t i = 0; i < members; ++i) {
@@ -94,9 +94,9 @@ inline api::ProcessFacts heard(ProcessIdentity who, double at = 0) {
 inline api::ProcessFacts waiting(ProcessIdentity who, std::uint64_t left_attempt = 0,
                                  std::vector<InventoryEntry> inventory = {}, double at = 0) {
   api::ProcessFacts facts = heard(who, at);
-  facts.waiting = join_request(std::move(who), left_attempt, std::move(inventory));
-  facts.waiting->has_met = left_attempt > 0;
-  facts.listed = facts.last_heard;
+  facts.join_request = join_request(std::move(who), left_attempt, std::move(inventory));
+  facts.join_request->has_been_in_world = left_attempt > 0;
+  facts.checkpoints_listed_at = facts.last_heard;
   return facts;
 }
 
@@ -106,8 +106,8 @@ inline api::ProcessFacts done(ProcessIdentity who) {
   return facts;
 }
 
-inline api::Seat seat(ProcessIdentity who, std::uint32_t rank, std::uint64_t attempt = 1,
-                      std::uint32_t world_size = 2) {
+inline api::AssignedProcess seat(ProcessIdentity who, std::uint32_t rank, std::uint64_t attempt = 1,
+                                 std::uint32_t world_size = 2) {
   return {.process = std::move(who),
           .assignment = {.attempt = Attempt(attempt),
                          .rank = Rank(rank),
@@ -132,7 +132,7 @@ inline void store(const core::Decision& decision, const std::string& node, core:
   seen.job.status = decision.status;
   seen.world = decision.announcement.world;
   seen.recovery = decision.recovery;
-  seen.lists_from = decision.announcement.lists_from;
+  seen.lists_valid_from = decision.announcement.lists_valid_from;
   for (const auto& action : only<core::CreatePod>(decision)) {
     seen.pods.push_back(pod(action.pod.index, action.pod.incarnation));
     seen.pods.back().node = node;

@@ -20,7 +20,7 @@ void require_sound(const PackLayout& layout, std::uint64_t header_bytes) {
   std::uint64_t end = 0;
   for (const auto& tensor : layout.tensors) {
     require(tensor.begin == end && count_bytes(tensor.type, tensor.shape) == tensor.end - tensor.begin);
-    require(!tensor.box || holds(*tensor.box, tensor.shape));
+    require(!tensor.box || box_holds(*tensor.box, tensor.shape));
     end = tensor.end;
   }
   require(layout.data_bytes == end && layout.header_bytes == header_bytes);

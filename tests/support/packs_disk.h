@@ -60,7 +60,9 @@ class PacksDisk : public checkpoint::Disk {
   [[nodiscard]] Result<std::unique_ptr<checkpoint::WriteFile>> create(const std::string&) override {
     return refused();
   }
-  [[nodiscard]] Result<void> rename_new(const std::string&, const std::string&) override { return refused(); }
+  [[nodiscard]] Result<void> rename_no_replace(const std::string&, const std::string&) override {
+    return refused();
+  }
   [[nodiscard]] Result<void> remove(const std::string&) override { return refused(); }
   [[nodiscard]] Result<void> remove_folder(const std::string&) override { return refused(); }
   [[nodiscard]] Result<void> make_folder(const std::string&) override { return refused(); }
@@ -83,7 +85,7 @@ class PacksDisk : public checkpoint::Disk {
       disk_.reads_.push_back({pack_.name, at, at + bytes.size()});
       return {};
     }
-    void forget() const override { ++disk_.times_forgotten_; }
+    void drop_from_page_cache() const override { ++disk_.times_forgotten_; }
 
    private:
     const PacksDisk& disk_;

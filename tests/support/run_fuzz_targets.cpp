@@ -28,9 +28,10 @@ void check_slot_info(std::span<const std::byte> bytes, std::uint64_t home) {
   if (!known) return;
   require(decode_slot_info(encode_slot_info(*known, home), home) == *known);
   require(decode_slot_info(encode_slot_info(*known, home), home + 1) == std::nullopt);
-  const Leftover legacy = judge_leftover(*known, known->pack.image_bytes, {});
-  require(legacy != Leftover::kFinish || known->is_complete());
-  require(judge_leftover(*known, known->pack.image_bytes, known->pack.id) == Leftover::kDiscard);
+  const LeftoverAction legacy = choose_leftover_action(*known, known->pack.image_bytes, {});
+  require(legacy != LeftoverAction::kFinish || known->is_complete());
+  require(choose_leftover_action(*known, known->pack.image_bytes, known->pack.id) ==
+          LeftoverAction::kDiscard);
 }
 
 void check_rollback(std::string_view bytes) {
@@ -39,10 +40,10 @@ void check_rollback(std::string_view bytes) {
   require(decode_rollback(encode_rollback(*known)).value() == *known);
   check_seal(std::string(bytes), *known, decode_rollback);
   const Rollback later{.attempt = known->attempt.next(), .to = known->to, .skip = 1, .skip_to = known->skip};
-  const auto world_status = in_force({later, *known});
-  require(!world_status.empty() && world_status.back() == later);
-  require(!is_given_up(known->to, std::span(world_status)));
-  require(slot_after(known->to, known->skip, std::span(world_status)) >= known->skip);
+  const auto now = rollbacks_in_force({later, *known});
+  require(!now.empty() && now.back() == later);
+  require(!is_given_up(known->to, std::span(now)));
+  require(slot_after_rollbacks(known->to, known->skip, std::span(now)) >= known->skip);
 }
 
 }  // namespace
@@ -80,7 +81,7 @@ void claim(std::string_view bytes) {
   // silent for a lease, loses it.
   const ClaimTimes times;
   const Owner newcomer{.job = known->owner.start, .start = "new"};
-  require(judge_claim(newcomer, {.first = *known, .now = *known, .silent = times.lease}, times) ==
+  require(judge_claim(newcomer, {.first = *known, .now = *known, .unchanged_duration = times.lease}, times) ==
           ClaimVerdict::kTake);
   const auto at_first = judge_claim(newcomer, {.first = *known, .now = *known}, times);
   const bool is_free = known->is_released || relation_of(newcomer.job, job) == JobRelation::kSame;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "agent/src/checkpoint/commit/run_store.h"
-#include "agent/src/checkpoint/pack/header/types.h"
+#include "agent/src/checkpoint/pack/header/safetensors_types.h"
 #include "tests/support/sharded_checkpoint.h"
 
 namespace ratoon::test {

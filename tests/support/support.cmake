@@ -12,8 +12,8 @@ if(TARGET ratoon_operator_runtime)
   # The simulated worlds and their laws, which judge the core alone and the core with its writes.
   ratoon_test_support(operator_worlds
     SOURCES property/operator/laws.cpp property/operator/laws_of_checkpoints.cpp property/operator/laws_of_ends.cpp
-            property/operator/laws_of_links.cpp property/operator/laws_of_starts.cpp property/operator/laws_of_policies.cpp
-            property/operator/laws_of_repetition.cpp property/operator/laws_of_worlds.cpp
+            property/operator/laws_of_links.cpp property/operator/laws_of_policies.cpp property/operator/laws_of_releases.cpp
+            property/operator/laws_of_repetition.cpp property/operator/laws_of_starts.cpp property/operator/laws_of_worlds.cpp
             property/operator/moves.cpp property/operator/recount.cpp property/operator/simulated_agent.cpp
             property/operator/simulated_api_server.cpp property/operator/simulated_links.cpp
             property/operator/simulated_nodes.cpp property/operator/simulated_platform.cpp
@@ -58,7 +58,7 @@ if(TARGET ratoon_operator_kube)
     ratoon_test_support(http_parts
       SOURCES ../base/http/client/client_connection.cpp ../base/http/message.cpp
               ../base/http/server/connections_by_owner.cpp ../base/http/server/reply_buffer.cpp
-              ../base/http/server/reply_gate.cpp
+              ../base/http/server/make_responder.cpp
               ../base/http/client/reply_parser.cpp ../base/http/server/reply_text.cpp
               ../base/http/server/request_parser.cpp ../base/http/server/server_core.cpp
               ../base/http/server/server_session.cpp ../base/http/server/server_socket.cpp
@@ -89,6 +89,11 @@ if(RATOON_WITH_TORCH)
   target_sources(test_accelerator INTERFACE $<TARGET_OBJECTS:accelerator_objects>)
   target_link_libraries(test_accelerator INTERFACE ratoon::libtorch_cpu)
 endif()
+# It has the file name of NVIDIA's monitoring library, so that LD_LIBRARY_PATH can put it in that one's place.
+add_library(nvml_stand_in SHARED EXCLUDE_FROM_ALL support/nvml_stand_in/nvml.cpp)
+target_link_libraries(nvml_stand_in PRIVATE ratoon_build_flags)
+set_target_properties(nvml_stand_in PROPERTIES OUTPUT_NAME nvidia-ml SOVERSION 1
+  LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/nvml_stand_in)
 if(RATOON_WITH_CUDA)
   # What a test names among its LIBS in place of ratoon::nccl. It has NCCL's file name, so that LD_LIBRARY_PATH can put
   # it in the place of NCCL, too.

@@ -7,8 +7,8 @@ _COMMAND = re.compile(r"^[ \t]*([A-Za-z_]\w*)[ \t]*\(", re.M)
 _WORD = re.compile(r'"(?:\\.|[^"\\])*"|[^\s"()]+')
 _KEYWORDS = {"PUBLIC", "PRIVATE", "INTERFACE", "STATIC", "SHARED", "OBJECT", "IMPORTED", "GLOBAL", "ALIAS",
              "SOURCES", "INCLUDE", "LIBS", "LABELS", "ARGS", "TIMEOUT", "ENVIRONMENT"}
-_MAKING = {"add_library", "add_executable", "nanobind_add_module", "ratoon_module", "ratoon_program", "ratoon_test",
-           "ratoon_test_support"}
+_MAKING = {"add_library", "add_executable", "nanobind_add_module", "ratoon_module", "ratoon_program",
+           "ratoon_static_program", "ratoon_test", "ratoon_test_support"}
 _LINKS = _MAKING - {"add_library", "add_executable", "nanobind_add_module"} | {"target_link_libraries"}
 _LINKING = {"LIBS", "PUBLIC", "PRIVATE", "INTERFACE"}
 

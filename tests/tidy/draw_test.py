@@ -18,7 +18,8 @@ def load():
 
 FILES = Repository({
     "base/core/pause.h": "// Pause: how long to wait before the next try.\n//\n//     Pause pause = first_pause();\n"
-                         "namespace ratoon {\nclass Pause {\n  Duration next_pause();\n  int tries_ = 0;\n};\n}\n",
+                         "namespace ratoon {\nclass Pause {\n  explicit Pause(int tries);\n  Duration next_pause();\n"
+                         "  int tries_ = 0;\n};\n}\n",
     "base/core/pause.cpp": "Duration Pause::next_pause() {\n  int doubled = 2;\n  return fail(\"the disk is full: \"\n"
                            "    \"free some space there\");\n}\n"
                            "Duration Pause::next_pause(int) {\n  return fail(name_of(rank, 2) + \" has left \" +\n"
@@ -34,7 +35,8 @@ FILES = Repository({
 class DrawTest(unittest.TestCase):
     def test_names(self):
         found = [name for _, name in load().population(FILES, "names")]
-        self.assertEqual(found, ["next_pause", "pause", "Pause", "next_pause", "pause", "tries_"])
+        self.assertEqual(found, ["Pause::next_pause", "pause", "Pause", "Pause::next_pause", "Pause::tries_",
+                                 "pause"])
 
     def test_sentences(self):
         found = [sentence for _, sentence in load().population(FILES, "sentences")]
@@ -49,6 +51,18 @@ class DrawTest(unittest.TestCase):
         self.assertEqual(len(set(once)), 3)
         self.assertEqual(len(draw(FILES, "seed", 100, "sentences")), 5)
         self.assertTrue(any(draw(FILES, str(seed), 3, "names") != once for seed in range(10)))
+
+    def test_a_sentence_stands_in_its_place(self):
+        place_of = load().place_of
+        self.assertEqual(place_of(FILES.files["base/core/pause.h"], "Pause: how long to wait before the next try."),
+                         "\n    | // Pause: how long to wait before the next try.\n    | //")
+        self.assertIn('return fail("the disk is full: "\n',
+                      place_of(FILES.files["base/core/pause.cpp"], "the disk is full: free some space there"))
+        self.assertIn('" has left "',
+                      place_of(FILES.files["base/core/pause.cpp"], "{} has left {}, attempt {}"))
+        self.assertEqual(place_of(FILES.files["docs/a.md"], "`Code` begins the second one."),
+                         "\n    | # A heading of four words"
+                         "\n    | One sentence stands here. `Code` begins the second one.")
 
     def test_the_command_refuses_what_it_does_not_take(self):
         for arguments, said in ((["1", "2"], "takes a seed"), (["1", "x", "names"], "takes a seed"),

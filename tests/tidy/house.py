@@ -8,7 +8,7 @@ from repository import Complaint
 
 WORDS = "tests/tidy/retired_words.txt"
 LARGE = "tests/tidy/large_folders.txt"
-PRODUCT = ("base/", "operator/", "agent/", "cli/")
+PRODUCT = ("base/", "operator/", "agent/", "cli/", "launcher/")
 FOLDER_FILES = 20
 # Names of retired words that are not ours to change: {name: why}.
 WORDS_ALLOWED = {}

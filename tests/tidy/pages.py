@@ -9,6 +9,7 @@ ROOMS = ("train", "operate", "reference", "contribute", "design")
 ALONE = (INDEX, "docs/how_ratoon_compares.md", "docs/nightly.md")  # pages that stand directly in docs/
 COLUMNS = 120
 README_LINES = 120
+RELEASE_LINES = 110  # of CHANGELOG.md: two screens
 _LINK = re.compile(r"\]\(\s*<?([^()\s<>]+)>?\s*\)")
 _HEADING = re.compile(r"^#+ +(.+?) *#*$", re.M)
 _CODE = re.compile(r"^( *)```.*?^\1```[^\n]*$", re.M | re.S)
@@ -92,3 +93,12 @@ def check_lines(repository):
         if file.path == "README.md" and len(lines) - 1 > README_LINES:
             yield Complaint(file.path, f"has {len(lines) - 1} lines of {README_LINES}",
                             "move what is not for a first look to a page under docs/")
+
+
+def check_changelog(repository):
+    """What a release brings is read in two screens."""
+    for section in re.split(r"^## ", repository.files["CHANGELOG.md"].text, flags=re.M)[1:]:
+        title, lines = section.split("\n", 1)[0], section.rstrip("\n").count("\n") + 1
+        if lines > RELEASE_LINES:
+            yield Complaint("CHANGELOG.md", f"has {lines} lines of {RELEASE_LINES} for '{title}'",
+                            "join entries of one subject; pages of docs/ have the details")

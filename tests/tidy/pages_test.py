@@ -31,6 +31,9 @@ class PagesTest(TidyTest):
     def test_lines_are_short(self):
         self.expect_none(pages.check_lines(self.repository))
 
+    def test_a_release_is_two_screens(self):
+        self.expect_none(pages.check_changelog(self.repository))
+
     def test_every_shared_variable_is_described(self):
         self.expect_none(check_variables(self.repository))
 
@@ -70,6 +73,10 @@ class PagesSelfTest(unittest.TestCase):
         self.assertEqual(self.found(pages.check_lines, {"a.md": f"{wide[:120]}\n| {wide} |\n", "CHANGELOG.md": wide}), [])
         self.assertEqual(len(self.found(pages.check_lines, {"docs/a.md": f"\n{wide}\n```\n{wide}\n```\n"})), 2)
         self.assertEqual(self.found(pages.check_lines, {"README.md": "\n" * 120}), [])
+        release = "# Changelog\n\n## 0.2.0\n" + "- a\n" * 109
+        self.assertEqual(self.found(pages.check_changelog, {"CHANGELOG.md": release + "\n## 0.1.0\n" + "- a\n" * 109}), [])
+        [complaint] = self.found(pages.check_changelog, {"CHANGELOG.md": release + "- b\n"})
+        self.assertIn("has 111 lines of 110 for '0.2.0'", complaint)
         self.assertIn("has 121 lines of 120", self.found(pages.check_lines, {"README.md": "\n" * 121})[0])
 
 

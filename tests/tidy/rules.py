@@ -80,7 +80,7 @@ ACCELERATOR_NCCL = "tests/support/accelerator_nccl.*"
 # What collectives need of the session.
 SEAM = tuple(f"agent/src/session/{name}.*" for name in (
     "engine/control_word", "engine/attempt_over", "shutdown/process_exit", "telemetry/say", "shutdown/exit_report",
-    "shutdown/fail", "rendezvous/spoken_wait"))
+    "shutdown/fail", "rendezvous/wait_reporter"))
 # What a binding of another language needs of the session.
 EMBEDDING = tuple(f"agent/src/session/{name}.*" for name in (
     "options/option_rows", "shutdown/process_exit", "telemetry/say"))
@@ -100,17 +100,18 @@ EXPOSITION = "agent/src/metrics/exposition.*"
 METRICS = ("agent/src/metrics", "agent/src/metrics/endpoint.*")
 DEVICE_RULES = tuple(f"agent/src/devices/{name}.*"
                      for name in ("cuda_errors", "fault_decision", "fault_opinion", "missing_device", "xids"))
+DEVICE_HEALTH = "agent/src/devices/health"
 INTEROP = "agent/src/checkpoint/interop"  # files of PyTorch and safetensors
 TIERS = "agent/src/checkpoint/tiers"  # the one place where checkpoints meet object stores
 AGENT_IO = ("agent/src/checkpoint", "agent/src/data/sets", "agent/src/data/loader", "agent/src/session")
 AGENT = (PUBLIC + AGENT_PURE + STAGING_PURE + (STREAMING, PACK, INTEROP, TIERS) + SEAM + EMBEDDING[:1] +
          (RUN_SCHEDULE, ATTEMPT_LOOP) + SESSION_RULES + HISTORY + PROGRESS + METRICS + DEVICE_RULES + BOARD + OBJECTS +
-         (AGENT_DATA,) + TORCH_LISTS + AGENT_IO)
+         (DEVICE_HEALTH, AGENT_DATA) + TORCH_LISTS + AGENT_IO)
 OPERATOR = ("operator/api", "operator/core", "operator/coordinator", "operator/local", "operator/kube",
             "operator/runtime")
 MDS = ("agent/include/ratoon/mds_*", "agent/src/mds", "agent/src/mds/format")
-EVERYTHING = (BASE + ("base/http",) + AGENT + OBJECTS_REMOTE + HTTP_LINK + (EXPOSITION,) + MDS + OPERATOR +
-              ("cli", "tests/support"))  # but LibTorch
+EVERYTHING = (BASE + ("base/http", "base/process", "launcher", "launcher/program_control.*") + AGENT + OBJECTS_REMOTE +
+              HTTP_LINK + (EXPOSITION,) + MDS + OPERATOR + ("cli", "tests/support"))  # but LibTorch
 
 _AT_THE_DOOR = "pass the bytes or the fact in as an argument, from a part that does input and output"
 
@@ -119,7 +120,9 @@ PARTS = (
     Part("base/core", ("base/include/ratoon",), ("xxhash",), target="base_core"),
     Part("base/contract", ("base/include/ratoon", "base/core"), ("nlohmann_json",), target="base_contract",
          is_pure=True, instead=_AT_THE_DOOR),
-    Part("base/http", ("base/include/ratoon", "base/core"), ("boost", "cpprestsdk", "openssl"), target="base_http"),
+    Part("base/http", ("base/include/ratoon", "base/core"), ("boost", "cpprestsdk", "openssl"),
+         target="base_http base_http_direct"),
+    Part("base/process", BASE, target="base_process"),
 
     Part("operator/api", BASE, ("nlohmann_json",), target="operator_api", is_pure=True, instead=_AT_THE_DOOR),
     Part("operator/core", BASE + ("operator/api",), target="operator_core", is_pure=True,
@@ -132,7 +135,7 @@ PARTS = (
     Part("operator/main.*", BASE + ("operator/runtime",), ("CLI11",)),
     Part("operator/coordinator", BASE + ("base/http", "operator/api"), target="operator_coordinator",
          instead="the coordinator holds what agents said and decides nothing: the core decides"),
-    Part("operator/local", BASE + ("base/http", "operator/api", "operator/core", "operator/coordinator"),
+    Part("operator/local", BASE + ("base/http", "base/process", "operator/api", "operator/core", "operator/coordinator"),
          ("nlohmann_json",), target="operator_local"),
 
     Part("agent/include/ratoon", ("base/include/ratoon",), target="agent",
@@ -142,7 +145,7 @@ PARTS = (
          target="agent_torch agent_torch_cuda"),
     Part("agent/include/ratoon/torch", PUBLIC, ("libtorch",),
          target="agent_torch agent_torch_cuda"),
-    *(Part(path, BASE + PUBLIC + AGENT_PURE, target="agent", is_pure=True, instead=_AT_THE_DOOR)
+    *(Part(path, BASE + PUBLIC + AGENT_PURE + (PACK,), target="agent", is_pure=True, instead=_AT_THE_DOOR)
       for path in AGENT_PURE),
     *(Part(path, BASE + DEVICE_RULES, target="agent", is_pure=True, instead=_AT_THE_DOOR) for path in DEVICE_RULES),
     Part(STREAMING, BASE + PUBLIC, target="agent"),
@@ -186,20 +189,27 @@ PARTS = (
     Part(PROGRESS[0], BASE + PUBLIC, target="agent", is_pure=True, instead=_AT_THE_DOOR),
     Part(PROGRESS[1], BASE + PUBLIC + PROGRESS, target="agent"),
     Part("agent/src/metrics", BASE + PUBLIC + METRICS, target="agent"),
-    Part(EXPOSITION, BASE + PUBLIC + METRICS, ("prometheus-cpp",), target="agent",
+    Part(DEVICE_HEALTH, BASE + PUBLIC + DEVICE_RULES + (DEVICE_HEALTH,), target="agent"),
+    Part(EXPOSITION, BASE + PUBLIC + METRICS + (DEVICE_HEALTH,), ("prometheus-cpp",), target="agent",
          instead="libraries of metrics end here: the rest of the agent writes to meters.h"),
     Part("agent/src/metrics/endpoint.*", BASE + PUBLIC + METRICS + (EXPOSITION, "base/http"), target="agent"),
     Part("agent/src/session", BASE + AGENT, target="agent",
          instead="what needs HTTP is a Link: see coordinator_link.h; agents build without it"),
     Part(ATTEMPT_LOOP, BASE + AGENT, target="agent", instead="bindings of other languages see it"),
     *(Part(path, BASE + AGENT + ("base/http",) + HTTP_LINK, target="agent") for path in HTTP_LINK),
-    Part("agent/src/torch", BASE + PUBLIC + SEAM + BOARD + DEVICE_RULES + ("agent/include/ratoon/torch", PACK, INTEROP),
+    Part("agent/src/torch", BASE + PUBLIC + SEAM + BOARD + DEVICE_RULES +
+         (DEVICE_HEALTH, "agent/include/ratoon/torch", PACK, INTEROP),
          ("libtorch", "nccl"),
          target="agent_torch agent_torch_cuda"),
 
+    Part("launcher/program_control.*", BASE + ("base/process",), target="launcher", is_pure=True, instead=_AT_THE_DOOR),
+    Part("launcher", BASE + ("base/http", "base/process", "launcher/program_control.*"), ("nlohmann_json",),
+         target="launcher", instead="the launcher runs in any image: it is linked statically, and stands on base alone"),
+
     # The one place that links both halves.
-    Part("cli", BASE + ("base/http", "agent/include/ratoon", "agent/src/checkpoint", "operator/api", "operator/kube",
-                        "operator/local", "operator/runtime") + AGENT_PURE + HISTORY + (PACK, INTEROP, TIERS) + OBJECTS,
+    Part("cli", BASE + ("base/http", "base/process", "agent/include/ratoon", "agent/src/checkpoint", "operator/api",
+                        "operator/kube", "operator/local", "operator/runtime") + AGENT_PURE + HISTORY +
+         (PACK, INTEROP, TIERS) + OBJECTS,
          ("CLI11", "nlohmann_json", "yaml-cpp")),
     Part("python", BASE + PUBLIC + MDS[:1] + AGENT_PURE + OBJECTS + (
              "agent/src/checkpoint", "agent/src/data/sets", ATTEMPT_LOOP,
@@ -229,11 +239,14 @@ PARTS = (
     Part(ACCELERATOR_NCCL, (ACCELERATOR, NCCL_STAND_IN, "agent/src/torch")),
     Part("tests/torch",
          BASE + PUBLIC + SEAM + BOARD +
-         ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*", "agent/src/torch", "tests/support", ACCELERATOR,
-          NCCL_OF_THREADS, NCCL_STAND_IN, "tests/integration/gate.*"),
+         (DEVICE_HEALTH, "agent/include/ratoon/torch", "agent/include/ratoon/torch.*", "agent/src/torch", "tests/support",
+          ACCELERATOR, NCCL_OF_THREADS, NCCL_STAND_IN, "tests/integration/gate.*"),
          ("googletest", "libtorch", "nccl")),
-    Part("tests/torch/gated_*", PUBLIC + ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*", "examples/digits",
-                                          "examples/charlm", "tests/integration/gate.*"), ("libtorch",)),
+    *(Part(path, PUBLIC + ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*", "examples/digits", "examples/charlm",
+                           "tests/integration/gate.*"), ("libtorch",))
+      for path in ("tests/torch/gated_*", "tests/torch/loops_*")),
+    Part("tests/torch/snippets",
+         PUBLIC + (MDS[0], "agent/include/ratoon/torch", "agent/include/ratoon/torch.*", "examples/digits")),
     Part("tests/gpu", PUBLIC + ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*", "agent/src/torch"),
          ("googletest", "libtorch", "nlohmann_json")),
     Part("tests/bench", EVERYTHING + ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*", "agent/src/torch",

@@ -2,6 +2,7 @@
 ratoon_python_test(tidy/layering_test)
 ratoon_python_test(tidy/banned_test)
 ratoon_python_test(tidy/format_test)
+ratoon_python_test(tidy/clang_tidy_test TIMEOUT 600)
 ratoon_python_test(tidy/links_test)
 ratoon_python_test(tidy/headers_test TIMEOUT 600)
 ratoon_python_test(tidy/expected_skips_test)
@@ -15,10 +16,14 @@ ratoon_python_test(tidy/waits_test)
 ratoon_python_test(tidy/nightly_counts_test)
 ratoon_python_test(tidy/nightly_record_test)
 ratoon_python_test(tidy/self_test)
-# All headers, and not only those that users see.
+# All headers, and not only those that users see; all files, and not only those of the newest change.
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
-add_test(NAME nightly.headers_test COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/tidy/headers_test.py
-         WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-ratoon_test_properties(nightly.headers_test nightly 3600)
+foreach(check IN ITEMS headers_test clang_tidy_test)
+  add_test(NAME nightly.${check} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/tidy/${check}.py
+           WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  ratoon_test_properties(nightly.${check} nightly 3600)
+endforeach()
 set_tests_properties(nightly.headers_test PROPERTIES
   ENVIRONMENT "RATOON_BUILD_DIR=${PROJECT_BINARY_DIR};PYTHONDONTWRITEBYTECODE=1;RATOON_HEADERS=all")
+set_tests_properties(nightly.clang_tidy_test PROPERTIES
+  ENVIRONMENT "RATOON_BUILD_DIR=${PROJECT_BINARY_DIR};PYTHONDONTWRITEBYTECODE=1;RATOON_CLANG_TIDY=all")

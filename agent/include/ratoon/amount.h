@@ -1,4 +1,4 @@
-// Amount: a duration of a training run, in steps, batches, epochs, samples or time, as options write it.
+// Amount: a duration of a training run in steps, batches, epochs, samples or time, such as "5ep" in options.
 //
 //   auto amount = ratoon::parse_amount("0.25ep");
 //   if (!amount) std::cerr << amount.error().message() << '\n';
@@ -39,7 +39,7 @@ struct RunPosition {
   std::uint64_t batches = 0;        // more than steps where gradients are accumulated
   std::uint64_t samples = 0;        // slots of the stream before its cursor
   std::uint64_t epoch_samples = 0;  // samples of one epoch of the stream; 0: the stream has no epochs
-  // The time spent in the training loop, summed over all process starts whose steps are in the weights.
+  // The time in the training loop for these steps, over all starts. The time of lost steps does not count.
   std::chrono::nanoseconds trained{0};
 };
 
@@ -56,7 +56,7 @@ struct RunPosition {
 // fraction of an epoch is not exact.
 [[nodiscard]] std::uint64_t count_of(const RunPosition& position, CountedIn unit);
 
-// Returns the amount as a period in the unit in which count_of() counts, such as samples for epochs. Throws
+// Converts the amount to the unit of count_of(): an amount in epochs becomes a number of samples. Throws
 // std::invalid_argument if the amount is in epochs and the data stream has no epochs.
 [[nodiscard]] Period counts_in(const Amount& amount, const RunPosition& position);
 

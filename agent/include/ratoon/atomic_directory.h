@@ -1,5 +1,5 @@
-// AtomicDirectory: checkpoints that are directories of files. A checkpoint directory is either complete or
-// ignored.
+// AtomicDirectory: checkpoints that are directories of files. AtomicDirectory ignores every checkpoint
+// directory that is not complete.
 //
 //   ratoon::AtomicDirectory saver("out", {.keep = 3});
 //   if (const auto latest = saver.latest()) load(*latest / "model.pt");
@@ -12,7 +12,7 @@
 // The link "latest" in the folder names the newest finished directory with a relative path. The link is
 // replaced atomically, so programs that do not use Ratoon can follow it at any time.
 //
-// After an end of the process for any reason, latest() is the directory that was finalized last. If the
+// After the process has ended for any reason, latest() returns the directory that was finalized last. If the
 // process ends during finalize(), latest() may already be the new directory, which is then complete. The
 // folder of an AtomicDirectory can be moved or copied. An unfinished directory is never loaded, and prepare()
 // removes it. prepare() never removes a complete directory. To continue from an older directory, first move
@@ -25,17 +25,17 @@
 //
 //   ratoon::AtomicDirectory saver("out", {.rank = rank, .barrier = [&] { group->barrier()->wait(); }});
 //
-// With one of the two sets of options below, AtomicDirectory continues directories of the Python package
-// cycling_utils. Of the path in a link, Ratoon uses only the last component, because the folders before it
-// may differ on this machine.
+// AtomicDirectory can continue from directories that the Python package cycling_utils wrote: set the prefix
+// and link of its version, as in the two lines at the end of this comment. Ratoon uses only the last
+// component of the path in a link, because the folders of this path may differ on this machine.
 //
 //   {.prefix = "AtomicDirectory_checkpoint_", .link = "AtomicDirectory.latest_checkpoint"}
 //   {.prefix = "CHK", .link = "latest_pt"}   // its first versions
 //
 // The functions of AtomicDirectory throw ratoon::Failure with these exit codes:
 //   82  the link's name is taken by a file, or by a link to a directory without the prefix
-//   83  directories exist, but the link is missing or names none of them, so that a new run does not start
-//       beside them; or prepare() finds directories that are newer than the link's
+//   83  directories exist, but the link is missing or names none of them, and a new run must not start beside
+//       them; or prepare() finds directories that are newer than the directory that the link names
 //   84  the disk refuses an operation
 // Thread contract: only one thread uses the object, and only one run at a time uses the folder.
 #pragma once
@@ -53,9 +53,9 @@ namespace ratoon {
 struct AtomicDirectoryOptions {
   std::string prefix = "checkpoint_";  // prefix of the directories' names; a number follows
   std::string link = "latest";
-  // How many of the newest finished directories to keep; 0 keeps all. The newest directory is always kept,
-  // and so are directories whose names end with "_force", the suffix with which cycling_utils marks
-  // directories to keep.
+  // The number of newest finished directories to keep; 0 keeps all. The newest directory is always kept, and
+  // so are directories whose names end with "_force", the suffix with which cycling_utils marks directories
+  // to keep.
   std::uint64_t keep = 2;
   std::uint32_t rank = 0;
   std::function<void()> barrier{};  // returns once all ranks have called it; empty: there is one rank

@@ -28,9 +28,9 @@ struct BatchBody;
 class ColumnMaker;
 }  // namespace data
 
-// One field of all samples of a batch. Rows of the same shape are stacked into one array, whose first
-// dimension is the row. Rows of different shapes are stored one after the other without gaps, and each row
-// has its own shape.
+// One field of all samples of a batch. Rows of the same shape are stacked into one array, whose first index
+// selects the row. Rows of different shapes are stored one after the other without gaps, and each row has its
+// own shape.
 class BatchColumn {
  public:
   [[nodiscard]] const std::string& name() const { return name_; }
@@ -96,8 +96,8 @@ class Batch {
   // data set declares. If the data set declares no row shape, or if samples are augmented, a column with 0
   // rows has the row shape of the batch's first sample over all ranks.
   [[nodiscard]] std::size_t size() const;
-  // The weight of this rank's mean in the mean over all ranks: this rank's fraction of the batch's samples.
-  // For each batch, the weights of all ranks sum to 1.
+  // The weight with which a mean of this rank, such as its mean loss, counts in the mean over all ranks: the
+  // rank's fraction of the batch's samples. For each batch, the weights of all ranks sum to 1.
   [[nodiscard]] double weight() const;
 
   [[nodiscard]] std::span<const BatchColumn> columns() const;

@@ -1,5 +1,5 @@
-// ConcatDataset: joins several data sets with the same columns into one, whose samples are numbered one data
-// set after the other. To mix data sets by weight, use several sources of one Stream instead.
+// ConcatDataset: joins data sets with the same columns into one: first all samples of the first data set,
+// then those of the second, and so on. To mix data sets by weight, use several sources of one Stream instead.
 //
 //   auto cifar = ratoon::ConcatDataset::of({batch_1, batch_2, batch_3, batch_4, batch_5});
 //
@@ -35,8 +35,8 @@ class ConcatDataset final : public Dataset {
   void expect_no_more(std::span<const std::uint64_t> ids) const override;
 
  private:
-  // Return the index of the joined data set that has sample `id`, and the id of the first sample of a joined
-  // data set.
+  // part_of() returns the index of the joined data set that has sample `id`, and first_of() the id of the
+  // first sample of a joined data set.
   [[nodiscard]] std::size_t part_of(std::uint64_t id) const;
   [[nodiscard]] std::uint64_t first_of(std::size_t part) const { return part == 0 ? 0 : ends_[part - 1]; }
   [[nodiscard]] std::vector<std::vector<std::uint64_t>> ids_of_parts(

@@ -42,15 +42,16 @@ struct LoaderOptions {
   std::uint32_t rank = 0;
   std::uint32_t world_size = 1;
   std::uint32_t threads = 2;  // 0: next() reads by itself when it is called
-  // How many batches the loader reads in advance, counted from the batch that next() returned last. The
-  // loader owns the memory of batches that it read in advance.
+  // How many batches the loader reads in advance, counted from the batch that next() returned last. Each
+  // batch read in advance needs memory of its own.
   std::uint32_t prefetch_batches = 2;
   // For how many future batches the loader announces the samples to the data sets (Dataset::expect), which
   // can then fetch the samples early.
   std::uint32_t expect_batches = 16;
 
   // A function of the program that augments (changes) each sample after the sample was read. Several threads
-  // call `augment` at once. `augment` draws its random numbers from its second argument.
+  // call `augment` at once. `augment` draws its random numbers from its second argument. A data set that
+  // draws random numbers in read() takes them from current_sample_random().
   std::function<void(Sample&, SampleRandom&)> augment{};
   std::string purpose = "augment";  // part of the random key: another purpose draws other numbers
 
@@ -65,9 +66,9 @@ struct LoaderOptions {
 
 class DataLoader {
  public:
-  // Takes one data set for each source of the stream, in the order of the sources. All data sets have the
-  // same columns. Throws std::invalid_argument if the data sets differ from the stream's sources in number or
-  // size.
+  // Takes one data set for each source of the stream, in the order of the sources. All data sets must have
+  // the same columns. Throws std::invalid_argument if the data sets differ from the stream's sources in
+  // number or size.
   DataLoader(std::vector<std::shared_ptr<const Dataset>> sources, Stream& stream, LoaderOptions options = {});
   DataLoader(std::shared_ptr<const Dataset> source, Stream& stream, LoaderOptions options = {});
   ~DataLoader();  // stop()
@@ -83,7 +84,7 @@ class DataLoader {
 
   // Marks the batch as trained and moves the stream's position to the end of the batch. The program trains
   // batches in the order in which next() returned them, and each batch once. Throws std::invalid_argument if
-  // `batch` is not the first batch that is not yet marked as trained.
+  // `batch` is already marked as trained, or if an earlier batch is not.
   void advance(const Batch& batch);
 
   // Makes the next call of next() return the first batch that was not trained.
@@ -92,8 +93,8 @@ class DataLoader {
   // Changes the rank or the world size, beginning with the next call of next().
   void set_share(std::uint32_t rank, std::uint32_t world_size);
 
-  // Ends all reading. The loader's threads stop after their current sample, and a data set that waits for
-  // bytes is asked to stop (Sample::stop). A waiting call of next() and all later calls throw Interrupted.
+  // stop() ends all reads. The loader's threads stop after their current sample, and a data set that waits
+  // for bytes is asked to stop (Sample::stop). After stop(), all calls of next() throw Interrupted.
   void stop() noexcept;
 
  private:

@@ -1,6 +1,6 @@
 // Dataset: samples that can be read in any order. Ratoon has MdsDataset, RecordDataset, FolderDataset and
-// MemoryDataset. Derive from Dataset for other data: a data set needs a size, a read by number and a digest
-// of its content.
+// MemoryDataset. For any other kind of data, derive a class from Dataset that implements size(), columns(),
+// read() and digest().
 //
 //   class Squares : public ratoon::Dataset {
 //    public:
@@ -65,8 +65,8 @@ class Dataset {
   // Announces that the samples `ids` will be read, in this order, after the samples of earlier calls of
   // expect(). A remote data set begins to fetch the expected samples and keeps them until they are read.
   virtual void expect(std::span<const std::uint64_t> ids) const { (void)ids; }
-  // Cancels one earlier expect() with the same ids, because the samples were read or will not be read. Sample
-  // ids without an earlier expect() are ignored.
+  // Cancels one earlier expect() with the same ids, because the samples were read or will not be read.
+  // expect_no_more() ignores sample ids without an earlier expect().
   virtual void expect_no_more(std::span<const std::uint64_t> ids) const { (void)ids; }
 
   // Returns the index of the column with this name. For an unknown name, throws std::invalid_argument that

@@ -5,7 +5,7 @@
 //   const auto validate_every = ratoon::Every::parse("0.25ep").value();
 //   if (validate_every.is_due(before_the_step, after_the_step)) validate();
 //
-// If the interval is a time, ranks find an action due at different steps: let one rank decide for all ranks.
+// If the interval is a time, an action is due at different steps on different ranks: let one rank decide.
 #pragma once
 
 #include <chrono>
@@ -32,7 +32,7 @@ class Every {
     return of(CountedIn::kSamples, {.count = count});
   }
   [[nodiscard]] static Every duration(std::chrono::nanoseconds time);
-  // For saves: Ratoon computes the save interval from the cost of a save and the rate of interruptions.
+  // For saves only: Ratoon computes the interval from the cost of a save and the rate of interruptions.
   [[nodiscard]] static Every automatic() { return Every(std::nullopt); }
   // Reads "auto", or an amount as parse_amount() reads it.
   [[nodiscard]] static Result<Every> parse(std::string_view text);

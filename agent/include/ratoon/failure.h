@@ -9,10 +9,10 @@
 
 namespace ratoon {
 
-// Interrupted: the set of training processes has changed. The exception leaves the training function, which
-// train() then calls again. Interrupted does not derive from std::exception, so that a handler for errors in
-// the training function does not catch it. If a program throws Interrupted although the set of processes has
-// not changed, train() treats this exception as an error of the program.
+// Interrupted: the set of training processes has changed. Interrupted leaves the training function, and
+// train() calls the function again. Interrupted does not derive from std::exception, so that a handler for
+// errors in the training function does not catch it. If a program throws Interrupted although the set of
+// processes has not changed, train() treats this exception as an error of the program.
 class Interrupted {
  public:
   explicit Interrupted(std::string why) : why_(std::move(why)) {}
@@ -26,8 +26,8 @@ class Interrupted {
   std::string why_;
 };
 
-// An error after which the process must end. train() prints the message and returns the exit code (README,
-// "Exit codes").
+// An error after which the process must end. train() prints the message and returns the exit code
+// (docs/reference/exit_codes.md).
 class Failure : public std::runtime_error {
  public:
   Failure(int code, const std::string& sentence) : std::runtime_error(sentence), exit_code(code) {}

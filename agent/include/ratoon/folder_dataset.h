@@ -31,8 +31,8 @@
 
 namespace ratoon {
 
-// The content of which the data set's digest is computed. Each value of FolderDigest covers more content than
-// the value above it, and takes more time.
+// FolderDigest selects the content that the data set's digest covers. Each value covers more content than the
+// previous one, and takes more time.
 enum class FolderDigest {
   kNames,  // names of classes and files, which opening the folder reads anyway
   // The digest covers the names and also the size of each file. For a million files, reading the sizes takes
@@ -42,7 +42,7 @@ enum class FolderDigest {
 };
 
 struct FolderOptions {
-  // A file is a sample if its name ends with one of these endings, in upper or lower case. {""} selects all
+  // A file is a sample if its name ends with one of `extensions`, in upper or lower case. {""} selects all
   // files. The default list has the file endings that torchvision's ImageFolder accepts.
   std::vector<std::string> extensions = {".jpg", ".jpeg", ".png",  ".ppm", ".bmp",
                                          ".pgm", ".tif",  ".tiff", ".webp"};
@@ -57,8 +57,8 @@ struct FolderOptions {
 
 class FolderDataset final : public Dataset {
  public:
-  // Throws Failure if the root has no class folder, if a class has no file, or if a folder cannot be read.
-  // Symbolic links are followed. A link to one of its own parent folders is refused.
+  // Throws Failure if the root has no class folder, if a class has no file, or if a folder cannot be read. A
+  // FolderDataset follows links. The constructor refuses a link that leads to a parent folder of the link.
   FolderDataset(std::filesystem::path root, FolderOptions options);
   [[nodiscard]] static std::shared_ptr<FolderDataset> open(std::filesystem::path root, FolderOptions options);
   ~FolderDataset() override;

@@ -1,5 +1,5 @@
 // load(): reads trained weights for evaluation. load() starts no session, writes nothing and locks nothing.
-// Another process may train the same run at the same time.
+// While load() reads a run, another process may continue to train it.
 //
 //   Net net;
 //   const auto from = ratoon::load("checkpoints/digits", "net", *net);     // its newest checkpoint
@@ -57,9 +57,9 @@ struct LoadTarget {
   std::function<void(StateReader&)> load{};
 };
 
-// Fills all objects or throws a Failure, whose message names the missing or mismatched tensor. The templates
-// below call load_targets(). The exit code of the Failure is 82 for an error of the program or the path, 83
-// for damaged checkpoints, and 84 for an error of the disk or the store. The program's objects are changed
+// Fills all objects or throws a Failure, whose message names the missing or mismatched tensor. The load()
+// templates call load_targets(). The exit code of the Failure is 82 for an error of the program or the path,
+// 83 for damaged checkpoints, and 84 for an error of the disk or the store. The program's objects are changed
 // only if all names, types and shapes match the checkpoint.
 LoadedFrom load_targets(const LoadFrom& from, const std::vector<LoadTarget>& targets);
 
@@ -91,7 +91,7 @@ void add_targets(std::vector<LoadTarget>& targets, std::string name, T& object, 
   add_targets(targets, std::forward<Rest>(rest)...);
 }
 
-// Loads several objects. After the source follow pairs of arguments: a name and an object.
+// Loads several objects. The arguments after the source `from` are pairs of a name and an object.
 template <class T, class... Rest>
 LoadedFrom load(const LoadFrom& from, std::string name, T& object, Rest&&... rest) {
   std::vector<LoadTarget> targets;

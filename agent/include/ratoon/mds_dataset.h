@@ -13,15 +13,15 @@
 //   ndarray...                 an array of the type and shape that the encoding or the sample gives
 //   str, json, str_int, ...    text; mds_values.h parses the numbers in it
 //   bytes, jpeg, png           bytes; mds_values.h reads the height, width and channels of images
-//   pil                        uint8, (height, width) or (height, width, bytes of a pixel)
+//   pil                        uint8, (height, width) or (height, width, bytes per pixel)
 //   jpeg_array, list[...]      bytes; elements() splits them
 //   pkl                        refused
 //
-// If a shard is mapped into memory, fields point into the mapping, at any alignment. Fields in a mapping are
-// valid until the next read() into their sample, and only while the data set exists. A sample keeps the shard
-// of its fields in memory, even if the data set releases the shard.
+// If a shard is mapped into memory, fields point into the mapping, at any alignment. Fields in a mapped shard
+// are valid until the next read() into their sample, and only while the data set exists. A sample keeps the
+// shard of its fields in memory, even if the data set releases the shard.
 //
-// Thread contract: any thread may call any function. Reads from an open shard take no lock.
+// Thread contract: any thread may call any function. Reading from an open shard takes no lock.
 #pragma once
 
 #include <cstddef>
@@ -43,18 +43,18 @@ struct MdsOptions {
   std::string split{};  // the subfolder with the index.json, in each of the data set's folders: "train"
 
   // ---- Options for remote data sets: http(s)://host/path, s3://bucket/prefix.
-  // The local folder that keeps fetched and unpacked shards. Several processes and data sets can share the
-  // folder of fetched shards. If the data set is a local folder, its shards are first copied to cache_folder,
-  // which helps if the volume is slow.
+  // The local folder that keeps fetched and unpacked shards. Several processes and data sets can share this
+  // folder. If the data set is a local folder, its shards are first copied to cache_folder, which helps if
+  // the volume of the data set is slow.
   std::filesystem::path cache_folder{};
-  // The limit in bytes for all files in the cache folder; 0: no limit. Above the limit, files of shards
-  // without an expect() are deleted first.
+  // The limit in bytes for all files in the cache folder; 0: no limit. If the cache exceeds the limit, files
+  // of shards without an expect() are deleted first.
   std::uint64_t cache_bytes_max = 0;
   StoreOptions store{};
   std::uint32_t fetch_threads = 4;  // threads that fetch, unpack and check shards before they are read
 
   // ---- Options for local files.
-  // A shard's hashes are checked when a process opens it for the first time. Set verifies_local_files to
+  // A process checks a shard's hashes when it opens the shard for the first time. Set verifies_local_files to
   // false only if another program has checked the hashes. Lengths, offsets and the hashes of fetched shards
   // are checked even if verifies_local_files is false.
   bool verifies_local_files = true;
@@ -62,10 +62,10 @@ struct MdsOptions {
   // read it, the process ends with SIGBUS, and no program can prevent that. If files may change or a network
   // volume may be lost, set maps_files to false: shards are then read into memory.
   bool maps_files = true;
-  // The limit in bytes for shards that are unpacked or read into memory. Above the limit, shards are
-  // released: shards without an expect() before expected shards, and the least recently used first. While a
-  // thread fetches a compressed shard, it also needs memory for the compressed and the unpacked bytes.
-  // memory_bytes_max does not limit the memory for these fetches.
+  // The limit in bytes for shards that are unpacked or read into memory. If the shards exceed the limit, the
+  // least recently used shard without an expect() is released first, and expected shards are released last.
+  // While a thread fetches a compressed shard, it also needs memory for the compressed and the unpacked
+  // bytes. memory_bytes_max does not limit the memory for these fetches.
   std::uint64_t memory_bytes_max = std::uint64_t{2} << 30;
 };
 
@@ -84,7 +84,7 @@ class MdsDataset final : public Dataset {
   [[nodiscard]] std::uint64_t size() const override;
   [[nodiscard]] std::span<const Column> columns() const override;
   // Returns the SHA-256 of the columns and of each shard's number of samples, length and hashes. If the file
-  // index.json has no hashes, two data sets with shards of the same lengths have the same digest.
+  // index.json has no hashes, a change of bytes that keeps all lengths does not change the digest.
   [[nodiscard]] std::string digest() const override;
   void read(std::uint64_t id, Sample& into) const override;
   [[nodiscard]] std::vector<std::uint64_t> shard_sizes() const override;
@@ -99,9 +99,9 @@ class MdsDataset final : public Dataset {
   // Returns MosaicML Streaming's name of a column's encoding, such as "ndarray:float32:28,28".
   [[nodiscard]] const std::string& encoding(std::size_t column) const;
 
-  // Splits a field of a list column: fills `into` with one field per element. An element of the list is the
-  // bytes of a file or, for list[pil], a uint8 array as in a column pil. The fields point into the memory of
-  // `list`. Throws Failure if `list` is not a field of the list column.
+  // Splits a field of a list column: fills `into` with one field per element. An element of a list column is
+  // the bytes of a file or, with the encoding list[pil], a uint8 array. The new fields point into the memory
+  // of the field `list`. Throws Failure if `list` is not a field of the list column.
   void elements(std::size_t column, const Field& list, Sample& into) const;
 
  private:

@@ -13,7 +13,7 @@
 // A shard file appears only when it is complete, and index.json is written after the last shard. A folder
 // without index.json is an unfinished data set, which a new MdsWriter writes again from the beginning.
 //
-// Thread contract: one thread at a time.
+// Thread contract: only one thread at a time may use an object.
 #pragma once
 
 #include <concepts>
@@ -34,14 +34,14 @@
 namespace ratoon {
 
 struct MdsWriterOptions {
-  // The compression format: "br", "bz2", "gz", "snappy" or "zstd". A level may follow the name, as in
-  // "zstd:22". Empty: no compression.
+  // The compression format: "br", "bz2", "gz", "snappy" or "zstd". A compression level may follow the format,
+  // as in "zstd:22". Empty: no compression.
   std::string compression{};
   // The hash algorithms whose hashes of every shard file are written to index.json. MdsDataset checks all
   // hashes; MosaicML Streaming checks the one hash that its user selects.
   std::vector<std::string> hashes{};
-  // The maximum size of a shard: the next shard begins with the sample that would exceed it. 0: one shard has
-  // all samples. The largest possible value is 2^32-1.
+  // The maximum size of a shard. A sample that would exceed this size begins the next shard. 0: one shard has
+  // all samples. size_limit_bytes is at most 2^32-1.
   std::uint64_t size_limit_bytes = std::uint64_t{1} << 26;
 };
 

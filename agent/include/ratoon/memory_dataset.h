@@ -31,7 +31,7 @@ class MemoryColumn {
       : MemoryColumn(std::move(name), std::make_shared<const std::vector<T>>(std::move(values)),
                      std::move(shape)) {}
 
-  // Refers to an array of the caller without a copy. The array must outlive the data set.
+  // Refers to the caller's array and does not copy it. The array must outlive the data set.
   template <class T>
   static MemoryColumn view(std::string name, const std::vector<T>& values,
                            std::vector<std::uint64_t> shape = {}) {
@@ -39,8 +39,8 @@ class MemoryColumn {
         {std::move(name), element_type_of<T>(), std::move(shape)}, std::as_bytes(std::span(values)), nullptr};
   }
 
-  // Takes bytes of any element type, and a shared pointer that keeps the bytes alive, or null if no pointer
-  // is needed.
+  // Takes bytes of any element type. `owner` keeps the bytes alive; if it is null, the caller must keep the
+  // bytes alive.
   MemoryColumn(Column column, std::span<const std::byte> bytes, std::shared_ptr<const void> owner)
       : column_(std::move(column)), bytes_(bytes), owner_(std::move(owner)) {}
 

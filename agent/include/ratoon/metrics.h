@@ -6,12 +6,12 @@
 //   metrics.report("loss", loss.item<double>(), batch_size);
 //   if (is_epoch_over) { log(metrics.find("loss")->mean()); metrics.reset(); }
 //
-// To combine the values of all ranks, merge the metrics of all ranks into a copy, in rank order: then all
-// ranks compute the same bits. Each rank reports its own values. If the number of ranks changes, a new rank
-// begins with empty sums, and a remaining rank adds the sums of a rank that left. Together, the sums of all
-// ranks still cover the same samples as before the number of ranks changed.
+// Each rank reports its own values. To combine them, merge the metrics of all ranks into a copy, in rank
+// order, so that all ranks compute the same bits. If the number of ranks changes, a new rank begins with
+// empty sums, and a remaining rank adds the sums of ranks that ended. Together, the sums of all ranks still
+// cover the same samples as before the number of ranks changed.
 //
-// Thread contract: one thread at a time.
+// Thread contract: only one thread at a time may use an object.
 #pragma once
 
 #include <cstdint>

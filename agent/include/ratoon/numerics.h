@@ -1,9 +1,9 @@
 // Numerics: the settings of the computing library on which the bits of a result depend, such as the number of
 // threads. Each checkpoint contains the settings of the computing library. A run that resumes with other
-// settings reports the difference. The flag --deterministic sets reproducible values, and --seed seeds the
-// library's random number generators. A hook connects Ratoon to the computing library. For LibTorch,
-// <ratoon/torch/track.h> attaches the hook. A program that computes with another library attaches a hook
-// before train():
+// settings reports the difference. The flag --deterministic selects settings with reproducible results, and
+// --seed seeds the library's random number generators. A hook gives Ratoon access to these settings. For
+// LibTorch, <ratoon/torch/track.h> attaches the hook. A program that computes with another library attaches
+// its own hook before train():
 //
 //   ratoon::attach_numerics(
 //       {.pin = [] { mine::set_deterministic(true); },
@@ -31,8 +31,8 @@ struct Numerics {
 
 // Ratoon calls the functions of a NumericsHook on the thread that runs the training function.
 struct NumericsHook {
-  // Sets all settings to reproducible values. Ratoon calls `pin` once, before the first call of the training
-  // function. Throws a Failure if a setting cannot be set to its reproducible value.
+  // Makes the numeric library deterministic. Ratoon calls `pin` once, before the first call of the training
+  // function. Throws a Failure if a setting cannot be made reproducible.
   std::function<void()> pin{};
   std::function<void(std::uint32_t count)> set_threads{};
   // Seeds the library's random number generators. Ratoon calls `seed` before each call of the training

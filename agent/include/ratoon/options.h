@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <ratoon/every.h>
@@ -24,7 +25,7 @@
 
 namespace ratoon {
 
-// The job and member (process of the job) that this process is, and the coordinator that it contacts. The
+// Identifies the job, its coordinator, and the member of the job to which this process belongs. The
 // operator or launcher that starts the process fills the fields of MemberOptions; a program does not change
 // them.
 struct MemberOptions {
@@ -53,15 +54,15 @@ struct MemberOptions {
 // The identity of a launch, which stays the same when the launcher restarts a process.
 struct LaunchName {
   std::string name{};
-  // How many times the launcher has restarted the launch. Has no value if the launcher does not count
+  // How many times the launcher has restarted the launch. `restarts` has no value if the launcher counts no
   // restarts and gives each launch a new name.
   std::optional<std::uint64_t> restarts{};
 };
 
 // The rank of this process and the number of ranks of its launch. The ranks of a launch exchange their
 // addresses through files in the run's folder. Environment variables of torchrun, mpirun and srun fill the
-// fields of GroupOptions. With a launcher that Ratoon does not know, the program fills the fields, and Ratoon
-// then reads no variables of launchers:
+// fields of GroupOptions. If Ratoon does not know the launcher, the program fills the fields of GroupOptions,
+// and Ratoon then reads no variables of launchers:
 //
 //   const std::uint32_t size = read_number("MY_SIZE"), rank = read_number("MY_RANK");
 //   ratoon::Options options = {.group = {.rank = rank, .size = size, .name = "my-launch-" + launch_id()}};
@@ -89,8 +90,8 @@ struct NoticeOptions {
   // process.
   std::string time_limit_since{};
   std::uint64_t grace_seconds = 30;  // --grace-seconds, RATOON_GRACE_SECONDS; from SIGTERM to the end
-  // --notice-signal, RATOON_NOTICE_SIGNAL: "USR1", "USR2" or "none". The process saves and leaves at this
-  // signal; an empty text means USR1 under Slurm and no signal elsewhere.
+  // --notice-signal, RATOON_NOTICE_SIGNAL: "USR1", "USR2" or "none". The process saves and exits when it
+  // receives this signal; an empty text means USR1 under Slurm and no signal elsewhere.
   std::string signal{};
   // --signals, RATOON_SIGNALS: if false, Ratoon handles no signals, and Ctrl-C loses all steps after the last
   // save.
@@ -104,20 +105,20 @@ struct HangOptions {
   // --hang-after, RATOON_HANG_AFTER: the time limit for one phase of a step, such as "5m". "auto": the limit
   // is computed from earlier steps; "off": no limit.
   std::string after{"auto"};
-  // --leave-within, RATOON_LEAVE_WITHIN_SECONDS. A process that was told to end its training loop and makes
-  // no progress for this time ends with exit code 81.
+  // --leave-within, RATOON_LEAVE_WITHIN_SECONDS. A process that must end its training loop, but makes no
+  // progress for `leave_seconds`, ends with exit code 81.
   std::uint64_t leave_seconds = 60;
 };
 
 inline constexpr std::uint64_t kKeepAllCheckpoints = ~std::uint64_t{0};
 
-// Rules that select the words of a command line that are Ratoon's flags. Each flag has a second name with the
-// prefix "ratoon-", such as --ratoon-seed for --seed. The name with this prefix always belongs to Ratoon and
-// overrides the name without the prefix.
+// Rules that decide which words of a command line are Ratoon's flags. Each flag has a second name with the
+// prefix "ratoon-", such as --ratoon-seed for --seed. A flag with this prefix always belongs to Ratoon and
+// overrides the flag without "ratoon-".
 struct FlagRules {
-  // Flags that the program reads, such as "--seed". Ratoon ignores the flags in `of_program`, even if they
-  // have the same or nearly the same names as Ratoon's flags. Names of flags are compared without regard to
-  // dashes, '_' and capitals.
+  // The names of flags that the program itself reads, such as "--seed". Ratoon ignores the flags in
+  // `of_program`, even if they have the same or nearly the same names as Ratoon's flags. Names of flags are
+  // compared without regard to dashes, '_' and capitals.
   std::vector<std::string> of_program{};
   bool needs_prefix = false;  // true: Ratoon reads only flags that begin with --ratoon-
 };
@@ -129,15 +130,15 @@ struct Options {
   // 100 steps.
   Every save_every = Every::steps(100);
   // --max-duration, RATOON_MAX_DURATION: the end of the run, such as "90ep", "5000st" or "12h", counted from
-  // its beginning; replaces the program's own end.
+  // the run's beginning; replaces the end that the program set.
   std::optional<Until> max_duration{};
   // --resume-from and --skip: the run goes back to the checkpoint of step `resume_from` and skips the next
-  // `skip` samples. A restart with the same values of --resume-from and --skip does not go back again.
-  // Checkpoints of later steps are moved to a separate folder (docs/train/rollback.md).
+  // `skip` samples. A restart with the same two values does not go back a second time. Checkpoints after
+  // `resume_from` are moved to a separate folder (docs/train/rollback.md).
   std::optional<std::uint64_t> resume_from{};  // --resume-from, RATOON_RESUME_FROM
   std::uint64_t skip = 0;                      // --skip, RATOON_SKIP; slots of the one tracked Stream
   // --keep-last, RATOON_KEEP_LAST: the number of committed checkpoints to keep in the folder: 2 or more,
-  // "all", or 0. 0 removes a checkpoint from the folder when all stores have it.
+  // "all", or 0. With 0, Ratoon removes a checkpoint from the folder when all stores have it.
   std::uint64_t keep_last = 3;
   // A save copies the state into memory, a staging slot, and training continues while the copy is written to
   // the disk. Staging slots are memory of the process, or files in a folder of a memory file system. Files in
@@ -145,7 +146,7 @@ struct Options {
   std::string staging_folder{};     // --staging-folder, RATOON_STAGING_FOLDER
   std::uint64_t staging_slots = 2;  // --staging-slots, RATOON_STAGING_SLOTS; 0: saves wait for the disk
   // --staging-memory-mib, RATOON_STAGING_MEMORY_MIB: the memory in MiB for all staging slots of this process;
-  // 0: half of the free memory, divided by the processes.
+  // 0: half of the free memory, divided by the number of processes on the machine.
   std::uint64_t staging_memory_mib = 0;
   // --max-missed-saves, RATOON_MAX_MISSED_SAVES: the number of saves in a row that may fail before the run
   // ends with exit code 84.
@@ -156,11 +157,11 @@ struct Options {
   // name. A run resumes from the newest checkpoint in its folder and in all stores (docs/train/tiers.md).
   std::vector<std::string> stores{};  // --stores, RATOON_STORES; separated by commas
   StoreOptions store_options{};       // how stores are reached; the program sets them
-  // --load-from, RATOON_LOAD_FROM: another run's folder, store or manifest. A run that has no checkpoint
-  // begins with the state from `load_from`.
+  // --load-from, RATOON_LOAD_FROM: the folder, store or manifest of another run, with whose state this run
+  // begins if it has no checkpoint.
   std::string load_from{};
-  // --load-parts, RATOON_LOAD_PARTS: "weights", and "state" (all but the position in the data), begin at
-  // step 0. "all" continues at the step of the loaded checkpoint.
+  // --load-parts, RATOON_LOAD_PARTS: the objects that --load-from loads. With "weights" or "state" (all but
+  // the data position), the run begins at step 0; with "all", at the loaded checkpoint's step.
   std::string load_parts{"weights"};
   // --autoresume, RATOON_AUTORESUME: if false, a process that finds checkpoints of the run does not start.
   // --autoresume is for single processes, torchrun and Slurm.
@@ -174,23 +175,23 @@ struct Options {
   // --keep-every, RATOON_KEEP_EVERY_STEPS: checkpoints whose step is a multiple of this number are kept, in
   // the folder and in stores; 0: none.
   std::uint64_t keep_every_steps = 0;
-  // --keep-mib, RATOON_KEEP_MIB: the limit in MiB for all checkpoints in the folder. Above the limit, the
-  // oldest checkpoints are removed, but never the newest checkpoint; 0: no limit.
+  // --keep-mib, RATOON_KEEP_MIB: the limit in MiB for all checkpoints in the folder. If they exceed the
+  // limit, the oldest checkpoints are removed, but never the newest; 0: no limit.
   std::uint64_t keep_mib = 0;
   // --latest-name, RATOON_LATEST_NAME: the name of a link to this rank's newest checkpoint file; empty: no
   // link.
   std::string latest_name{"latest-rank{rank}"};
-  // --final-weights, RATOON_FINAL_WEIGHTS: the file to which a completed run writes its weights. If the
-  // file's name contains no folder, the file is in the run's folder; an empty name means no file.
+  // --final-weights, RATOON_FINAL_WEIGHTS: the file to which a completed run writes its weights. If
+  // --final-weights names no folder, the file is in the run's folder; an empty name means no file.
   std::string final_weights{"weights.safetensors"};
-  // --deterministic, RATOON_DETERMINISTIC: sets the computing library to reproducible results
-  // (<ratoon/numerics.h>). --deterministic is refused if no computing library is attached.
+  // --deterministic, RATOON_DETERMINISTIC: makes results of the computing library reproducible
+  // (<ratoon/numerics.h>). Ratoon refuses --deterministic if no computing library is attached.
   bool deterministic = false;
   // --seed, RATOON_SEED: the seed of all random number generators (default 0). If the program calls
   // Session::stream_options(), --seed also seeds the sample order (default: the program's own seed).
   std::optional<std::uint64_t> seed{};
   // --global-batch, RATOON_GLOBAL_BATCH: the number of samples of a step over all ranks, if the program calls
-  // Session::stream_options(). Without this option, the program's own value is used.
+  // Session::stream_options(). Without --global-batch, the program's own value is used.
   std::optional<std::uint64_t> global_batch{};
   std::string help{};  // --ratoon-help: the text about all options; train() prints it and returns
   MemberOptions member{};
@@ -216,5 +217,10 @@ struct Options {
 // option is invalid. train() then prints the error. The word "--" and the words after it stay in argv.
 [[nodiscard]] Result<Options> take_options(int& argc, char** argv, Options defaults = {},
                                            const FlagRules& rules = {});
+// The same for a program whose main() has `const char* argv[]`.
+[[nodiscard]] inline Result<Options> take_options(int& argc, const char** argv, Options defaults = {},
+                                                  const FlagRules& rules = {}) {
+  return take_options(argc, const_cast<char**>(argv), std::move(defaults), rules);
+}
 
 }  // namespace ratoon

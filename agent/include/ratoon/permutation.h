@@ -1,5 +1,5 @@
-// Permutation: a shuffled order of the numbers 0 to size - 1 that is computed, not stored. A lookup of a
-// place or of a number takes a few dozen nanoseconds and no memory, even for ten billion numbers.
+// Permutation: a shuffled order of the numbers 0 to size - 1 that is computed, not stored. To look up one
+// number or its place takes a few dozen nanoseconds and no memory, even for ten billion numbers.
 //
 //   const ratoon::Permutation order(60000, ratoon::permutation_key(17, "digits", 3));  // of epoch 3
 //   const std::uint64_t sample = order(12);           // the 13th sample of that epoch
@@ -16,8 +16,8 @@
 namespace ratoon {
 
 // Returns the key for the order of one epoch of one source of samples. The key is a hash of seed, source and
-// epoch. With seed + epoch as the key, epoch 1 of seed 1 would have the order of epoch 0 of seed 2. `source`
-// is a name or digest of the data set.
+// epoch. The key is not seed + epoch, because epoch 1 of seed 1 would then have the order of epoch 0 of seed
+// 2. `source` is a name or digest of the data set.
 [[nodiscard]] std::uint64_t permutation_key(std::uint64_t seed, std::string_view source, std::uint64_t epoch);
 
 class Permutation {

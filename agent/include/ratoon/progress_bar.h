@@ -38,14 +38,14 @@ class ProgressBar {
 
   void update(std::uint64_t position);
   void show_loss(double loss);
-  // Shows the newest position of which a checkpoint would survive the loss of this machine.
+  // Shows the position of the newest checkpoint that would survive the loss of this machine.
   void show_durable(std::uint64_t position);
-  // Moves the bar to another position, after a lost process or a rollback. The rate and the time left are
-  // computed from the steps after that position.
+  // Moves the bar to another position, after a lost process or a rollback. The rate and the remaining time
+  // are computed from the steps after `position`.
   void resume_at(std::uint64_t position);
   // Removes the bar from the terminal so that other output can be printed; the next update() draws it again.
   void clear();
-  // Draws the last position and ends the line of the progress bar. Later calls of finish() do nothing.
+  // Draws the last position and ends the line of the progress bar. A second call of finish() does nothing.
   void finish();
 
  private:

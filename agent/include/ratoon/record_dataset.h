@@ -29,12 +29,12 @@
 namespace ratoon {
 
 struct RecordOptions {
-  // The fields of a record, in their order, without gaps; each has a shape. The length of a record is the sum
-  // of the lengths of its fields.
+  // The fields of a record, in their order, without gaps. Each field needs a shape. The length of a record is
+  // the sum of the lengths of its fields.
   std::vector<Column> columns{};
   std::uint64_t header_bytes = 0;  // before the first record
-  // A user's name for the content, such as "web 2026-03". The declared name replaces the computed digest, so
-  // the file is not read for a digest. Change the declared name when the content of the file changes.
+  // The user's name for the content, such as "web 2026-03". The declared name replaces the computed digest,
+  // so the file is not read for a digest. Change the declared name when the content of the file changes.
   std::string declared_digest{};
 };
 

@@ -1,5 +1,5 @@
 // ReplicaSubset: selects the samples that each rank keeps on its device if the data set is too large for one
-// device. Each rank trains its samples in a resumable order.
+// device. Each rank trains its samples in an order that can be resumed.
 //
 //   const ratoon::ReplicaSubset mine(
 //       {.samples = all->size(), .rank = rank, .world_size = 8, .fraction = 0.25});
@@ -9,10 +9,10 @@
 //   for (const ratoon::Slot& slot : stream.take(0, 1)) train_on(data, slot.sample);  // this rank's own 32
 //
 // ReplicaSubset arranges all N samples of the data set in a circle. Rank r of W ranks holds a contiguous
-// range, which begins at sample floor(r N / W) and continues at sample 0 after the last. If the fraction is 1
-// / W or more, with W ranks, the ranks together hold every sample. Without a shuffle_seed, the range of a
-// rank is contiguous in the data set, so its shards are read in order. If the data is sorted, for example by
-// class, set shuffle_seed.
+// range, which begins at sample floor(r N / W) and continues at sample 0 after the last sample. If the
+// fraction is 1 / W or more, with W ranks, the ranks together hold every sample. Without a shuffle_seed, the
+// range of a rank is contiguous in the data set, so its shards are read in order. If the data is sorted, for
+// example by class, set shuffle_seed.
 #pragma once
 
 #include <cstdint>
@@ -40,9 +40,9 @@ class ReplicaSubset {
   // Throws std::invalid_argument if the options describe no subset.
   explicit ReplicaSubset(const ReplicaSubsetOptions& options);
 
-  // The number of the subset's samples: fraction times all samples, rounded up. A product that exceeds a
-  // whole number by at most a relative 1e-9, and at most a millionth, counts as that number, because of
-  // rounding errors.
+  // The number of the subset's samples: fraction times all samples, rounded up. If the product exceeds a
+  // whole number by at most 1e-9 of the product, and by at most 1e-6, size() is this whole number, because
+  // the excess is a rounding error.
   [[nodiscard]] std::uint64_t size() const { return size_; }
   // Returns the id, in the whole data set, of sample number `place` of the subset.
   [[nodiscard]] std::uint64_t operator[](std::uint64_t place) const;
@@ -51,17 +51,17 @@ class ReplicaSubset {
   // Returns whether the ranks together hold every sample of the data set.
   [[nodiscard]] bool covers_all() const;
 
-  // Returns the bytes of all samples of the subset. Throws std::overflow_error if the number does not fit 64
-  // bits.
+  // Returns the size in bytes of all samples of the subset. Throws std::overflow_error if the number of bytes
+  // exceeds 64 bits.
   [[nodiscard]] std::uint64_t bytes_needed(std::uint64_t bytes_a_sample) const;
-  // Throws a Failure if fewer bytes are available than the subset needs. The message states the needed and
-  // the available bytes.
+  // Throws a Failure if fewer bytes are available than the subset needs. The message of the Failure states
+  // the needed and the available bytes.
   void check_fits(std::uint64_t bytes_a_sample, std::uint64_t bytes_available) const;
 
-  // Returns options for a stream of this rank alone, over the subset. The returned options have the subset's
-  // size, and a source name made of the data set's name, the rank and the number of ranks. The stream
-  // therefore has another order on each rank, and refuses a state that another rank or another number of
-  // ranks saved.
+  // Returns options for a stream of this rank alone, over the subset. The returned options have the
+  // subset's size, and a source name made of the data set's name, the rank and the number of ranks. The
+  // stream of each rank has its own order, and refuses a state that another rank or another number of ranks
+  // saved.
   [[nodiscard]] StreamOptions stream(StreamOptions options) const;
 
  private:

@@ -6,7 +6,7 @@
 //   const ratoon::Field& label = sample.field(dataset.column("label"));
 //   std::int64_t digit = label.as<std::int64_t>();
 //
-// Thread contract: one thread at a time.
+// Thread contract: only one thread at a time may use an object.
 #pragma once
 
 #include <cstddef>
@@ -36,8 +36,8 @@ struct Field {
   template <class T>
   [[nodiscard]] T as() const {
     if (bytes.size() != sizeof(T)) {
-      throw std::invalid_argument("the field has " + std::to_string(bytes.size()) + " bytes, not the " +
-                                  std::to_string(sizeof(T)) + " of the type that was asked for");
+      throw std::invalid_argument("the field has " + std::to_string(bytes.size()) + " bytes; expected " +
+                                  std::to_string(sizeof(T)) + ", the size of T: request the column's type");
     }
     T value;
     std::memcpy(&value, bytes.data(), sizeof value);
@@ -57,7 +57,7 @@ class Sample {
 
   [[nodiscard]] std::uint64_t id() const { return id_; }
   [[nodiscard]] std::size_t size() const { return fields_.size(); }
-  // The fields in the order of the data set's columns. Throws std::out_of_range.
+  // Returns the field of a column, by the column's index. Throws std::out_of_range for an unknown index.
   [[nodiscard]] const Field& field(std::size_t column) const { return fields_.at(column); }
   [[nodiscard]] std::span<const Field> fields() const { return fields_; }
 
@@ -65,7 +65,7 @@ class Sample {
 
   // Removes all fields of the sample and keeps its memory for the next sample.
   void begin(std::uint64_t id);
-  // Changes the sample's number and nothing else, because a SubsetDataset numbers its samples anew.
+  // Changes only the sample's number. SubsetDataset calls rename(), because it numbers its samples anew.
   void rename(std::uint64_t id) { id_ = id; }
   // Adds a field whose shape and bytes are in memory that the sample does not own. The owner of the memory
   // must outlive the added field: pass the owner to keep_alive().
@@ -77,18 +77,18 @@ class Sample {
   // Replaces a field with a new array in the sample's own memory and returns its bytes, which the caller
   // fills. The old bytes of the replaced field stay readable until begin(), which removes all fields.
   std::span<std::byte> replace(std::size_t column, ElementType type, std::span<const std::uint64_t> shape);
-  // Returns temporary memory, for example for compressed bytes from which a field is decoded. The memory is
-  // valid until begin().
+  // Returns temporary memory, for example for compressed bytes from which a field is decoded. This memory is
+  // valid until the next call of begin().
   [[nodiscard]] std::span<std::byte> scratch(std::size_t size) { return allocate(size); }
   // Keeps an object alive until begin(), such as the mapped file that the fields point into.
   void keep_alive(std::shared_ptr<const void> owner);
-  // While a data set waits for bytes, it checks this stop token. If a stop is requested, end the wait,
+  // While a data set waits for bytes, it checks the stop token stop(). If a stop is requested, end the wait,
   // because the reader no longer needs the bytes.
   [[nodiscard]] const std::stop_token& stop() const { return stop_; }
   void set_stop(std::stop_token stop) { stop_ = std::move(stop); }
 
  private:
-  // A piece of memory into which fields point, and which therefore does not move until begin().
+  // Memory into which fields point. A Block does not move until the next call of begin().
   struct Block {
     std::unique_ptr<std::byte[]> bytes;
     std::size_t size = 0;
@@ -107,7 +107,7 @@ class Sample {
   std::stop_token stop_;
 };
 
-// Returns the size in bytes of an array of this type and shape; throws std::overflow_error over 2^63.
+// Returns the size in bytes of an array of this type and shape; throws std::overflow_error above 2^63 bytes.
 [[nodiscard]] std::size_t bytes_of(ElementType type, std::span<const std::uint64_t> shape);
 
 }  // namespace ratoon

@@ -5,6 +5,13 @@
 //     if (random.unit_double() < 0.5) flip(sample);
 //     crop(sample, random.below(5), random.below(5));
 //   }
+//
+// A data set that draws random numbers while it reads a sample takes them from current_sample_random():
+//
+//   Example get(std::size_t index) override {
+//     const bool is_flipped = ratoon::current_sample_random().unit_double() < 0.5;
+//     return read(index, is_flipped);
+//   }
 #pragma once
 
 #include <cstdint>
@@ -29,5 +36,31 @@ using SampleRandom = CounterRandom;
                                                    std::uint64_t sample) {
   return SampleRandom::with_key(mix_into(key, epoch >> 32), sample, static_cast<std::uint32_t>(epoch));
 }
+
+// Returns the generator of the sample that this thread reads. Call it in Dataset::read() of a data set that a
+// DataLoader reads, in its `augment`, and in get() or a transform of a LibTorch data set that
+// ratoon::torch::batches() reads. The random numbers depend on the stream's seed, the epoch and the sample,
+// but not on the number of threads, the batch, the rank or restarts. Further calls for the same sample
+// continue with its next random numbers. Outside of a read, throws a Failure.
+[[nodiscard]] SampleRandom& current_sample_random();
+
+// Returns the key of the random numbers that current_sample_random() gives in a read. `purpose` is that of
+// LoaderOptions or BatchesOptions. These random numbers are not the ones that the same key gives to
+// `augment`.
+[[nodiscard]] std::uint64_t read_random_key(std::uint64_t seed, std::string_view purpose,
+                                            std::string_view source);
+
+// SampleRandomScope makes `random` the generator that current_sample_random() returns on this thread, until
+// the scope is destroyed. Only a program that reads samples without Ratoon's loaders needs it.
+class SampleRandomScope {
+ public:
+  explicit SampleRandomScope(SampleRandom& random);
+  ~SampleRandomScope();
+  SampleRandomScope(const SampleRandomScope&) = delete;
+  SampleRandomScope& operator=(const SampleRandomScope&) = delete;
+
+ private:
+  SampleRandom* const outer_;
+};
 
 }  // namespace ratoon

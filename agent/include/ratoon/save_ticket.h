@@ -2,12 +2,12 @@
 // program can wait for each level.
 //
 //   ratoon::SaveTicket best = session.save("the lowest loss so far");
-//   ...                                                                // a few steps on
+//   ...                                                                // some steps later
 //   const auto stored = best.wait(ratoon::SaveLevel::kStored, std::chrono::seconds(30));
 //   if (!stored) std::cerr << stored.error().message() << "\n";
 //
-// The save that a program requests is made when the current step ends. If the ranks call Session::agree() in
-// every step, the save is made when the next step ends, or at the end of the run's last step.
+// Ratoon makes a requested save when the current step ends. If the ranks call Session::agree() in every step,
+// Ratoon makes it when the next step ends, or, in the run's last step, when this step ends.
 //
 // Thread contract: any thread may call any function. Copies of a ticket refer to the same save.
 #pragma once

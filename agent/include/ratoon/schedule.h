@@ -11,7 +11,7 @@
 
 namespace ratoon {
 
-// A period of count / parts units: {500} is 500 units, and {epoch_slots, 4} slots are a quarter of an epoch.
+// A Period has count / parts units: {500} means 500 units, and {epoch_slots, 4} means a quarter of an epoch.
 // The period is a fraction, because a period rounded to whole units would drift.
 struct Period {
   std::uint64_t count = 1;

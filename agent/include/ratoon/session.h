@@ -7,7 +7,7 @@
 //     for (std::uint64_t step : session.steps(1000)) sum += work(step);
 //   }
 //
-// Use a Session only on the training function's thread. Other threads may call only check() and notify().
+// Use a Session only on the training function's thread; but any thread may call check() and notify().
 #pragma once
 
 #include <array>
@@ -33,7 +33,9 @@
 #include <ratoon/save_ticket.h>
 #include <ratoon/session/averaging.h>
 #include <ratoon/session/keep_best.h>
+#include <ratoon/session/phase.h>
 #include <ratoon/session/rendezvous.h>
+#include <ratoon/session/summable.h>
 #include <ratoon/session/tracked_as.h>
 #include <ratoon/session/values.h>
 #include <ratoon/state.h>
@@ -43,11 +45,6 @@
 namespace ratoon {
 
 struct StreamOptions;  // <ratoon/stream.h>
-
-// In phase kData, set by DataLoader::next(), the rank waits for samples. In phase kCollective, set by
-// average_gradients(), the rank waits for other ranks. A kValidation phase of any duration never counts as a
-// hang. If a validated step is lost and repeated, the program validates it again.
-enum class Phase { kData, kValidation, kCollective };
 
 class Session {
  public:
@@ -62,6 +59,7 @@ class Session {
   //
   //   ratoon::Session session(ratoon::Options::from_environment(argc, argv));
   //   session.track("net", net);
+  //   session.follow(stream);
   //   session.resume(ratoon::Until::epochs(90));
   //   while (!session.is_over())
   //     for (auto& batch : *loader) {
@@ -70,29 +68,30 @@ class Session {
   //     }
   //   return session.complete();
   //
-  // If train() would return or call its function again, this session prints a message and ends the process.
-  // The exit code is that of train(), or 81 if a new process can continue. Objects on the stack are not
-  // destroyed.
+  // Where train() would return or call its function again, a session without train() prints a message and
+  // ends the process. The process's exit code is the one that train() would return, or 81 if a new process
+  // can continue. If a session ends the process, objects on the stack are not destroyed.
   explicit Session(Result<Options> options);
-  // Restores the tracked objects from the newest checkpoint. The run ends after finish() or at `until`, which
-  // --max-duration replaces; the program's loop ends with the run. Without `until` and --max-duration, the
-  // program itself decides when its loop ends.
+  // Restores the tracked objects from the newest checkpoint. The run ends after finish() or at `until`, and
+  // the program's loop ends with the run. --max-duration replaces `until`. Without `until` and
+  // --max-duration, the program itself decides when its loop ends.
   void resume();
   void resume(Until until);
   [[nodiscard]] bool is_over() const;
   // Ends a step: counts the step, and saves and commits checkpoints, like the loop over steps(). Returns
-  // whether there is another step. A step after the run's end throws a Failure.
+  // whether there is another step. Throws a Failure if the run had ended before this step.
   bool step_done();
-  // Completes the run; all ranks call complete() after the same step. Saves the tracked objects if the last
-  // step is not saved yet, and returns the process's exit code. The process ends with exit code 82 if the run
-  // is not at the end that resume() or --max-duration set and finish() was not called. If the process must
-  // end early, for example after SIGTERM, complete() saves the tracked objects and ends the process with exit
-  // code 80, and the next start resumes. A program must therefore leave a loop early only after step_done().
-  // If the process ends with exit code 0 but complete() was not called, the exit code becomes 82.
+  // Completes the run; all ranks call complete() after the same step. Saves the last step if it is not saved
+  // yet, and returns the process's exit code. The process ends with exit code 82 if finish() was not called
+  // and the run is not at the end that resume() or --max-duration set. If the process must end early, for
+  // example after SIGTERM, complete() saves the tracked objects and ends the process with exit code 80, and
+  // the next start resumes. A program may leave a training loop early only after step_done(). If the process
+  // ends with exit code 0 but complete() was not called, the exit code becomes 82.
   [[nodiscard]] int complete();
 
   // Adds an object to every checkpoint of this run and restores it when steps() begins. The object must
-  // outlive the loop over steps(). Tracking the same name twice is a configuration error.
+  // outlive the loop over steps(): the next save refuses an object that was destroyed. Tracking the same name
+  // twice is a configuration error.
   void track(std::string name, Stateful& object);
 
   // Tracks a number: adds it to every checkpoint and restores it when steps() begins.
@@ -105,20 +104,8 @@ class Session {
   }
 
   // Tracks an object whose type has a TrackAdapter, which defines how to save and restore it.
-  template <class T>
-    requires(requires(T& object, const std::string& name) { TrackAdapter<T>::check(object, name); })
-  void track(std::string name, T& object, const TrackedAs& as = {}) {
-    answer([&] { TrackAdapter<T>::check(object, name); });
-    constexpr bool kIsWeights = requires { requires TrackAdapter<T>::kIsWeights; };
-    Tracked kind = kIsWeights && as.is_weight ? Tracked::kWeights : Tracked::kState;
-    if constexpr (requires { TrackAdapter<T>::seed(object, std::uint64_t{}); }) {
-      TrackAdapter<T>::seed(object, first_seed_of(name));
-      kind = Tracked::kSeeded;
-    }
-    track_state(
-        std::move(name), [&object](StateWriter& out) { TrackAdapter<T>::save(object, out); },
-        [&object](StateReader& in) { TrackAdapter<T>::load(object, in); }, kind);
-  }
+  template <HasTrackAdapter T>
+  void track(std::string name, T& object, const TrackedAs& as = {});
 
   // Tracks CPU memory of the program as one tensor, in row-major order. The tracked memory must keep its
   // address and its size.
@@ -130,11 +117,10 @@ class Session {
                  memory.size(), how);
   }
 
-  // This overload does not compile, because track() cannot save an object of this type.
+  // The compiler selects this overload for a type that track() cannot save, and reports an error.
   template <class T>
-    requires(
-        !std::is_arithmetic_v<T> && !std::derived_from<T, Stateful> && !requires { T::extent; } &&
-        !requires(T& object, const std::string& name) { TrackAdapter<T>::check(object, name); })
+    requires(!std::is_arithmetic_v<T> && !std::derived_from<T, Stateful> && !requires { T::extent; } &&
+             !HasTrackAdapter<T>)
   void track(std::string /*name*/, T& /*object*/) {
     static_assert(sizeof(T) == 0,
                   "Session::track() does not know this type: include <ratoon/torch.h> or "
@@ -147,7 +133,7 @@ class Session {
   //   session.average_gradients(*net);                                            // after backward()
   //   session.average_gradients(*net, {.backward = [&] { loss.backward(); }});    // during it
   template <class Model>
-  void average_gradients(Model& model, const Averaging& how = {}) {
+  void average_gradients(Model&& model, const Averaging& how = {}) {
     answer([&] { average_gradients_of(*this, model, how); });
   }
 
@@ -157,17 +143,17 @@ class Session {
   // All ranks leave the loop after the same step, because the last checkpoint needs all of them.
   //
   // The run is complete when the loop over steps() has no further step. If the training function returns from
-  // within the loop, Ratoon calls it again if the set of processes changed, and ends the process if the
-  // process must end. If the function returns early for no such reason, the process ends with exit code 82.
+  // within the loop after the set of processes changed, Ratoon calls it again. If it returns because the
+  // process must end, Ratoon ends the process. Any other early return ends the process with exit code 82.
   //
-  // steps() refuses a checkpoint whose names differ from the tracked names: every object needs its state.
+  // steps() refuses a checkpoint if its names differ from the tracked names: every object needs its state.
   [[nodiscard]] StepRange steps(std::uint64_t total);
   // Iterates until the run has done the amount `until`, counted from its beginning. --max-duration overrides
   // the end of both overloads of steps().
   [[nodiscard]] StepRange steps(Until until);
 
   // Sets the stream whose epochs and samples the session counts: a ratoon::Stream, or a type with the same
-  // functions cursor() and epoch_slots(). If the type has a function batches(), batches are counted too. The
+  // functions cursor() and epoch_slots(). If the stream has batches(), the session also counts batches. The
   // stream must outlive the loop over steps(). Call follow() before steps().
   template <class Counted>
     requires(requires(const Counted& stream) {
@@ -184,14 +170,17 @@ class Session {
                 std::move(batches));
   }
 
-  // Calls `act` with the number of each completed epoch, counted from 0. `act` is called after the step with
-  // the epoch's last sample and before its save, so checkpoints contain the changes that `act` makes. A
-  // resumed run repeats a call of `act` only if its step was lost. The duration of `act` counts as
-  // validation. Call follow() and on_epoch_end() before steps().
+  // on_epoch_begin() calls `act` with the number of each epoch, counted from 0, before the first step whose
+  // batch begins in the epoch. on_epoch_end() calls `act` after the step with the epoch's last sample and
+  // before its save, so checkpoints contain the changes that `act` makes. A resumed run repeats a call only
+  // if its step was lost: the first step of the epoch for on_epoch_begin(), the last one for on_epoch_end().
+  // The duration of `act` counts as validation. Call follow() first, or use epochs(). If the loop has begun,
+  // `act` is called from the next boundary of epochs on. A further call replaces `act`.
   //   session.on_epoch_end([&](std::uint64_t epoch) {
   //     log(epoch, metrics.find("loss")->mean());
   //     metrics.reset();
   //   });
+  void on_epoch_begin(std::function<void(std::uint64_t epoch)> act);
   void on_epoch_end(std::function<void(std::uint64_t epoch)> act);
 
   // Reports a value of the current step, the mean of `samples` samples, for the history on the disk and for
@@ -202,54 +191,74 @@ class Session {
   // A reported value that is infinite or not a number does not end the run.
   void report(std::string_view name, double value, std::uint64_t samples = 1);
 
-  // Replaces each number by its sum over all ranks, with the same bits on all ranks. All ranks call sum() in
-  // the same order and with equally many numbers; a rank without values passes zeros. sum() waits for all
-  // ranks without a time limit. Use sum() for counts, losses and measures, and average_gradients() for
-  // gradients.
-  //   std::array<double, 2> counts{right, all};
+  // Replaces each number by its sum over all ranks, with the same bits on all ranks. Integers are summed
+  // exactly. If the type cannot hold a sum, all ranks throw a Failure and no number changes. Sums of floats
+  // are computed in double and rounded once. All ranks call sum() in the same order, with equally many
+  // numbers of one type; a rank without values passes zeros. sum() waits for all ranks without a time limit,
+  // and says after ten seconds which ranks have not called it. Use sum() for counts, losses and measures, and
+  // average_gradients() for gradients.
+  //   std::array<std::int64_t, 2> counts{right, all};
   //   session.sum(counts);
   void sum(std::span<double> numbers);
-  [[nodiscard]] double sum(double number);
+  void sum(std::span<float> numbers);
+  void sum(std::span<std::int32_t> numbers);
+  void sum(std::span<std::int64_t> numbers);
+  void sum(std::span<std::uint32_t> numbers);
+  void sum(std::span<std::uint64_t> numbers);
+  // Returns the sum of one number of each rank. Smaller integers are summed as std::int32_t.
+  template <Summable T>
+  [[nodiscard]] SumOf<T> sum(T number) {
+    auto sum_of_all = static_cast<SumOf<T>>(number);
+    sum(std::span(&sum_of_all, 1));
+    return sum_of_all;
+  }
   // Returns the mean over the samples of all ranks; this rank has `samples` samples with the mean `value`.
   // mean() also reports the result like report(). If all ranks have 0 samples, the mean is NaN.
   //   const double loss = session.mean("validation loss", total / count, count);
   double mean(std::string_view name, double value, std::uint64_t samples);
 
   // Saves the current step when it ends, in addition to --save-every. If `keep` has a text, the checkpoint is
-  // pinned: it is never removed from the folder or a store until `ratoon checkpoint unpin`. If the ranks call
-  // agree() in every step, a single rank may call save(). If several ranks never call agree(), save() is a
-  // configuration error. If agree() is called, also with one rank, the next step is saved at its end, even if
-  // a process is lost between the two steps. A save requested in the run's last step saves that step. Only
-  // rank 0's SaveTicket can wait for stores.
+  // pinned: it is never removed from the folder or a store until unpin() or `ratoon checkpoint unpin`. If the
+  // ranks call agree() in every step, a single rank may call save(). If several ranks never call agree(),
+  // save() is a configuration error. If the program calls agree(), even with one rank, a save requested in
+  // one step is made at the end of the next step, even if a process is lost between the two steps. A save
+  // requested in the run's last step saves that step. Only rank 0's SaveTicket can wait for stores.
   //   if (loss < lowest) session.save("a loss of " + std::to_string(lowest = loss));
   SaveTicket save(const std::string& keep = "");
 
-  // Saves the current step when it ends if the value is among the best of this name, and pins that
-  // checkpoint. A checkpoint that is no longer among the `keep` best checkpoints loses its pin and is removed
-  // like any other checkpoint. Returns whether the step will be saved, which is false after the run's end.
-  // All ranks call save_best() in the same step. Rank 0's value decides, so pass the result of mean(). A
-  // value that is infinite or not a number is never among the best. Call save_best() after the optimizer's
-  // step or in on_epoch_end(), because the checkpoint contains the tracked objects as they are at the end of
-  // the step. A resumed run keeps the same checkpoints as an uninterrupted run.
+  // Removes the pin of this run's checkpoint of step `step`, as `ratoon checkpoint list` shows the step, in
+  // the folder and in all stores. The run then removes the checkpoint like any other. The request is part of
+  // the next checkpoint, and takes effect when that is committed; if a rank is lost before, the repeated step
+  // calls unpin() again. One rank may call unpin() for all ranks. Without a pin, unpin() changes nothing.
+  //   session.unpin(step_of_last_milestone);
+  void unpin(std::uint64_t step);
+
+  // If `value` is among the `keep` best values of this name, saves the current step and pins the checkpoint.
+  // A checkpoint that is no longer among the `keep` best checkpoints loses its pin and is removed like any
+  // other checkpoint. Returns whether the step will be saved, which is false after the run's end. All ranks
+  // call save_best() in the same step. save_best() uses only the value of rank 0, so pass the result of
+  // mean(). A value that is infinite or not a number never counts as best. Call save_best() after the
+  // optimizer's step or in on_epoch_end(), because the checkpoint contains the tracked objects as they are at
+  // the end of the step. A resumed run keeps the same checkpoints as an uninterrupted run.
   //   const double loss = session.mean("validation loss", mean_here, samples_here);
   //   session.save_best("validation loss", loss, {.keep = 3});
   bool save_best(std::string_view name, double value, const KeepBest& how = {});
 
-  // Ends the run after the current step, for example because the loss no longer falls. The run's last step is
-  // then the current step, or the next step if the ranks call agree() in every step. Do not leave the loop
-  // after finish(): steps() ends it, saves the last step and completes the run. One rank may call finish()
-  // for all ranks. If the program starts again with an unchanged end, the run is already complete.
+  // Ends the run after the current step, for example because the loss no longer falls. After finish(), the
+  // run's last step is the current step, or the next step if the ranks call agree() in every step. Do not
+  // leave the loop after finish(): steps() ends it, saves the last step and completes the run. One rank may
+  // call finish() for all ranks. If the run is started again with the same end, it makes no further step.
   void finish(const std::string& reason);
 
   // Tells the session that this process will be ended after `left`. The session saves at once, continues the
   // training, saves again as late as possible, and ends the process with exit code 80. A second call of
-  // notify() replaces the first call. May be called from any thread.
+  // notify() replaces the first call. Any thread may call notify().
   //   watch_my_cloud([&session](auto left) { session.notify(left, "a spot reclaim"); });
   void notify(std::chrono::nanoseconds left, const std::string& why);
   void take_back_notice();
 
   // Until the returned object is destroyed, time is recorded as time of `phase`. The time accounting and the
-  // hang detection use the phase. The phase also ends when in() is called again in an inner scope.
+  // hang detection use the phase. Another in() in an inner scope replaces the phase in the inner scope.
   //
   //   if (is_epoch_over) {
   //     const auto validates = session.in(ratoon::Phase::kValidation);
@@ -257,14 +266,14 @@ class Session {
   //   }
   class PhaseScope;
   [[nodiscard]] PhaseScope in(Phase phase);
-  // Reports that the current step does not hang although it takes longer than other steps. The time limit of
-  // the step starts again at this call. A validation needs no still_alive().
+  // Reports that the current step does not hang although it takes longer than other steps. still_alive()
+  // restarts the time limit of the step. In a validation, still_alive() is not necessary.
   void still_alive();
 
   [[nodiscard]] std::uint64_t attempt() const;
   [[nodiscard]] std::uint32_t rank() const;
   [[nodiscard]] std::uint32_t world_size() const;
-  // The rank among the processes of this machine or pod, and their number, for the choice of a device.
+  // The rank among the processes of this machine or pod, and the number of these processes.
   [[nodiscard]] std::uint32_t local_rank() const;
   [[nodiscard]] std::uint32_t local_size() const;
   // The number of steps whose results are in the tracked state.
@@ -272,28 +281,19 @@ class Session {
   // Returns the step of the run's checkpoint from which steps() will resume; 0: the run has no checkpoint.
   [[nodiscard]] std::uint64_t resumes_at() const;
 
-  // Returns the value with the tracked name `name` in the run's checkpoint from which steps() will resume;
+  // Reads the value that was tracked as `name` from the checkpoint from which steps() will resume. Returns
   // nothing if the run has no checkpoint. A name that is not in the checkpoint is a configuration error. Call
   // peek() before steps().
   //   auto width = session.peek<std::int64_t>("width").value_or(flags.width);
   template <class T>
-    requires(std::is_arithmetic_v<T> || requires(T& object) { TrackAdapter<T>::check(object, ""); })
-  [[nodiscard]] std::optional<T> peek(const std::string& name) {
-    T value{};
-    const bool is_there = peek_state(name, [&value](StateReader& in) {
-      if constexpr (std::is_arithmetic_v<T>)
-        in.number("", value);
-      else
-        TrackAdapter<T>::load(value, in);
-    });
-    return is_there ? std::optional<T>(std::move(value)) : std::nullopt;
-  }
+    requires(std::is_arithmetic_v<T> || HasTrackAdapter<T>)
+  [[nodiscard]] std::optional<T> peek(const std::string& name);
 
   // Returns the path of the run's folder; empty if the run is only in a store.
   [[nodiscard]] std::string folder() const;
 
-  // --seed. Before each call of the training function, the generators of the computing library are seeded
-  // with this seed, in the same way on all ranks.
+  // Returns the value of --seed. Before each call of the training function, Ratoon seeds the generators of
+  // the computing library with seed(), in the same way on all ranks.
   [[nodiscard]] std::uint64_t seed() const;
   // Returns a seed for the random number generator `name` on this rank. The seed is derived from --seed, the
   // name, the rank, and the step at which this session resumed. Call seed_of() for random numbers that differ
@@ -301,8 +301,8 @@ class Session {
   //   torch::manual_seed(session.seed_of("dropout"));
   [[nodiscard]] std::uint64_t seed_of(std::string_view name) const;
   // Returns the options `of_program`, in which the values of --seed and --global-batch, if given, replace the
-  // program's values. Stream::load_state() refuses a checkpoint with other values, unless Stream::accept()
-  // allows them.
+  // program's values. Stream::load_state() refuses a checkpoint with another seed or global batch, unless
+  // Stream::accept() allows it.
   //   ratoon::Stream stream(session.stream_options({.samples = 4096, .global_batch = 96, .seed = 17}));
   [[nodiscard]] StreamOptions stream_options(StreamOptions of_program) const;
 
@@ -316,35 +316,35 @@ class Session {
   // Call explain() if an exception of another library, for example of a collective, ends the loop. If a lost
   // process may be the cause (`may_be_loss`), explain() waits until the coordinator reports the loss. If the
   // set of processes changed or this process must end, explain() throws like check(). explain() returns only
-  // for errors of the program. The messages begin with `ended_by`:
+  // for errors of the program. The messages of exceptions that explain() throws begin with `ended_by`:
   //   session.explain(std::string("the program threw ") + error.what(), is_error_of_network(error));
   void explain(const std::string& ended_by, bool may_be_loss);
   // With a single process, the returned port is 0 and there is no listening socket.
   [[nodiscard]] Rendezvous rendezvous() const;
-  // Throws Interrupted if the set of processes changed, and Failure if this process must end. May be called
-  // from any thread.
+  // Throws Interrupted if the set of processes changed, and Failure if this process must end. Any thread may
+  // call check().
   void check() const;
-  // Returns the actions, such as a save, that this rank requests of all ranks after this step, as bits.
+  // Returns, as bits, the actions that this rank asks all ranks to take after this step, such as a save.
   [[nodiscard]] std::uint32_t requests() const;
-  // Receives the bitwise OR of the requests of all ranks; every rank passes the same bits. The requested
-  // actions, such as a save, take effect at the end of the current step. With several processes, requests
-  // take effect only in steps in which agree() is called. A single process needs no agree().
+  // Every rank passes the bitwise OR of the requests of all ranks to agree(). The requested actions, such as
+  // a save, take effect at the end of the current step. With several processes, requests take effect only in
+  // steps in which agree() is called. A single process needs no agree().
   void agree(std::uint32_t requests_of_all);
   // Exchanges the requests and the reported values of this step between all ranks, for a program without its
   // own collectives. agree() uses the connection of sum(). All ranks call agree() once a step, before the
   // step ends.
   void agree();
-  // Returns the numbers that the program sums over all ranks together with the requests. From the sums,
-  // Ratoon computes the means of reported values. If it gets no sums, each rank shows its own values.
+  // Returns numbers that the program sums over all ranks and passes to take_sums(). From the sums, Ratoon
+  // computes the means of reported values. Without take_sums(), each rank shows its own values.
   static constexpr std::size_t kNumbers = 32;
   [[nodiscard]] std::array<float, kNumbers> numbers() const;
   void take_sums(std::span<const float, kNumbers> sums_of_all);
   // Adds a function that is called on the training thread before the tracked objects are read for a save.
-  // `check` waits for operations that may still change the objects, or fails. `check` may throw. The
-  // functions are called in the order in which they were added, and are removed when the session ends.
+  // `check` waits until no operation changes the tracked objects any longer, or throws an exception. The
+  // session calls the added functions in the order in which they were added, and removes them when it ends.
   void before_saves(std::function<void()> check);
-  // Adds a function that is called before saves that all ranks make in the same step, so `check` may wait for
-  // other ranks. `check` is not called for the save in complete(), which a rank may make without the others.
+  // Adds a function that is called only before a save that all ranks make together, and may wait for other
+  // ranks. `check` is not called for the save in complete(), which a rank may make without the others.
   void before_saves_of_all(std::function<void()> check);
   // Returns the object of type T that the session owns, and creates it at the first call. The session
   // destroys the object after the training function has returned or thrown.
@@ -368,7 +368,7 @@ class Session {
                     const TrackedMemory& how);
   [[nodiscard]] bool peek_state(const std::string& name, std::function<void(StateReader&)> load);
   // Returns the same seed at each start of the run, so that random numbers drawn before steps() do not differ
-  // after a resume. In steps(), a rank without a saved generator state uses seed_of() instead.
+  // after a resume. For a rank without a saved generator state, steps() uses seed_of().
   [[nodiscard]] std::uint64_t first_seed_of(std::string_view name) const;
   void follow_data(std::function<std::uint64_t()> cursor, std::function<std::uint64_t()> epoch_slots,
                    std::function<std::uint64_t()> batches);
@@ -387,8 +387,8 @@ class Session {
   mutable bool has_left_ = false;          // the process is about to end
   const int exceptions_ = std::uncaught_exceptions();
   std::unique_ptr<Engine> engine_;
-  // The last exception that Ratoon threw on the training thread. The training function must not catch this
-  // exception: a caught exception is thrown again when the step or the function ends.
+  // The last exception that Ratoon threw on the training thread. If the training function catches this
+  // exception, Ratoon throws it again when the step or the function ends.
   mutable std::exception_ptr thrown_;
   const std::thread::id training_thread_ = std::this_thread::get_id();
   std::map<std::type_index, std::shared_ptr<void>> parts_;
@@ -396,4 +396,4 @@ class Session {
 
 }  // namespace ratoon
 
-#include <ratoon/session/loop.h>  // the types that steps() and in() return
+#include <ratoon/session/loop.h>  // the types that steps() and in() return, and templates of Session

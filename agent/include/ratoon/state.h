@@ -1,5 +1,5 @@
-// How tracked objects are saved and restored: as named tensors, which are restored into the memory of the
-// object.
+// Tracked objects are saved as named tensors, and the tensors are restored into the memory of the
+// objects.
 //
 //   struct Table { std::vector<float> rows; std::int64_t version = 0; };
 //
@@ -22,14 +22,14 @@
 // which any reader of safetensors shows.
 //
 // A tensor is restored on the rank that saved it. If the number of ranks changes, rank r restores the tensor
-// of rank r modulo the old number of ranks. A random number generator is an exception: a new rank seeds it
-// with StateReader::new_seed(). A tensor whose name begins with kGeneratorPrefix is the state of a random
-// number generator, and never counts as a weight.
+// of rank r modulo the old number of ranks. A new rank restores no state of a random number generator, but
+// seeds the generator with StateReader::new_seed(). A tensor whose name begins with kGeneratorPrefix is the
+// state of a random number generator, and never counts as a weight.
 //
 // A tensor with a TensorBox is shared: the box says which part of the whole tensor this rank has. Any number
 // of ranks can restore any parts of a shared tensor. The parts of all ranks must cover the whole shared
-// tensor. If several ranks save the same part of a shared tensor, they must save the same bytes. A checkpoint
-// in which a part of a shared tensor is missing is not committed.
+// tensor. If several ranks save the same part of a shared tensor, they must save the same bytes. If a
+// checkpoint lacks a part of a shared tensor, Ratoon does not commit it.
 #pragma once
 
 #include <cstddef>
@@ -57,6 +57,9 @@ namespace ratoon {
 //   static constexpr bool kIsWeights = true;                 --load-from fills it; leave it out otherwise
 template <class T>
 struct TrackAdapter;
+template <class T>
+concept HasTrackAdapter =
+    requires(T& object, const std::string& name) { TrackAdapter<T>::check(object, name); };
 
 inline constexpr std::string_view kGeneratorPrefix = "generator:";
 
@@ -89,8 +92,8 @@ template <class T>
   return {};
 }
 
-// Receives the tensors of an object. The names of an object's tensors are UTF-8 and unique. "" is the name if
-// the object is a single tensor.
+// Receives the tensors of an object that is saved. The names of an object's tensors are UTF-8 and unique. ""
+// is the name if the object is a single tensor.
 class StateWriter {
  public:
   virtual ~StateWriter() = default;
@@ -105,10 +108,10 @@ class StateWriter {
   [[noreturn]] virtual void refuse(const std::string& why) const = 0;
 
   // An object that changes memory of other objects, as an optimizer changes a model's parameters, names this
-  // memory with changes(). If no tracked object saves memory that is changed, steps() throws a Failure that
-  // contains `what`, because a resume would lose the changes. Memory that an object passes to tensor() counts
-  // as saved. If an object saves a copy of its memory, such as of a GPU's memory, call lies_at() with the
-  // original memory.
+  // memory with changes(). If no tracked object saves the memory passed to changes(), steps() throws a
+  // Failure that contains `what`, because a resume would lose the changes. Memory that an object passes to
+  // tensor() counts as saved. If an object saves a copy of its memory, such as of a GPU's memory, call
+  // lies_at() with the original memory.
   struct Memory {
     const void* begin = nullptr;
     std::uint64_t bytes = 0;
@@ -134,7 +137,7 @@ class StateWriter {
   }
 };
 
-// A tensor to restore. With a box, only the part of the tensor in the box is restored.
+// A tensor to restore. If `box` is set, Ratoon restores only the part of the tensor in `box`.
 struct WantedTensor {
   std::string name{};
   ElementType type = ElementType::kUint8;
@@ -142,11 +145,11 @@ struct WantedTensor {
   std::optional<TensorBox> box{};
 };
 
-// Restores objects. First, each object requests its tensors and names the memory to fill. Bytes are read only
-// after every tracked object has requested its tensors and all tensors were found with the requested type and
-// shape. If a tensor is missing or has another type or shape, a Failure with exit code 82 names the tensor,
-// and no object has changed. If bytes are found to be damaged, the objects may be partly restored, and
-// train() then restores an older checkpoint.
+// Restores objects. Before anything is restored, each object requests its tensors and names the memory to
+// fill. Bytes are read only after every tracked object has requested its tensors and all tensors were found
+// with the requested type and shape. If a tensor is missing or has another type or shape, a Failure with exit
+// code 82 names the tensor, and no object has changed. If bytes are found to be damaged, the objects may be
+// partly restored, and train() then restores an older checkpoint.
 class StateReader {
  public:
   virtual ~StateReader() = default;
@@ -159,12 +162,12 @@ class StateReader {
   [[nodiscard]] virtual std::optional<Form> find(const std::string& name) = 0;
   // Returns the names of this object's tensors that the checkpoint has for this rank, in no particular order.
   [[nodiscard]] virtual std::vector<std::string> names() const = 0;
-  // Whether only weights are loaded, for evaluation or to start another run. If only weights are loaded,
-  // random number generators and other state are not requested.
+  // Whether only weights are loaded, for evaluation or to start another run. If so, an object requests only
+  // its weights: no state of a random number generator and no other state.
   [[nodiscard]] virtual bool is_for_weights_alone() const { return false; }
 
-  // Returns the seed for a random number generator if the checkpoint has the generator's state only of other
-  // ranks, because this rank is new. Returns nothing if the checkpoint has the generator's state of this
+  // Returns a seed for a random number generator of a new rank: the checkpoint then has the states of this
+  // generator only of other ranks. Returns nothing if the checkpoint has the generator's state of this
   // rank.
   [[nodiscard]] virtual std::optional<std::uint64_t> new_seed(const std::string& /*name*/) const {
     return std::nullopt;
@@ -186,18 +189,18 @@ class StateReader {
   virtual void bytes(const std::string& name, std::function<void(std::string)> take) = 0;
 
   // Reads a state of which only the sum over all ranks matters, such as the state of Metrics. If the number
-  // of ranks changes, `take` is called with the state of this rank and of ranks that left, in rank order. On
-  // a new rank, `take` gets no states.
+  // of ranks changes, `take` gets the states of this rank and of ranks that no longer exist, in rank order.
+  // On a rank without a saved state, Ratoon calls `take` with an empty list.
   virtual void bytes_of_ranks(const std::string& name, std::function<void(std::vector<std::string>)> take) {
     bytes(name, [take = std::move(take)](std::string own) { take({std::move(own)}); });
   }
 
-  // Adds a function that is called after all tensors are read. The functions are called in the order of their
-  // addition.
+  // Adds a function that is called after all tensors are read. The added functions are called in the order of
+  // the calls of at_end().
   virtual void at_end(std::function<void()> act) = 0;
 
-  // Adds a function that is called after all at_end() functions. Restore random number generators in such a
-  // function, because objects may draw numbers while they restore themselves.
+  // Adds a function that is called after all at_end() functions. Restore random number generators in a
+  // function of after_all(), because objects may draw numbers while they restore themselves.
   virtual void after_all(std::function<void()> act) { at_end(std::move(act)); }
 
   // Throws a Failure that says why the checkpoint does not match the object, such as "tracked 'net': " and

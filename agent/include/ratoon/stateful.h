@@ -16,7 +16,7 @@ namespace ratoon {
 
 class Stateful {
  public:
-  virtual ~Stateful() = default;
+  virtual ~Stateful();  // a session that still tracks the object refuses its next save
 
   // Returns the full state as bytes, from which load_state() restores the object exactly.
   [[nodiscard]] virtual std::string save_state() const = 0;
@@ -39,7 +39,7 @@ class Stateful {
   // that this object saves.
   [[nodiscard]] virtual std::vector<StateWriter::Memory> saved_memory() const { return {}; }
 
-  // Whether the state is a position in the data. The option --load-parts=state loads no positions.
+  // Whether the state is a position in the data, which --load-parts=state does not load.
   [[nodiscard]] virtual bool is_position() const { return false; }
 };
 

@@ -17,16 +17,16 @@ namespace ratoon {
 
 struct StoreOptions {
   // ---- Options for s3:// only.
-  // The server's address, "https://host:port". If empty, the first value that is set of AWS_ENDPOINT_URL_S3,
-  // AWS_ENDPOINT_URL, the profile's endpoint_url and S3_ENDPOINT_URL. If no value is set, the endpoint of AWS
-  // is used.
+  // The server's address, "https://host:port". If `endpoint` is empty, Ratoon uses the first of these that is
+  // set: AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, the profile's endpoint_url, S3_ENDPOINT_URL. If no endpoint
+  // is set, Ratoon uses the endpoint of AWS.
   std::string endpoint{};
-  // The region. If empty, the first value that is set of AWS_REGION, AWS_DEFAULT_REGION and the profile's
+  // The region. If `region` is empty, Ratoon uses AWS_REGION, else AWS_DEFAULT_REGION, else the profile's
   // region, else us-east-1. If the bucket is in another AWS region, Ratoon takes the region from the server's
   // answer.
   std::string region{};
-  // Whether the bucket's name is the first part of a URL's path (true) or of its host name (false). If not
-  // set, a URL has the bucket in its path if the endpoint is custom or the bucket's name has a dot.
+  // Whether the bucket's name is the first part of a URL's path (true) or of its host name (false). Default:
+  // a URL has the bucket in its path if the endpoint is custom or the bucket's name has a dot.
   std::optional<bool> uses_path_style{};
   // The profile in the AWS configuration and credentials files. Empty: AWS_PROFILE, else "default". If a
   // profile is set, access keys in environment variables are ignored, as in boto3.

@@ -1,7 +1,7 @@
 // Stream: which samples each step of a run takes. The stream is one endless sequence of slots, which hold one
-// sample each. The sequence is the same for every number of ranks. With one source of N samples, slot p has
-// place p mod N of epoch p div N, and each epoch has its own order of the samples. A batch may have samples
-// of two epochs. At the end of an epoch, no sample is repeated or dropped to fill a batch.
+// sample each. The order of the samples is the same for every number of ranks. With one source of N samples,
+// slot p is at position p mod N of epoch p div N, and each epoch has its own order of the samples. A batch
+// may have samples of two epochs. At the end of an epoch, no sample is repeated or dropped to fill a batch.
 //
 //   ratoon::Stream stream({.samples = 60000, .global_batch = 256, .seed = 17, .source = "digits"});
 //   session.track("stream", stream);
@@ -10,7 +10,7 @@
 //       learn_from(images[slot.sample]);
 //
 // The global batch, the weights of a mixture and the cursor can change during a run, for example to skip
-// harmful samples. The saved state of a stream lists all these changes, so the samples of any past step can
+// harmful samples. The saved state of a stream lists all its changes, so the samples of any past step can
 // still be computed.
 //
 // Thread contract: only one thread uses a Stream; other threads use a copy of reader().
@@ -34,7 +34,7 @@ namespace data {
 class LoadedState;
 }  // namespace data
 
-// The numbers of samples of one source that batches took and that the run skipped.
+// How many samples of one source the batches took, and how many samples of it the run skipped.
 struct SourceAccount {
   std::uint64_t drawn = 0;    // samples that batches took
   std::uint64_t skipped = 0;  // samples that were skipped
@@ -44,7 +44,7 @@ struct SourceAccount {
   friend bool operator==(const SourceAccount&, const SourceAccount&) = default;
 };
 
-// A difference between a loaded state and the stream's options that the program accepted with
+// One difference between a loaded state and the stream's options. The program allowed this difference with
 // Stream::accept().
 struct AcceptedDifference {
   std::uint64_t slot = 0;  // where the cursor was
@@ -65,8 +65,8 @@ class Stream : public Stateful {
   [[nodiscard]] std::vector<Slot> take(std::uint32_t rank, std::uint32_t world_size);
 
   // Use two calls instead of take() to train before the cursor moves: next_batch() returns the next batch,
-  // and advance() records that `batches` batches were trained. A batch that was read but not trained does not
-  // count: only advance(), advance_to() and take() move the cursor.
+  // and advance() records that `batches` batches were trained. Only advance(), advance_to() and take() move
+  // the cursor; reading a batch does not move the cursor.
   [[nodiscard]] SlotRange next_batch() const;
   void advance(std::uint64_t batches = 1);
   // Moves the cursor to `slot`. Throws std::invalid_argument if no batch begins at `slot`, or if `slot` is
@@ -97,8 +97,8 @@ class Stream : public Stateful {
   void change_global_batch(std::uint64_t global_batch);
   void change_weights(std::span<const double> weights);
   void skip_to(std::uint64_t slot);  // the slots before it are never taken
-  // Sets the position to continue a run that another program began: the next slot and the number of batches
-  // before it. Call begin_at() only for a stream from which no batch was taken. The samples before `slot`
+  // Sets the position (the next slot and the number of batches before it), to continue a run that another
+  // program began. Call begin_at() only for a stream from which no batch was taken. The samples before `slot`
   // count as drawn, but the stream's digest does not cover them.
   void begin_at(std::uint64_t slot, std::uint64_t batches);
 
@@ -110,22 +110,22 @@ class Stream : public Stateful {
   [[nodiscard]] std::uint64_t epoch_slots() const;
   [[nodiscard]] std::uint64_t epoch() const { return cursor_ / epoch_slots(); }
   [[nodiscard]] std::uint64_t index_in_epoch() const { return cursor_ % epoch_slots(); }
-  // The number of batches in an epoch that begins with the start of a batch. With EpochEnd::kCarry, the last
-  // batch may have samples of the next epoch.
+  // The number of batches of an epoch, if a batch begins with the epoch's first sample. With
+  // EpochEnd::kCarry, the last batch may have samples of the next epoch.
   [[nodiscard]] std::uint64_t batches_per_epoch() const;
   // Returns the number of batches in the first `epoch` epochs of the run.
   [[nodiscard]] std::uint64_t batches_until_epoch(std::uint64_t epoch) const;
 
   // Returns JSON; the same state always gives the same text.
   [[nodiscard]] std::string save_state() const override;
-  // Restores the saved position and replaces the current one. Throws Failure if the sources, seed, order,
-  // batch size or weights in the state differ from the options. The message has both values, and the stream
+  // Replaces the stream's position with the saved position. Throws Failure if the sources, seed, order, batch
+  // size or weights in the state differ from the options: the message then states both values, and the stream
   // does not change. If a loaded stream is never used while the program trains with another stream over the
   // same sources, the destructor of the loaded stream prints a warning on stderr.
   void load_state(std::string_view state) override;
   [[nodiscard]] bool is_position() const override { return true; }
-  // Allows that states loaded later differ from the options in the fields that are true in `differences`. The
-  // saved state of the stream lists each accepted difference.
+  // Allows later calls of load_state() to load states that differ from the options in the fields that are
+  // true in `differences`. The saved state of the stream lists each accepted difference.
   void accept(const StreamOverride& differences) { accepted_ = differences; }
   [[nodiscard]] const std::vector<AcceptedDifference>& accepted() const { return differences_; }
 

@@ -18,7 +18,7 @@
 namespace ratoon {
 
 struct Source {
-  // A name or a digest of the data, but no path, because the order of samples depends on the name.
+  // A name or a digest of the data, not a path, which may change: the order of samples depends on the name.
   std::string name{};
   std::uint64_t samples = 0;  // 0: the sum of its shards
   double weight = 1;          // of the draws, relative to the other sources' weights; 0: never drawn
@@ -28,15 +28,15 @@ struct Source {
 enum class SampleOrder {
   kShuffled,  // any sample at any place of its epoch ("feistel-1")
   // The order of shards is shuffled, then the samples within each group of `window_shards` shards
-  // ("blocks-1"). Only few shards are open at once in this order.
+  // ("blocks-1"). In the order kBlocks, only few shards are open at once.
   kBlocks,
   kInOrder,  // the order in which they are numbered ("in-order-1")
   kTorch,    // the order of PyTorch's DistributedSampler (ratoon/torch_stream.h makes such options)
 };
 
-// TorchOrder: the settings of a run that began in Python, independent of the number of ranks in Ratoon. In
-// each step, the stream has the samples of the Python run: first the samples of Python's rank 0, then those
-// of rank 1, and so on.
+// TorchOrder: the settings of a run that began in Python. They do not depend on the number of ranks in
+// Ratoon. In each step, the stream has the samples of the Python run: first the samples of Python's rank 0,
+// then those of rank 1, and so on.
 struct TorchOrder {
   std::uint32_t world_size = 1;
   std::uint64_t batch_size = 1;  // of each rank
@@ -61,20 +61,20 @@ struct StreamOptions {
   std::string source{};  // the name of the one source
   SampleOrder order = SampleOrder::kShuffled;
   std::uint64_t window_shards = 16;  // for kBlocks: a wider window shuffles better and holds more shards open
-  // Values other than kCarry need a single source, because the epochs of several sources end at different
-  // slots.
+  // An `epoch_end` other than kCarry needs a single source, because the epochs of several sources end at
+  // different slots.
   EpochEnd epoch_end = EpochEnd::kCarry;
   std::vector<Source> sources{};  // instead of `samples` and `source`
   TorchOrder torch{};             // for kTorch
 };
 
 // Selects in which fields a loaded state may differ from the program's options (Stream::accept). The saved
-// state of the stream lists each difference.
+// state of the stream lists each accepted difference.
 struct StreamOverride {
   bool global_batch = false;  // take the global batch of the options from the cursor on
   bool weights = false;       // take the weights of the options from the cursor on
-  // If `sources`, `seed` or `order` is true, the samples from the cursor on are those of a new stream with
-  // these options. If one of these fields is true, the samples before the cursor can no longer be computed.
+  // If `sources`, `seed` or `order` is true, samples from the cursor on come from a new stream with new
+  // options. With new sources, seed or order, samples before the cursor can no longer be computed.
   bool sources = false;
   bool seed = false;
   bool order = false;  // also the window and the end of epochs

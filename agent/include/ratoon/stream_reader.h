@@ -6,9 +6,9 @@
 //   std::vector<ratoon::Slot> slots(mine.size());
 //   reader.fill(mine.first, slots);
 //
-// Thread contract: one thread per copy. Copies share immutable data. Each copy caches the sample orders that
-// it computed last. A reader does not see later changes of its stream: create a new reader after each change
-// or load of the stream.
+// Thread contract: give each thread its own copy. Copies share immutable data, but each copy has its own
+// cache of the sample orders that it used last. A reader does not see later changes of its stream: create a
+// new reader after each change or load of the stream.
 #pragma once
 
 #include <cstdint>
@@ -47,8 +47,8 @@ struct SlotRange {
 // `world_size` is possible. Throws std::invalid_argument if `rank` is not below `world_size`.
 [[nodiscard]] SlotRange share_of(SlotRange batch, std::uint32_t rank, std::uint32_t world_size);
 
-// Returns the weight of a rank's mean in the mean of the batch: the rank's fraction of the batch's samples.
-// For each batch, the weights of all ranks sum to 1.
+// Returns the weight with which a mean of the rank, such as its mean loss, counts in the mean over the whole
+// batch: the rank's fraction of the batch's samples. For each batch, the weights of all ranks sum to 1.
 [[nodiscard]] double share_weight(SlotRange batch, std::uint32_t rank, std::uint32_t world_size);
 
 class StreamReader {
@@ -59,13 +59,13 @@ class StreamReader {
   // Fills `slots` with the stream's slots from number `first` on. fill() is several times as fast as calls of
   // at().
   void fill(std::uint64_t first, std::span<Slot> slots) const;
-  // Returns the slot that holds a sample in an epoch of its source; the first of them if PyTorch's order
-  // repeats the sample. Returns nothing if the source has had weight 0 since an earlier slot, or if PyTorch's
+  // Returns the slot that holds a sample in an epoch of its source; the first such slot if PyTorch's order
+  // repeats the sample. Returns nothing if the source's weight became 0 before this slot, or if PyTorch's
   // order leaves the sample out.
   [[nodiscard]] std::optional<std::uint64_t> slot_of(std::uint32_t source, std::uint64_t epoch,
                                                      std::uint64_t sample) const;
 
-  // Returns the slots of batch `number` of the run. The slots of a future batch follow from the current batch
+  // Returns the slots of batch `number` of the run. For a future batch, batch() assumes the current batch
   // size.
   [[nodiscard]] SlotRange batch(std::uint64_t number) const;
   // Returns the number of the batch that contains a slot; nothing if the stream skips the slot.
@@ -79,8 +79,8 @@ class StreamReader {
   [[nodiscard]] std::uint64_t source_samples(std::uint32_t source) const;
   [[nodiscard]] std::uint64_t seed() const;
   [[nodiscard]] std::uint64_t epoch_slots() const;
-  // Whether both readers give the same samples and batches, because the stream was not changed or loaded
-  // between their creations.
+  // Whether both readers give the same samples and batches. They do if they were created from the same
+  // stream, which was not changed or loaded in between.
   [[nodiscard]] bool is_same_plan(const StreamReader& other) const { return plan_ == other.plan_; }
 
  private:

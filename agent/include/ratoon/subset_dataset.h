@@ -45,7 +45,7 @@ class SubsetDataset final : public Dataset {
   // Returns a digest of the whole data set's digest and the ranges.
   [[nodiscard]] std::string digest() const override;
   void read(std::uint64_t id, Sample& into) const override;
-  // Returns the sizes of the whole data set's shards, of which only the samples in the ranges count.
+  // For each range in order, returns how many of its samples are in each shard of the whole data set.
   [[nodiscard]] std::vector<std::uint64_t> shard_sizes() const override;
   void expect(std::span<const std::uint64_t> ids) const override;
   void expect_no_more(std::span<const std::uint64_t> ids) const override;

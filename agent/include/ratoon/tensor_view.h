@@ -38,6 +38,12 @@ struct TensorView {
   TensorShape shape{};
   std::span<const std::byte> bytes{};
   std::optional<TensorBox> box{};  // none: the view is the whole tensor
+  // Whether a save writes only those parts of the tensor that changed since the last checkpoint. Has no
+  // effect on small tensors and on tensors with a box.
+  bool is_saved_in_parts = false;
+  // Whether the program must create the tensor in its saved shape before it can be restored. If the shape of
+  // such a tensor changes during an attempt, the next save is refused, because the next start would fail.
+  bool has_fixed_shape = false;
 };
 
 }  // namespace ratoon

@@ -1,6 +1,6 @@
-// The sample orders of PyTorch's samplers, with a position that can be saved. Use these samplers for runs
-// that began in Python or are compared with a run in Python. For a new run, use ratoon::Stream instead
-// (docs/train/orders.md).
+// The sample orders of PyTorch's samplers, with a position that can be saved. Use DistributedSampler and
+// RandomSampler for runs that began in Python or are compared with a run in Python. For a new run, use
+// ratoon::Stream instead (docs/train/orders.md).
 //
 //   ratoon::DistributedSampler sampler({.samples = 60000, .world_size = 8, .rank = rank, .seed = 17});
 //   session.track("sampler", sampler);
@@ -13,7 +13,7 @@
 //     }
 //   }
 //
-// Thread contract: one thread per sampler.
+// Thread contract: only one thread may use a sampler.
 #pragma once
 
 #include <cstdint>
@@ -28,11 +28,11 @@
 
 namespace ratoon {
 
-// The position of a run: the epoch, and the number of trained entries in the epoch's list of samples. The
-// position is the same for all ranks.
+// The position of a run: the epoch, and the number of trained entries in the epoch's list of samples. A
+// ListPosition is the same for all ranks.
 struct ListPosition {
   std::uint64_t epoch = 0;
-  // How many entries of the list all ranks together have trained; all entries at the end of the epoch.
+  // The number of entries that all ranks together have trained; all entries at the end of the epoch.
   std::uint64_t consumed = 0;
 
   friend bool operator==(const ListPosition&, const ListPosition&) = default;
@@ -50,9 +50,9 @@ struct DistributedSamplerOptions {
   std::string list_folder = {};  // an existing folder that keeps lists as files too, for a quick start
 };
 
-// Gives the order of torch.utils.data.DistributedSampler: rank r of W takes the entries r, r + W, r + 2 W,
-// ... of the epoch's list. If the number of entries is not a multiple of W, entries from the front of the
-// list are added at its end. With drop_last, nothing is added, and the list is truncated to a multiple of W.
+// Gives the order of torch.utils.data.DistributedSampler: rank r of W ranks takes entries r, r + W, r + 2 W,
+// ... of the epoch's list. If the length of the list is not a multiple of W, the sampler appends entries from
+// the front of the list. With drop_last, the sampler omits the last entries of the list instead.
 class DistributedSampler : public Stateful {
  public:
   // Throws std::invalid_argument if the options describe no sampler.
@@ -65,20 +65,20 @@ class DistributedSampler : public Stateful {
   void set_epoch(std::uint64_t epoch);
 
   // size() returns the number of this rank's samples in this epoch, like len(sampler) in Python. at() returns
-  // one of these samples. If the number of ranks changed within the epoch, the last entries are left out if
-  // there are fewer of them than ranks.
+  // one of these samples. If the number of ranks changed within the epoch, size() omits the last entries if
+  // they are fewer than the ranks.
   [[nodiscard]] std::uint64_t size() const;
   [[nodiscard]] std::uint64_t at(std::uint64_t place) const;
 
-  // The numbers of this rank's samples in this epoch that are trained (progress) and not yet trained
-  // (remaining).
+  // progress() returns how many of this rank's samples in this epoch are trained; remaining() returns how
+  // many are untrained.
   [[nodiscard]] std::uint64_t progress() const { return progress_; }
   [[nodiscard]] std::uint64_t remaining() const { return size() - progress_; }
 
   // Returns the next `count` samples of this rank; fewer at the end of the epoch.
   [[nodiscard]] std::vector<std::uint64_t> fetch(std::uint64_t count);
-  // Marks the next `samples` fetched samples as trained. Throws std::invalid_argument if fewer samples
-  // remain.
+  // Marks the next `samples` fetched samples as trained. Throws std::invalid_argument if fewer than `samples`
+  // fetched samples are untrained.
   void advance(std::uint64_t samples);
   // Makes fetch() return again the samples that were fetched but not marked as trained.
   void rewind() { fetched_ = progress_; }
@@ -140,8 +140,8 @@ class RandomSampler : public Stateful {
 
   [[nodiscard]] const RandomSamplerOptions& options() const { return options_; }
   [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
-  // Moves the sampler to the beginning of the next epoch. The generator begins the next epoch with its state
-  // from the end of this epoch, even if only a part of the epoch was fetched.
+  // Moves the sampler to the beginning of the next epoch. Even if only a part of this epoch was fetched, the
+  // generator gets the state that it has at the end of the whole epoch.
   void begin_next_epoch();
 
   [[nodiscard]] std::uint64_t size() const { return options_.num_samples; }
@@ -153,9 +153,9 @@ class RandomSampler : public Stateful {
   void advance(std::uint64_t samples);
   void rewind();
 
-  // generator() returns the generator's state at the start of the current epoch, after an unused number that
-  // torchdata's loader with workers draws. seek() moves to place `progress` of an epoch that starts with
-  // `generator`.
+  // generator() returns the generator's state at the start of the epoch. With workers, torchdata's loader has
+  // by then already drawn a permutation (or a group of draws) that it does not use, and a number for its
+  // workers. seek() moves to place `progress` of an epoch that starts with `generator`.
   [[nodiscard]] const TorchGenerator& generator() const { return generator_; }
   void seek(const TorchGenerator& generator, std::uint64_t progress);
 
@@ -188,7 +188,7 @@ class RandomSampler : public Stateful {
 };
 
 // Divides the remaining `samples` samples of a sampler into batches, like PyTorch's BatchSampler. operator[]
-// returns a batch as the pair of its first place and its end.
+// returns a batch as two places: its first, and the first after it.
 class BatchRanges {
  public:
   BatchRanges(std::uint64_t samples, std::uint64_t batch_size, bool drop_last);

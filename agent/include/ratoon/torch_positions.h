@@ -1,5 +1,5 @@
-// Converts positions that Python packages saved into Ratoon's positions. A run that began in Python then
-// continues in Ratoon with the same next sample.
+// Converts positions that Python packages saved into Ratoon's positions. From a converted position, a run
+// that began in Python continues in Ratoon with the same next sample.
 //
 //   # in Python, from the checkpoint: print(json.dumps(checkpoint["sampler"])) -> {"progress": 9, "epoch": 3}
 //   ratoon::DistributedSampler sampler({.samples = 60000, .world_size = 8, .rank = rank, .seed = 0});
@@ -7,8 +7,8 @@
 //
 // The argument `saved_with` describes the Python sampler that saved the position; the field `saved_with.rank`
 // is ignored. The run may continue with another number of ranks, because the position is the same for all
-// ranks. If a saved position does not match the sampler's options, the functions throw a Failure that states
-// both values.
+// ranks. If a saved position does not match the sampler's options, the functions below throw a Failure that
+// states both values.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,9 @@ namespace ratoon {
                                                      const DistributedSamplerOptions& saved_with);
 
 // Reads the JSON text of state_dict() of torchdata's StatefulDistributedSampler, or of a StatefulDataLoader
-// with this sampler or torch's DistributedSampler, with or without workers. The state has no epoch, so the
-// caller passes `epoch`. `batch_size` is needed only if the StatefulDataLoader did not take a snapshot at
-// every step.
+// with this sampler or torch's DistributedSampler, with or without workers. torchdata's state has no epoch,
+// so the caller passes `epoch`. `batch_size` is needed only if the StatefulDataLoader did not take a snapshot
+// at every step.
 [[nodiscard]] ListPosition position_of_torchdata(std::string_view state,
                                                  const DistributedSamplerOptions& saved_with,
                                                  std::uint64_t epoch, std::uint64_t batch_size = 0);
@@ -38,7 +38,7 @@ namespace ratoon {
 void seek_to_torchdata(RandomSampler& sampler, std::string_view state, std::uint64_t batch_size = 0);
 
 // Reads the JSON text of state_dict() of DLRover's ElasticDistributedSampler. At the end of a resumed epoch,
-// DLRover and Ratoon repeat different samples to give all ranks equally many.
+// DLRover and Ratoon repeat different samples to give all ranks the same number of samples.
 [[nodiscard]] ListPosition position_of_dlrover(std::string_view state,
                                                const DistributedSamplerOptions& saved_with);
 
@@ -57,11 +57,11 @@ struct MegatronPosition {
   ListPosition position{};
 };
 
-// The batches have micro_batch_size samples, and a short last batch is dropped. With `cyclic`, every rank
-// gets the same samples as in Megatron. With `single`, all ranks together get the same samples as in
-// Megatron, but divided differently between the ranks: Megatron gives each rank consecutive samples, and
-// Ratoon's ranks take samples in turn. `cyclic` with data sharding is not supported, because then each rank
-// permutes its own part of the data.
+// The batches of the run have micro_batch_size samples, and a last batch with fewer samples is dropped. With
+// `--dataloader-type cyclic`, every rank gets the same samples as in Megatron. With `single`, all ranks
+// together get the same samples as in Megatron, but divided differently between the ranks: Megatron gives
+// each rank consecutive samples, and Ratoon's ranks take samples in turn. `cyclic` with data sharding is not
+// supported, because then each rank permutes its own part of the data.
 [[nodiscard]] MegatronPosition position_of_megatron(std::uint64_t consumed_samples,
                                                     const MegatronSampler& sampler);
 

@@ -1,5 +1,5 @@
 // TorchGenerator and torch_randperm: exactly the random numbers and permutations of PyTorch on the CPU,
-// without a dependency on LibTorch. With these numbers, a run that began in Python continues in the same
+// without a dependency on LibTorch. With PyTorch's numbers, a run that began in Python continues in the same
 // sample order.
 //
 //   ratoon::TorchGenerator generator(17);  // torch.Generator().manual_seed(17)
@@ -69,16 +69,16 @@ class TorchGenerator {
 };
 
 // An immutable list of numbers. Each number of the list takes 4 bytes if all numbers are below 2^32,
-// otherwise 8 bytes. Copies of a list share the numbers.
+// otherwise 8 bytes. Copies of an IndexList share one array.
 class IndexList {
  public:
-  // Owns the numbers of a list, and checks numbers from a file before their first use.
+  // Owns the numbers of a list. If the numbers are from a file, the owner checks them before their first use.
   class Owner {
    public:
     virtual ~Owner() = default;
     // Throws Failure if the number at `place` was damaged in the file.
     virtual void check(std::uint64_t place) const = 0;
-    // Returns the place of a number in a permutation. May be called from any thread. Throws like check().
+    // Returns the place of a number in a permutation. Any thread may call this function. Throws like check().
     [[nodiscard]] virtual std::uint64_t place_of(std::uint64_t number) const = 0;
   };
 
@@ -91,14 +91,14 @@ class IndexList {
   // Returns a pointer that is equal for copies of one list.
   [[nodiscard]] const void* identity() const { return owner_.get(); }
 
-  // `place` is below size().
+  // `place` must be below size().
   [[nodiscard]] std::uint64_t operator[](std::uint64_t place) const {
     if (needs_checks_) owner_->check(place);
     return wide_ != nullptr ? wide_[place] : narrow_[place];
   }
 
-  // For a permutation, returns the place of `number`, which must be below size(). The first call creates a
-  // table of all places, which is as large as the list. Copies of the list share the table.
+  // For a permutation, returns the place of `number`, which must be below size(). The first place_of()
+  // creates a table of all places, as large as the list. Copies of the list share this table of places.
   [[nodiscard]] std::uint64_t place_of(std::uint64_t number) const { return owner_->place_of(number); }
 
  private:
@@ -109,13 +109,13 @@ class IndexList {
   bool needs_checks_ = false;
 };
 
-// torch.randperm(size, generator=generator). Afterwards, `generator` has the same state as PyTorch's
-// generator after torch.randperm().
+// torch.randperm(size, generator=generator). After torch_randperm(), `generator` has the same state as
+// PyTorch's generator after torch.randperm().
 [[nodiscard]] IndexList torch_randperm(std::uint64_t size, TorchGenerator& generator,
                                        TorchRelease release = TorchRelease::kSince2_6);
 
 // Creates permutations and caches them, because a large permutation takes long to create. Thread contract:
-// any thread.
+// any thread may call any function.
 class IndexLists {
  public:
   virtual ~IndexLists() = default;
@@ -124,8 +124,8 @@ class IndexLists {
 };
 
 // Returns an object that creates lists and shares one copy of each list in this process while the list is in
-// use. If `folder` is given, each list is also stored in a file in this folder, which must exist. All
-// processes of a machine share the file, and a restarted process maps it instead of computing the list again.
+// use. If `folder` is given, each list is also stored in a file in this folder, which must exist. Processes
+// of a machine share these files. A restarted process maps the files instead of computing the lists again.
 [[nodiscard]] std::shared_ptr<IndexLists> kept_lists(const std::string& folder = {});
 
 }  // namespace ratoon

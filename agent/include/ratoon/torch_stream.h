@@ -1,5 +1,5 @@
-// torch_stream: a Stream in PyTorch's own order. The batches are those of PyTorch's DataLoader with a
-// DistributedSampler. A run that began in Python can therefore continue in Ratoon and use all functions of
+// torch_stream: a Stream in PyTorch's own order. Its batches are equal to those of PyTorch's DataLoader
+// with a DistributedSampler. A run that began in Python can continue in Ratoon and use all functions of
 // Stream.
 //
 //   const ratoon::DistributedSamplerOptions python{.samples = 60000, .world_size = 8, .seed = 17};

@@ -1,5 +1,5 @@
 // train(): calls a training function, and calls it again in the same process after an interruption. Each call
-// continues exactly from the newest checkpoint.
+// of `function` continues from the newest checkpoint.
 //
 //   int main(int argc, char** argv) {
 //     return ratoon::train(ratoon::Options::from_environment(argc, argv), [](ratoon::Session& session) {
@@ -21,9 +21,9 @@ namespace ratoon {
 
 // Calls `function`, and calls it again each time that the set of processes changes, until the run reaches its
 // end. Returns the process's exit code. If `function` returns before the end of the run, the run is not
-// complete (Session::steps() describes the result). Before the call of train(), Ratoon starts and prints
-// nothing. If `function` throws an exception other than Interrupted and Failure, train() prints the exception
-// and returns 1.
+// complete (Session::steps() describes the result). Ratoon starts no threads and prints nothing before
+// train() is called. If `function` throws an exception other than Interrupted and Failure, train() prints the
+// exception and returns 1.
 [[nodiscard]] int train(Result<Options> options, const std::function<void(Session&)>& function);
 
 }  // namespace ratoon

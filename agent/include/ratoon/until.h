@@ -1,7 +1,7 @@
 // Until: the end of a run, counted from its beginning. A run of 90 epochs that resumes after 25 epochs trains
 // 65 more.
 //
-//   for (auto& batch : session.steps(digits, ratoon::Until::epochs(90))) ...
+//   for (std::uint64_t step : session.steps(ratoon::Until::epochs(90))) ...
 //
 //   auto until = ratoon::Until::parse(max_duration);            // "90ep", "10000ba", "12h"
 //   if (until && until->is_reached(position)) return;
@@ -24,14 +24,14 @@ class Until {
   [[nodiscard]] static Until batches(std::uint64_t count) { return of(CountedIn::kBatches, count); }
   [[nodiscard]] static Until epochs(std::uint64_t count) { return of(CountedIn::kEpochs, count); }
   [[nodiscard]] static Until samples(std::uint64_t count) { return of(CountedIn::kSamples, count); }
-  // The run ends after this time in the training loop, summed over all attempts. With a time of 0 or less,
+  // The run ends after `time` in the training loop, summed over all attempts. With a time of 0 or less,
   // the run ends before its first step.
   [[nodiscard]] static Until duration(std::chrono::nanoseconds time);
   [[nodiscard]] static Result<Until> parse(std::string_view text);
 
   [[nodiscard]] bool is_reached(const RunPosition& position) const;
-  // Returns the value of count_of(position, unit()) at the run's end, which the progress bar shows as the
-  // total.
+  // Returns the value that count_of(position, unit()) will have at the run's end. The progress bar shows this
+  // value as the total.
   [[nodiscard]] std::uint64_t total(const RunPosition& position) const;
   [[nodiscard]] CountedIn unit() const { return amount_.unit; }
   [[nodiscard]] std::string text() const { return text_of(amount_); }

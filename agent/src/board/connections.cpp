@@ -17,15 +17,15 @@ namespace ratoon::board {
 namespace {
 
 constexpr std::size_t kConnectionsMin = 16384;
-constexpr std::size_t kConnectionsOfRank = 4;  // a rank has one or two, and as many of the attempt before
-constexpr std::size_t kHeldMax = std::size_t{256} << 20;
-// The pause before the next accept() if no descriptor or memory was free, because an immediate retry would
-// fail again.
-constexpr Duration kAcceptPause = std::chrono::milliseconds(100);
+constexpr std::size_t kConnectionsPerRank = 4;  // a rank has one or two, and as many of the attempt before
+constexpr std::size_t kBufferedBytesMax = std::size_t{256} << 20;
+// If accept() finds no free descriptor or memory, the server pauses, because an immediate retry would fail
+// again.
+constexpr Duration kAcceptRetryPause = std::chrono::milliseconds(100);
 
 // Sets TCP_NODELAY, because answers are small and must be sent at once. Keepalive probes detect a client
 // whose machine died, so that its descriptor is closed.
-void prepare(int fd) {
+void set_socket_options(int fd) {
   const auto set = [fd](int level, int name, int value) {
     static_cast<void>(::setsockopt(fd, level, name, &value, sizeof value));
   };
@@ -38,28 +38,28 @@ void prepare(int fd) {
 
 // Returns an empty nonce if the system gives no random numbers. Every handshake with an empty nonce fails.
 std::string draw_nonce() {
-  return draw_secret(kNonceBytes).value_or(std::string());
+  return random_hex_secret(kNonceBytes).value_or(std::string());
 }
 
 }  // namespace
 
-std::size_t connections_for(std::uint32_t world_size) {
-  return std::max(kConnectionsMin, kConnectionsOfRank * world_size);
+std::size_t connections_max_for(std::uint32_t world_size) {
+  return std::max(kConnectionsMin, kConnectionsPerRank * world_size);
 }
 
-std::size_t open_files_for(std::uint32_t world_size, std::size_t own_files) {
-  return kConnectionsOfRank * world_size + own_files;
+std::size_t open_files_needed_for(std::uint32_t world_size, std::size_t own_files) {
+  return kConnectionsPerRank * world_size + own_files;
 }
 
-void Connections::begin(const Opening& opening) {
-  if (opening.attempt <= opening_.attempt) return;
-  opening_ = opening;
-  send(entries_.begin(opening_.attempt));
+void Connections::begin_attempt(const ServedAttempt& served_attempt) {
+  if (served_attempt.attempt <= served_attempt_.attempt) return;
+  served_attempt_ = served_attempt;
+  send_answers(store_.begin_attempt(served_attempt_.attempt));
   std::vector<std::uint64_t> unauthenticated;
   for (const auto& [id, connection] : connections_)
     if (unauthenticated_.contains(id)) unauthenticated.push_back(id);
   for (const std::uint64_t id : unauthenticated)
-    carry_out(id, connections_.at(id).handshake.begin(opening_, draw_nonce()));
+    apply_handshake_step(id, connections_.at(id).handshake.begin_attempt(served_attempt_, draw_nonce()));
 }
 
 void Connections::accept_all() {
@@ -67,7 +67,7 @@ void Connections::accept_all() {
   while (unauthenticated_.may_accept(now)) {
     SocketAddress peer;
     peer.size = sizeof peer.bytes;
-    UniqueFd fd(::accept4(listening_, peer.get(), &peer.size, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    UniqueFd fd(::accept4(listening_fd_, peer.get(), &peer.size, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (fd.is_open()) {
       add(std::move(fd), peer.network());
       continue;
@@ -75,7 +75,7 @@ void Connections::accept_all() {
     if (errno == EINTR || errno == ECONNABORTED) continue;
     if (errno == EAGAIN) return;
     report_refused(system_error(errno, "accepting a connection of a rank").message());
-    paused_until_ = now + kAcceptPause;
+    accept_paused_until_ = now + kAcceptRetryPause;
     break;
   }
   stop_accepting();
@@ -84,8 +84,8 @@ void Connections::accept_all() {
 // Reports the first refused connection. Without a report, the user would not know why rank 0 and the refused
 // ranks wait.
 void Connections::report_refused(const std::string& why) {
-  if (!tell_ || std::exchange(is_refusal_reported_, true)) return;
-  tell_(
+  if (!report_ || std::exchange(is_refusal_reported_, true)) return;
+  report_(
       "rank 0's key-value store, through which the ranks exchange values, refuses further connections, and "
       "the refused ranks wait; open connections: " +
       std::to_string(connections_.size()) + "; reason: " + why);
@@ -93,151 +93,153 @@ void Connections::report_refused(const std::string& why) {
 
 void Connections::stop_accepting() {
   is_accepting_ = false;
-  watch(listening_, kListening, 0);
+  set_epoll_events(listening_fd_, kListeningId, 0);
 }
 
 void Connections::add(UniqueFd fd, const std::string& from) {
   const std::uint64_t id = ++last_id_;
   if (const auto leaving = unauthenticated_.add(id, clock_.now(), from)) disconnect_client(*leaving);
-  prepare(fd.get());
+  set_socket_options(fd.get());
   epoll_event event{.events = EPOLLIN, .data = {.u64 = id}};
-  if (connections_.size() >= connections_for(opening_.world_size)) {
-    report_refused("a run of " + std::to_string(opening_.world_size) + " ranks needs no further connections");
-  } else if (::epoll_ctl(events_, EPOLL_CTL_ADD, fd.get(), &event) == 0) {
+  if (connections_.size() >= connections_max_for(served_attempt_.world_size)) {
+    report_refused("a run of " + std::to_string(served_attempt_.world_size) +
+                   " ranks needs no further connections");
+  } else if (::epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd.get(), &event) == 0) {
     connections_[id].fd = std::move(fd);
     return;
   }
   unauthenticated_.remove(id);
 }
 
-std::optional<Timestamp> Connections::keep_time() {
+std::optional<Timestamp> Connections::handle_timeouts() {
   const Timestamp now = clock_.now();
-  for (const std::uint64_t id : unauthenticated_.find_overdue(now)) disconnect_client(id);
-  if (!is_accepting_ && paused_until_ <= now && unauthenticated_.may_accept(now)) {
+  for (const std::uint64_t id : unauthenticated_.find_expired(now)) disconnect_client(id);
+  if (!is_accepting_ && accept_paused_until_ <= now && unauthenticated_.may_accept(now)) {
     is_accepting_ = true;
-    watch(listening_, kListening, EPOLLIN);
+    set_epoll_events(listening_fd_, kListeningId, EPOLLIN);
   }
-  const auto overdue = unauthenticated_.next_overdue();
+  const auto overdue = unauthenticated_.next_deadline();
   if (is_accepting_) return overdue;
-  const Timestamp accepts_at = std::max(paused_until_, unauthenticated_.may_accept_at(now));
+  const Timestamp accepts_at = std::max(accept_paused_until_, unauthenticated_.may_accept_at(now));
   return overdue ? std::min(*overdue, accepts_at) : accepts_at;
 }
 
-void Connections::go_on(std::uint64_t id) {
+void Connections::continue_io(std::uint64_t id) {
   const auto found = connections_.find(id);
   if (found == connections_.end()) return;  // closed after epoll reported it
-  if (!found->second.out.empty() && !flush(id, found->second)) return disconnect_client(id);
+  if (!found->second.unsent_bytes.empty() && !flush(id, found->second)) return disconnect_client(id);
   read_from(id, found->second);
 }
 
 void Connections::read_from(std::uint64_t id, Connection& connection) {
   const bool is_unproven = unauthenticated_.contains(id);
-  const std::size_t limit = is_unproven ? kHandshakeFrame : chunk_.size();
-  const auto size = ::recv(connection.fd.get(), chunk_.data(), limit, 0);
+  const std::size_t limit = is_unproven ? kHandshakeFrameBytesMax : receive_buffer_.size();
+  const auto size = ::recv(connection.fd.get(), receive_buffer_.data(), limit, 0);
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (size <= 0 || !unauthenticated_.note_read(id)) return disconnect_client(id);
+  if (size <= 0 || !unauthenticated_.count_read(id)) return disconnect_client(id);
   // Disconnect a client that sends a request before the answer to its last request, because the server would
   // have to store many requests.
-  if (entries_.is_waiting(id) || !connection.out.empty()) return disconnect_client(id);
-  connection.in.append(chunk_.data(), static_cast<std::size_t>(size));
-  if (!count(connection)) return disconnect_client(id);
-  auto decoded = decode(connection.in, is_unproven ? kHandshakeFrame : kFrameMax);
+  if (store_.is_waiting(id) || !connection.unsent_bytes.empty()) return disconnect_client(id);
+  connection.in.append(receive_buffer_.data(), static_cast<std::size_t>(size));
+  if (!count_buffered(connection)) return disconnect_client(id);
+  auto decoded = decode(connection.in, is_unproven ? kHandshakeFrameBytesMax : kFrameBytesMax);
   if (!decoded) return disconnect_client(id);
   if (!*decoded) return;
   if ((*decoded)->size != connection.in.size()) return disconnect_client(id);
   connection.in = {};
-  static_cast<void>(count(connection));
-  hear(id, connection, std::move((*decoded)->frame));
+  static_cast<void>(count_buffered(connection));
+  handle_frame(id, connection, std::move((*decoded)->frame));
 }
 
-void Connections::hear(std::uint64_t id, Connection& connection, Frame frame) {
+void Connections::handle_frame(std::uint64_t id, Connection& connection, Frame frame) {
   if (unauthenticated_.contains(id))
-    return carry_out(id, connection.handshake.hear(frame, opening_, draw_nonce()));
-  // Close the connection if the request is for another attempt than the attempt whose secret the client has
-  // proved.
+    return apply_handshake_step(id, connection.handshake.handle_frame(frame, served_attempt_, draw_nonce()));
+  // Close the connection if the request is for another attempt, because the client has proved only that it
+  // has the secret of the attempt in its handshake.
   const Hello& hello = connection.handshake.hello();
   if (frame.attempt != hello.attempt) return disconnect_client(id);
-  send(entries_.take(id, hello.rank, std::move(frame)));
+  send_answers(store_.handle_request(id, hello.rank, std::move(frame)));
 }
 
-void Connections::carry_out(std::uint64_t id, Handshake::Step step) {
+void Connections::apply_handshake_step(std::uint64_t id, Handshake::Step step) {
   Connection& connection = connections_.at(id);
-  if (connection.handshake.stage() == Handshake::Stage::kProven && !prove(id, connection)) {
-    step = {.answer = make_frame(Status::kRefused, opening_.attempt,
+  if (connection.handshake.stage() == Handshake::Stage::kProven && !admit_authenticated(id, connection)) {
+    step = {.answer = make_frame(Status::kRefused, served_attempt_.attempt,
                                  {"rank " + std::to_string(connection.handshake.hello().rank) + " has " +
-                                  std::to_string(kConnectionsOfRankMax) + " connections already"}),
-            .hangs_up = true};
+                                  std::to_string(kConnectionsPerRankMax) + " connections already"}),
+            .closes_connection = true};
   }
-  if (step.answer) connection.out = encode(*step.answer);
-  if (!flush(id, connection) || step.hangs_up) disconnect_client(id);
+  if (step.answer) connection.unsent_bytes = encode(*step.answer);
+  if (!flush(id, connection) || step.closes_connection) disconnect_client(id);
 }
 
-bool Connections::prove(std::uint64_t id, const Connection& connection) {
+bool Connections::admit_authenticated(std::uint64_t id, const Connection& connection) {
   const Hello& hello = connection.handshake.hello();
-  std::size_t& of_rank = proven_[{hello.attempt, hello.rank}];
-  if (of_rank == kConnectionsOfRankMax) return false;
+  std::size_t& of_rank = authenticated_counts_[{hello.attempt, hello.rank}];
+  if (of_rank == kConnectionsPerRankMax) return false;
   ++of_rank;
-  unauthenticated_.prove(id);
+  unauthenticated_.mark_authenticated(id);
   return true;
 }
 
-void Connections::send(KeyValueStore::Answers answers) {
+void Connections::send_answers(KeyValueStore::Answers answers) {
   for (KeyValueStore::Answer& answer : answers) {
     const auto found = connections_.find(answer.to);
     if (found == connections_.end()) continue;
-    found->second.out = encode(answer.frame);
+    found->second.unsent_bytes = encode(answer.frame);
     if (!flush(answer.to, found->second)) disconnect_client(answer.to);
   }
 }
 
 bool Connections::flush(std::uint64_t id, Connection& connection) {
   std::size_t sent = 0;
-  while (sent < connection.out.size()) {
-    const auto size =
-        ::send(connection.fd.get(), connection.out.data() + sent, connection.out.size() - sent, MSG_NOSIGNAL);
+  while (sent < connection.unsent_bytes.size()) {
+    const auto size = ::send(connection.fd.get(), connection.unsent_bytes.data() + sent,
+                             connection.unsent_bytes.size() - sent, MSG_NOSIGNAL);
     if (size < 0 && errno == EINTR) continue;
     if (size < 0 && errno == EAGAIN) break;
     if (size < 0) return false;
     sent += static_cast<std::size_t>(size);
   }
-  connection.out = sent == connection.out.size() ? std::string() : connection.out.substr(sent);
-  if (const bool is_left = !connection.out.empty(); is_left != connection.is_watched_for_room) {
-    connection.is_watched_for_room = is_left;
-    watch(connection.fd.get(), id, is_left ? EPOLLIN | EPOLLOUT : EPOLLIN);
+  connection.unsent_bytes =
+      sent == connection.unsent_bytes.size() ? std::string() : connection.unsent_bytes.substr(sent);
+  if (const bool is_left = !connection.unsent_bytes.empty(); is_left != connection.is_waiting_to_send) {
+    connection.is_waiting_to_send = is_left;
+    set_epoll_events(connection.fd.get(), id, is_left ? EPOLLIN | EPOLLOUT : EPOLLIN);
   }
-  return count(connection);
+  return count_buffered(connection);
 }
 
 // Counts the stored bytes of all connections. Returns false if the stored bytes exceed the limit, and the
 // caller then closes this connection.
-bool Connections::count(Connection& connection) {
-  held_ -= connection.held;
-  connection.held = connection.in.size() + connection.out.size();
-  held_ += connection.held;
-  return held_ <= kHeldMax;
+bool Connections::count_buffered(Connection& connection) {
+  buffered_bytes_ -= connection.buffered_bytes;
+  connection.buffered_bytes = connection.in.size() + connection.unsent_bytes.size();
+  buffered_bytes_ += connection.buffered_bytes;
+  return buffered_bytes_ <= kBufferedBytesMax;
 }
 
 void Connections::disconnect_client(std::uint64_t id) {
-  entries_.forget(id);
+  store_.cancel_wait(id);
   const auto found = connections_.find(id);
   if (found->second.handshake.stage() == Handshake::Stage::kProven && !unauthenticated_.contains(id)) {
     const Hello& hello = found->second.handshake.hello();
-    const auto of_rank = proven_.find({hello.attempt, hello.rank});
-    if (--of_rank->second == 0) proven_.erase(of_rank);
+    const auto of_rank = authenticated_counts_.find({hello.attempt, hello.rank});
+    if (--of_rank->second == 0) authenticated_counts_.erase(of_rank);
   }
   unauthenticated_.remove(id);
-  held_ -= found->second.held;
+  buffered_bytes_ -= found->second.buffered_bytes;
   // Call shutdown() first, because close() does not end the connection if a forked process also has the
   // socket.
   const int fd = found->second.fd.get();
-  static_cast<void>(::epoll_ctl(events_, EPOLL_CTL_DEL, fd, nullptr));
+  static_cast<void>(::epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, fd, nullptr));
   static_cast<void>(::shutdown(fd, SHUT_RDWR));
   connections_.erase(found);
 }
 
-void Connections::watch(int fd, std::uint64_t id, std::uint32_t what) const {
+void Connections::set_epoll_events(int fd, std::uint64_t id, std::uint32_t what) const {
   epoll_event event{.events = what, .data = {.u64 = id}};
-  static_cast<void>(::epoll_ctl(events_, EPOLL_CTL_MOD, fd, &event));
+  static_cast<void>(::epoll_ctl(epoll_fd_, EPOLL_CTL_MOD, fd, &event));
 }
 
 }  // namespace ratoon::board

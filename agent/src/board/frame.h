@@ -1,5 +1,5 @@
-// The protocol between ranks and the board, a key-value store at rank 0. A request is one frame, and its
-// answer is one frame. All numbers in frames are little-endian.
+// Defines the protocol between ranks and the board, a key-value store at rank 0. A request is one frame, and
+// its answer is one frame. All numbers in frames are little-endian.
 //
 //   4 bytes "RTB1" | u32 size of the rest | u8 kind | u64 attempt | for each word: u32 size, its bytes
 #pragma once
@@ -17,12 +17,12 @@
 
 namespace ratoon::board {
 
-inline constexpr std::size_t kFrameMax = std::size_t{16} << 20;  // with its head
-// The maximum number of words in a frame, because a frame of many empty words would need much more memory
+inline constexpr std::size_t kFrameBytesMax = std::size_t{16} << 20;  // with its head
+// The number of words in a frame is limited, because a frame of many empty words would need much more memory
 // than its bytes.
 inline constexpr std::size_t kWordsMax = std::size_t{1} << 16;
 
-// The requests of a rank, each with the list of its arguments (words). The numbers of Op and Status are
+// Op lists the requests of a rank, each with its arguments (words). The numbers of Op and Status are
 // distinct, so that a socket that is connected to itself is detected.
 enum class Op : std::uint8_t {
   kSet = 1,     // key, value
@@ -33,7 +33,7 @@ enum class Op : std::uint8_t {
   kAppend = 6,  // key, text to append to its value
   kErase = 7,   // key; answered with "1" if it was there, else "0"
   kCount = 8,   // answered with the number of keys
-  kMark = 9,    // value; the key is mark_key() of the rank that asks
+  kMark = 9,    // value; the key is rank_mark_key() of the rank that asks
   // A client sends kHello and kProve before all other requests (handshake.h).
   kHello = 16,  // rank, nonce; answered with kChallenge
   kProve = 17,  // proof; answered with nothing
@@ -46,10 +46,10 @@ enum class Status : std::uint8_t {
   kChallenge = 131,  // nonce, proof
 };
 
-// The prefix of keys for ranks' marks. A mark is a value that only its own rank can set, with the request
-// kMark.
-inline constexpr std::string_view kMarkPrefix = "mark ";
-[[nodiscard]] std::string mark_key(std::uint32_t rank);
+// kRankMarkPrefix begins the key of each rank's mark. A mark is a value that only its own rank can set, with
+// the request kMark.
+inline constexpr std::string_view kRankMarkPrefix = "mark ";
+[[nodiscard]] std::string rank_mark_key(std::uint32_t rank);
 
 struct Frame {
   std::uint8_t kind = 0;
@@ -66,23 +66,23 @@ struct Frame {
   return {static_cast<std::uint8_t>(status), attempt, std::move(words)};
 }
 
-// size_of() returns the size in bytes of the result of encode().
-[[nodiscard]] std::size_t size_of(const Frame& frame);
+// encoded_size() returns the size in bytes of the result of encode().
+[[nodiscard]] std::size_t encoded_size(const Frame& frame);
 [[nodiscard]] std::string encode(const Frame& frame);
 
-struct Decoded {
+struct DecodedFrame {
   Frame frame;
   std::size_t size = 0;  // of its bytes
 };
 
 // Decodes the first frame of `bytes`. Returns nothing if the frame is not complete yet, but may still become
-// a valid frame of at most `frame_max` bytes.
-[[nodiscard]] Result<std::optional<Decoded>> decode(std::string_view bytes,
-                                                    std::size_t frame_max = kFrameMax);
+// a valid frame of at most `frame_bytes_max` bytes.
+[[nodiscard]] Result<std::optional<DecodedFrame>> decode(std::string_view bytes,
+                                                         std::size_t frame_bytes_max = kFrameBytesMax);
 
-// Reads a whole number in decimal. Returns nothing if the text is not such a number.
+// Reads a whole number in decimal. Returns nothing if the text is not a whole number.
 template <class Number>
-[[nodiscard]] std::optional<Number> read_number(std::string_view text) {
+[[nodiscard]] std::optional<Number> parse_number(std::string_view text) {
   Number number = 0;
   const char* const end = text.data() + text.size();
   const auto [at, problem] = std::from_chars(text.data(), end, number);

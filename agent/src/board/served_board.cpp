@@ -7,8 +7,8 @@
 
 namespace ratoon::board {
 
-Result<void> serve_board(std::uint16_t port, int listening_fd, const Opening& opening,
-                         const Server::Tell& tell) {
+Result<void> serve_board(std::uint16_t port, int listening_fd, const ServedAttempt& served_attempt,
+                         const Server::ReportFunction& tell) {
   static std::mutex mutex;
   static std::map<std::uint16_t, std::unique_ptr<Server>> servers;  // by port
   const std::scoped_lock lock(mutex);
@@ -18,7 +18,7 @@ Result<void> serve_board(std::uint16_t port, int listening_fd, const Opening& op
     if (!started) return started.error();
     server = *std::move(started);
   }
-  server->begin(opening);
+  server->begin_attempt(served_attempt);
   return {};
 }
 

@@ -1,4 +1,4 @@
-// The board, a key-value store for all ranks, which this process serves while it is rank 0.
+// ServedBoard serves the board, a key-value store for all ranks, while this process is rank 0.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@ namespace ratoon::board {
 // A process has one listening socket and one server for it, because two servers would share the incoming
 // connections. The server keeps running after another process has become rank 0, but no rank connects to it
 // then.
-[[nodiscard]] Result<void> serve_board(std::uint16_t port, int listening_fd, const Opening& opening,
-                                       const Server::Tell& tell);
+[[nodiscard]] Result<void> serve_board(std::uint16_t port, int listening_fd,
+                                       const ServedAttempt& served_attempt,
+                                       const Server::ReportFunction& tell);
 
 }  // namespace ratoon::board

@@ -5,26 +5,27 @@
 namespace ratoon::board {
 
 bool UnauthenticatedClients::may_accept(Timestamp now) {
-  const double more = seconds(now - counted_) * static_cast<double>(limits_.a_second);
-  allowed_ = std::min(static_cast<double>(limits_.in_a_row), allowed_ + more);
-  counted_ = now;
-  const bool has_place =
-      came_.size() < limits_.at_once || came_.at(next_to_evict()).at + limits_.undisturbed <= now;
-  return has_place && allowed_ >= 1;
+  const double more = seconds(now - tokens_updated_at_) * static_cast<double>(limits_.connections_per_second);
+  accept_tokens_ = std::min(static_cast<double>(limits_.burst_size), accept_tokens_ + more);
+  tokens_updated_at_ = now;
+  const bool has_place = accepted_.size() < limits_.connections_max ||
+                         accepted_.at(next_to_evict()).at + limits_.eviction_grace <= now;
+  return has_place && accept_tokens_ >= 1;
 }
 
 Timestamp UnauthenticatedClients::may_accept_at(Timestamp now) const {
   Timestamp at = now;
-  if (allowed_ < 1) {
-    const double missing = static_cast<double>(limits_.batch) - allowed_;
-    at = now + from_seconds(missing / static_cast<double>(limits_.a_second));
+  if (accept_tokens_ < 1) {
+    const double missing = static_cast<double>(limits_.resume_batch) - accept_tokens_;
+    at = now + from_seconds(missing / static_cast<double>(limits_.connections_per_second));
   }
-  if (came_.size() >= limits_.at_once) at = std::max(at, came_.at(next_to_evict()).at + limits_.undisturbed);
+  if (accepted_.size() >= limits_.connections_max)
+    at = std::max(at, accepted_.at(next_to_evict()).at + limits_.eviction_grace);
   return at;
 }
 
 UnauthenticatedClients::Id UnauthenticatedClients::next_to_evict() const {
-  const auto goes = std::ranges::max_element(by_address_, [](const auto& a, const auto& b) {
+  const auto goes = std::ranges::max_element(ids_by_address_, [](const auto& a, const auto& b) {
     if (a.second.size() != b.second.size()) return a.second.size() < b.second.size();
     return *a.second.begin() > *b.second.begin();
   });
@@ -34,46 +35,46 @@ UnauthenticatedClients::Id UnauthenticatedClients::next_to_evict() const {
 std::optional<UnauthenticatedClients::Id> UnauthenticatedClients::add(Id id, Timestamp now,
                                                                       const std::string& from) {
   std::optional<Id> leaving;
-  if (came_.size() >= limits_.at_once) {
+  if (accepted_.size() >= limits_.connections_max) {
     leaving = next_to_evict();
     remove(*leaving);
   }
-  came_.emplace(id, Came{.at = now, .from = from});
-  by_address_[from].insert(id);
-  allowed_ -= 1;
+  accepted_.emplace(id, AcceptedClient{.at = now, .from = from});
+  ids_by_address_[from].insert(id);
+  accept_tokens_ -= 1;
   return leaving;
 }
 
 void UnauthenticatedClients::remove(Id id) {
-  const auto found = came_.find(id);
-  if (found == came_.end()) return;
-  const auto address = by_address_.find(found->second.from);
+  const auto found = accepted_.find(id);
+  if (found == accepted_.end()) return;
+  const auto address = ids_by_address_.find(found->second.from);
   address->second.erase(id);
-  if (address->second.empty()) by_address_.erase(address);
-  came_.erase(found);
+  if (address->second.empty()) ids_by_address_.erase(address);
+  accepted_.erase(found);
 }
 
-bool UnauthenticatedClients::note_read(Id id) {
-  const auto found = came_.find(id);
-  return found == came_.end() || ++found->second.reads <= limits_.reads;
+bool UnauthenticatedClients::count_read(Id id) {
+  const auto found = accepted_.find(id);
+  return found == accepted_.end() || ++found->second.reads <= limits_.reads_max;
 }
 
-void UnauthenticatedClients::prove(Id id) {
+void UnauthenticatedClients::mark_authenticated(Id id) {
   if (!contains(id)) return;
   remove(id);
-  allowed_ += 1;
+  accept_tokens_ += 1;
 }
 
-std::vector<UnauthenticatedClients::Id> UnauthenticatedClients::find_overdue(Timestamp now) const {
+std::vector<UnauthenticatedClients::Id> UnauthenticatedClients::find_expired(Timestamp now) const {
   std::vector<Id> overdue;
-  for (const auto& [id, came] : came_)
-    if (came.at + limits_.handshake <= now) overdue.push_back(id);
+  for (const auto& [id, accepted] : accepted_)
+    if (accepted.at + limits_.handshake_timeout <= now) overdue.push_back(id);
   return overdue;
 }
 
-std::optional<Timestamp> UnauthenticatedClients::next_overdue() const {
-  if (came_.empty()) return std::nullopt;
-  return came_.begin()->second.at + limits_.handshake;
+std::optional<Timestamp> UnauthenticatedClients::next_deadline() const {
+  if (accepted_.empty()) return std::nullopt;
+  return accepted_.begin()->second.at + limits_.handshake_timeout;
 }
 
 }  // namespace ratoon::board

@@ -14,48 +14,51 @@ using checkpoint::Disk;
 
 Result<HistoryFile> HistoryFile::begin(Disk& disk, Attempt attempt,
                                        const std::optional<HistoryPosition>& after) {
-  if (auto made = checkpoint::make_folders(disk, checkpoint::kHistory, checkpoint::Durability::kPowerCuts);
+  if (auto made =
+          checkpoint::make_folders(disk, checkpoint::kHistory, checkpoint::Durability::kSurvivesPowerCuts);
       !made)
     return made.error();
   auto file = disk.create(checkpoint::history_path(attempt));
   if (!file) return file.error();
   HistoryFile history(disk, attempt, std::move(*file));
-  history.pending_ = encode(Beginning{.attempt = attempt, .after = after});
+  history.pending_text_ = encode(Beginning{.attempt = attempt, .after = after});
   return history;
 }
 
 void HistoryFile::append(const Row& row) {
   std::string line = encode(row);
-  // A reader refuses a line above kLineBytesMax, and ignores everything after a refused line.
-  const bool is_too_much = line.size() > kLineBytesMax || pending_.size() + line.size() > kPendingBytesMax;
-  if (is_too_much || given_up_) {
+  // A reader refuses a line that is longer than kLineBytesMax, and ignores everything after that line.
+  const bool is_too_much =
+      line.size() > kLineBytesMax || pending_text_.size() + line.size() > kPendingBytesMax;
+  if (is_too_much || final_error_) {
     ++rows_lost_;
     return;
   }
-  pending_ += line;
+  pending_text_ += line;
 }
 
 Result<void> HistoryFile::flush() {
-  if (given_up_) return *given_up_;
-  if (pending_.empty()) return {};
-  // A failed write may have left a part of the rows in the file, which the next write overwrites.
-  if (auto wrote = file_->write(written_, std::as_bytes(std::span(pending_))); !wrote) return wrote;
-  written_ += pending_.size();
-  pending_.clear();
+  if (final_error_) return *final_error_;
+  if (pending_text_.empty()) return {};
+  // A failed write may leave a part of the rows in the file. The next write overwrites this part.
+  if (auto wrote = file_->write(written_bytes_, std::as_bytes(std::span(pending_text_))); !wrote)
+    return wrote;
+  written_bytes_ += pending_text_.size();
+  pending_text_.clear();
   return {};
 }
 
 Result<HistoryPosition> HistoryFile::sync() {
   if (auto flushed = flush(); !flushed) return flushed.error();
-  const HistoryPosition place{.attempt = attempt_, .bytes = written_};
+  const HistoryPosition place{.attempt = attempt_, .bytes = written_bytes_};
   if (durable_ == place) return place;
   auto synced = file_->sync();
   // The first sync() must also sync the folder, so that the new file's name survives a power cut.
   if (synced && !durable_) synced = disk_->sync_folder(checkpoint::kHistory);
   if (!synced) {
-    given_up_ = synced.error().with_context("the history of attempt " + std::to_string(attempt_.value()) +
-                                            " is no longer written");
-    return *given_up_;
+    final_error_ = synced.error().with_context("the history of attempt " + std::to_string(attempt_.value()) +
+                                               " is no longer written");
+    return *final_error_;
   }
   durable_ = place;
   return place;
@@ -86,7 +89,7 @@ bool resumed_from_checkpoint(const Disk& disk) {
 }
 
 Result<std::string> read_file(const Disk& disk, Attempt attempt) {
-  return checkpoint::read_whole(disk, checkpoint::history_path(attempt), HistoryFile::kFileBytesMax);
+  return checkpoint::read_whole_file(disk, checkpoint::history_path(attempt), HistoryFile::kFileBytesMax);
 }
 
 }  // namespace ratoon::history

@@ -8,7 +8,7 @@
 //   file->flush();                          // every second or so
 //   manifest.history = file->sync();        // before the commit
 //
-// Thread contract: one thread at a time.
+// Thread contract: only one thread at a time may use a HistoryFile.
 #pragma once
 
 #include <memory>
@@ -28,8 +28,8 @@ class HistoryFile {
   static constexpr std::size_t kPendingBytesMax = 4U << 20;
   static constexpr std::uint64_t kFileBytesMax = 1ULL << 40;
 
-  // Creates a new history file for the attempt. `after` is the position in the manifest from which the
-  // attempt resumes. `disk` must outlive the returned HistoryFile.
+  // Creates a new history file for the attempt. `after` is the history position in the manifest of the
+  // checkpoint from which the attempt resumes. `disk` must outlive the returned HistoryFile.
   [[nodiscard]] static Result<HistoryFile> begin(checkpoint::Disk& disk, Attempt attempt,
                                                  const std::optional<HistoryPosition>& after);
 
@@ -37,9 +37,9 @@ class HistoryFile {
   [[nodiscard]] Result<void> flush();
   // Returns the position up to which flush() has written the file. Only sync() makes the written bytes
   // durable.
-  [[nodiscard]] HistoryPosition written() const { return {.attempt = attempt_, .bytes = written_}; }
-  // Flushes and syncs the file, and returns the position up to which all rows survive a power cut. After a
-  // failed sync() every later call returns the same error, because it is unknown which bytes were lost.
+  [[nodiscard]] HistoryPosition written() const { return {.attempt = attempt_, .bytes = written_bytes_}; }
+  // Flushes and syncs the file. Returns the position up to which all rows survive a power cut. After a failed
+  // sync() every later call returns the same error, because it is unknown which bytes were lost.
   [[nodiscard]] Result<HistoryPosition> sync();
 
   // Returns the result of the last successful sync(), or nullopt before the first successful sync().
@@ -53,17 +53,17 @@ class HistoryFile {
   checkpoint::Disk* disk_;
   Attempt attempt_;
   std::unique_ptr<checkpoint::WriteFile> file_;
-  std::string pending_;        // not written yet
-  std::uint64_t written_ = 0;  // bytes of the file
+  std::string pending_text_;         // not written yet
+  std::uint64_t written_bytes_ = 0;  // the size of the file
   std::optional<HistoryPosition> durable_;
-  std::optional<Error> given_up_;  // why
+  std::optional<Error> final_error_;  // the failed sync() after which nothing is written
   std::uint64_t rows_lost_ = 0;
 };
 
 // Returns the attempts that left a history file.
 [[nodiscard]] Result<std::vector<Attempt>> list_attempts(const checkpoint::Disk& disk);
-// Returns whether an attempt with a history file resumed from a checkpoint, according to the file's first
-// line. History files that cannot be read are ignored.
+// Returns true if, according to the first line of its history file, at least one attempt resumed from a
+// checkpoint. Ignores history files that cannot be read.
 [[nodiscard]] bool resumed_from_checkpoint(const checkpoint::Disk& disk);
 [[nodiscard]] Result<std::string> read_file(const checkpoint::Disk& disk, Attempt attempt);
 

@@ -7,9 +7,9 @@
 namespace ratoon::history {
 namespace {
 
-Error corrupted(Attempt attempt, const std::string& what) {
+Error corrupted_error(Attempt attempt, const std::string& what) {
   return {ErrorKind::kCorrupted, checkpoint::history_path(attempt) + ": " + what +
-                                     ": the history cannot be read whole; the training does not need it"};
+                                     ": only a part of the history can be read; training does not need it"};
 }
 
 // Returns the first line of a text, without its newline, or nothing if the text has no newline.
@@ -28,19 +28,20 @@ Result<Segment> read_segment(const HistoryPosition& end, const ReadFile& read) {
   auto text = read(end.attempt);
   if (!text) return text.error();
   if (text->size() < end.bytes) {
-    return corrupted(end.attempt, "the file has " + std::to_string(text->size()) +
-                                      " bytes, but a checkpoint needs " + std::to_string(end.bytes));
+    return corrupted_error(end.attempt, "the file has " + std::to_string(text->size()) +
+                                            " bytes, but a checkpoint needs " + std::to_string(end.bytes));
   }
   text->resize(end.bytes);
   const auto line = first_line(*text);
   if (!line || !text->ends_with('\n'))
-    return corrupted(end.attempt,
-                     "the position that the next attempt names is not the end of a line in the file");
+    return corrupted_error(end.attempt,
+                           "the position that the next attempt names is not the end of a line in the file");
   auto beginning = decode_beginning(*line);
   if (!beginning)
-    return corrupted(end.attempt, "the file begins with a bad line: " + beginning.error().message());
+    return corrupted_error(end.attempt, "the file begins with a bad line: " + beginning.error().message());
   if (beginning->attempt != end.attempt) {
-    return corrupted(end.attempt, "the file names attempt " + std::to_string(beginning->attempt.value()));
+    return corrupted_error(end.attempt,
+                           "the file names attempt " + std::to_string(beginning->attempt.value()));
   }
   return Segment{.beginning = *beginning, .text = std::move(*text)};
 }
@@ -52,8 +53,8 @@ Result<void> visit_rows(const Segment& segment, const Visit& visit) {
     ++number;
     const auto row = decode_row(*first_line(rest));
     if (!row) {
-      return corrupted(segment.beginning.attempt,
-                       "the file has a bad line " + std::to_string(number) + ": " + row.error().message());
+      return corrupted_error(segment.beginning.attempt, "the file has a bad line " + std::to_string(number) +
+                                                            ": " + row.error().message());
     }
     visit(segment.beginning.attempt, *row);
   }
@@ -62,7 +63,7 @@ Result<void> visit_rows(const Segment& segment, const Visit& visit) {
 
 }  // namespace
 
-std::uint64_t sound_bytes(std::string_view file) {
+std::uint64_t count_intact_bytes(std::string_view file) {
   std::uint64_t sound = 0;
   while (const auto line = first_line(file.substr(sound))) {
     const bool is_sound = sound == 0 ? decode_beginning(*line).has_value() : decode_row(*line).has_value();
@@ -74,7 +75,7 @@ std::uint64_t sound_bytes(std::string_view file) {
 
 Result<void> join(const HistoryPosition& end, const ReadFile& read, const Visit& visit) {
   // Finds the position at which each attempt's part of the history ends, from the newest attempt to the
-  // oldest. The first line of each file is read twice, so that only one whole file is in memory at a time.
+  // oldest. Each file is read again for its rows, so that only one file is in memory at a time.
   std::vector<HistoryPosition> places = {end};
   while (true) {
     const auto segment = read_segment(places.back(), read);
@@ -95,7 +96,7 @@ Result<std::optional<HistoryPosition>> newest_position(std::vector<Attempt> atte
   for (const Attempt attempt : attempts) {
     const auto text = read(attempt);
     if (!text) return text.error();
-    if (const std::uint64_t bytes = sound_bytes(*text); bytes > 0)
+    if (const std::uint64_t bytes = count_intact_bytes(*text); bytes > 0)
       return std::optional(HistoryPosition{.attempt = attempt, .bytes = bytes});
   }
   return std::optional<HistoryPosition>();

@@ -11,8 +11,8 @@
 namespace ratoon::history {
 namespace {
 
-constexpr std::uint64_t kFirstPiece = 64U << 10;
-constexpr std::uint64_t kLastPiece = 64U << 20;  // wanted rows come at least once a minute
+constexpr std::uint64_t kFirstPieceBytes = 64U << 10;
+constexpr std::uint64_t kPieceBytesMax = 64U << 20;  // enough: wanted rows are at most a minute apart
 
 Result<std::optional<Row>> find_in_file(const checkpoint::Disk& disk, Attempt attempt,
                                         std::string_view kind) {
@@ -20,12 +20,12 @@ Result<std::optional<Row>> find_in_file(const checkpoint::Disk& disk, Attempt at
   if (!file) return file.error();
   const auto size = (*file)->size();
   if (!size) return size.error();
-  for (std::uint64_t piece = kFirstPiece;; piece *= 4) {
-    std::string end(std::min({piece, *size, kLastPiece}), '\0');
+  for (std::uint64_t piece = kFirstPieceBytes;; piece *= 4) {
+    std::string end(std::min({piece, *size, kPieceBytesMax}), '\0');
     if (auto read = (*file)->read(*size - end.size(), std::as_writable_bytes(std::span(end))); !read)
       return read.error();
     auto row = last_row_in(end, kind);
-    if (row || end.size() < piece || piece >= kLastPiece) return row;
+    if (row || end.size() < piece || piece >= kPieceBytesMax) return row;
   }
 }
 
@@ -38,7 +38,7 @@ std::optional<Row> last_row_in(std::string_view end_of_file, std::string_view ki
     const std::string_view before = end_of_file.substr(0, newline);
     const auto begin = before.rfind('\n');
     const std::string_view line = begin == std::string_view::npos ? before : before.substr(begin + 1);
-    // For speed, lines without the text of the wanted kind are not parsed.
+    // For speed, do not parse lines that do not contain the text of the wanted kind.
     if (line.find(kind) != std::string_view::npos) {
       if (auto row = decode_row(line); row && row->kind == kind) return *std::move(row);
     }

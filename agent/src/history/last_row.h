@@ -1,6 +1,6 @@
-// Finds the newest row of a kind in the history files of all attempts, also if no checkpoint's manifest
-// records it. Files are read from their end, so that the start of a run does not wait until a long history is
-// read.
+// Finds the newest row of a kind in the history files of all attempts, even if no checkpoint's manifest
+// records the row. Files are read from their end, so that the start of a run does not wait until a long
+// history is read.
 #pragma once
 
 #include <optional>

@@ -15,17 +15,17 @@ constexpr std::uint64_t kCountMax = (1ULL << 53) - 1;
 constexpr std::size_t kNameBytesMax = 255;
 constexpr int kDepthMax = 3;
 
-std::string line_of(const json& body) {
+std::string to_json_line(const json& body) {
   return body.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
-json number(double value) {
+json to_json_number(double value) {
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
   return value;
 }
 
-std::optional<double> number_in(const json& value) {
+std::optional<double> parse_json_number(const json& value) {
   if (value.is_number()) return value.get<double>();
   if (value == "NaN") return std::numeric_limits<double>::quiet_NaN();
   if (value == "Infinity") return std::numeric_limits<double>::infinity();
@@ -40,16 +40,16 @@ std::string encode(const Beginning& beginning) {
   if (beginning.after) {
     body["after"] = {{"attempt", beginning.after->attempt.value()}, {"bytes", beginning.after->bytes}};
   }
-  return line_of(body);
+  return to_json_line(body);
 }
 
 std::string encode(const Row& row) {
   json values = json::object();
-  for (const auto& [name, value] : row.values) values[name] = number(value);
-  return line_of({{"kind", row.kind},
-                  {"step", row.step},
-                  {"time", format_rfc3339(row.at)},
-                  {"values", std::move(values)}});
+  for (const auto& [name, value] : row.values) values[name] = to_json_number(value);
+  return to_json_line({{"kind", row.kind},
+                       {"step", row.step},
+                       {"time", format_rfc3339(row.at)},
+                       {"values", std::move(values)}});
 }
 
 Result<Beginning> decode_beginning(std::string_view line) {
@@ -88,7 +88,7 @@ Result<Row> decode_row(std::string_view line) {
     f.complain("values", "an object of numbers");
   } else {
     for (const auto& [name, value] : values->items()) {
-      const auto read = number_in(value);
+      const auto read = parse_json_number(value);
       if (read) row.values[name] = *read;
       if (!read) f.complain("values", "an object of numbers");
     }

@@ -14,8 +14,8 @@
 
 namespace ratoon::history {
 
-// A position in a run's history: the first `bytes` bytes of an attempt's file, preceded by the older history
-// that the file's first line names. The manifest of each checkpoint records one such position.
+// A HistoryPosition stands for the first `bytes` bytes of an attempt's file and all older history that this
+// file's first line names. The manifest of each checkpoint records a HistoryPosition.
 struct HistoryPosition {
   Attempt attempt{0};
   std::uint64_t bytes = 0;
@@ -23,7 +23,7 @@ struct HistoryPosition {
   friend bool operator==(const HistoryPosition&, const HistoryPosition&) = default;
 };
 
-// The first line of an attempt's history file.
+// Beginning is the first line of an attempt's history file.
 struct Beginning {
   Attempt attempt{0};
   std::optional<HistoryPosition> after;  // nullopt: the history begins with this file
@@ -43,8 +43,8 @@ struct Row {
 
 inline constexpr std::size_t kLineBytesMax = 1U << 20;
 
-// Returns the JSON text of the line, with a newline at its end. Decoded numbers have exactly the encoded
-// bits. NaN and infinities are written as strings, because JSON has no numbers for them.
+// Returns the JSON text of the line, with a newline at its end. Each decoded number has exactly the bits of
+// the encoded number. NaN and infinities are written as strings, because JSON has no numbers for them.
 [[nodiscard]] std::string encode(const Beginning& beginning);
 [[nodiscard]] std::string encode(const Row& row);
 // Without the newline.

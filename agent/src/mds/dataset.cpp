@@ -15,15 +15,15 @@ namespace ratoon {
 namespace {
 
 [[noreturn]] void refuse(const Error& error) {
-  // An error in an index or an option stays until a user corrects it, so do not retry. A file that cannot be
-  // read now may be readable on another node or at another time.
+  // An error in an index or an option stays until a user corrects it, so a retry cannot help. But a file that
+  // cannot be read now may be readable on another node or at another time.
   const bool is_for_good = error.kind() == ErrorKind::kInvalid;
   throw Failure(static_cast<int>(is_for_good ? ExitCode::kConfiguration : ExitCode::kStorage),
                 error.message());
 }
 
 template <class T>
-T taken(Result<T> result) {
+T unwrap_or_throw(Result<T> result) {
   if (!result) refuse(result.error());
   return std::move(*result);
 }
@@ -31,8 +31,8 @@ T taken(Result<T> result) {
 }  // namespace
 
 struct MdsDataset::Parts {
-  explicit Parts(mds::Folders folders)
-      : reader(std::move(folders)), digest(taken(mds::digest_of(reader.index()))) {}
+  explicit Parts(mds::DatasetFolders folders)
+      : reader(std::move(folders)), digest(unwrap_or_throw(mds::digest_of(reader.index()))) {}
 
   [[nodiscard]] const mds::Columns& columns() const { return reader.index().columns; }
 
@@ -52,7 +52,7 @@ std::shared_ptr<MdsDataset> MdsDataset::open(const std::vector<std::string>& uri
   if (uris.empty())
     throw std::invalid_argument("MdsDataset::open: the list of folders is empty; name at least one folder");
   if (options.fetch_threads == 0) throw std::invalid_argument("MdsOptions::fetch_threads must be 1 or more");
-  auto folders = taken(mds::open_folders(uris, options));
+  auto folders = unwrap_or_throw(mds::open_dataset_folders(uris, options));
   return std::make_shared<MdsDataset>(std::make_unique<Parts>(std::move(folders)));
 }
 
@@ -61,7 +61,7 @@ std::uint64_t MdsDataset::size() const {
 }
 
 std::span<const Column> MdsDataset::columns() const {
-  return parts_->columns().described();
+  return parts_->columns().dataset_columns();
 }
 
 std::string MdsDataset::digest() const {
@@ -69,7 +69,7 @@ std::string MdsDataset::digest() const {
 }
 
 std::vector<std::uint64_t> MdsDataset::shard_sizes() const {
-  return mds::sizes_of(parts_->reader.index());
+  return mds::shard_sample_counts(parts_->reader.index());
 }
 
 const std::string& MdsDataset::encoding(std::size_t column) const {
@@ -90,12 +90,12 @@ void MdsDataset::read(std::uint64_t id, Sample& into) const {
   data::check_id(id, size());
   const mds::ShardTable::SamplePosition place = parts_->reader.table().find(id);
   into.begin(id);  // first: the sample's old shard may have to be closed to open the next one
-  mds::ShardBytes shard = taken(parts_->reader.open(place.shard, into.stop()));
+  mds::ShardBytes shard = unwrap_or_throw(parts_->reader.open(place.shard, into.stop()));
   const auto decoded =
       mds::decode_sample(parts_->columns(), mds::sample_bytes(shard.bytes, place.sample), into);
   into.keep_alive(std::move(shard.owner));
   if (decoded) return;
-  refuse(decoded.error().with_context(parts_->reader.shown(place.shard) + ", its sample " +
+  refuse(decoded.error().with_context(parts_->reader.display_name(place.shard) + ", sample " +
                                       std::to_string(place.sample) + " (" + std::to_string(id) +
                                       " of the data set)"));
 }

@@ -16,9 +16,9 @@ namespace fs = std::filesystem;
 
 // Opens the folders and stores from which shards are read. The cache is created when the first folder or
 // store that needs it is opened.
-class Sources {
+class SourceOpener {
  public:
-  explicit Sources(const MdsOptions& options)
+  explicit SourceOpener(const MdsOptions& options)
       : options_(options),
         load_{.maps_files = options.maps_files, .verifies_local_files = options.verifies_local_files} {}
 
@@ -45,9 +45,9 @@ class Sources {
     return std::unique_ptr<ShardSource>(std::move(source));
   }
 
-  // Decides whether the cache will evict shards, and sets the cache's limits. Call fit() after the indexes of
-  // all folders were read.
-  Result<void> fit(Folders& folders) {
+  // Sets limits for open shards and prefetched shards if the cache may have to evict shards. Call
+  // set_cache_limits() after the indexes of all folders were read.
+  Result<void> set_cache_limits(DatasetFolders& folders) {
     const std::uint64_t bytes_max = options_.cache_bytes_max;
     if (cache_ == nullptr || bytes_max == 0) return {};
     std::uint64_t all = 0;
@@ -58,11 +58,11 @@ class Sources {
     }
     if (largest > bytes_max / 2) return too_small(folders, largest);
     if (all <= bytes_max / 2) return {};
-    // The cache evicts no file that a process has open. Several processes share the cache, so each process
-    // keeps only few files of the cache open.
-    for (RemoteSource* source : remote_) source->hold_files();
-    folders.limits.held_bytes_max = bytes_max / 16;
-    folders.ahead_max.cache_bytes = bytes_max / 4;
+    // The cache cannot evict a file that a process has open. Several processes share the cache, so each
+    // process must keep only a small part of it open.
+    for (RemoteSource* source : remote_) source->pin_files();
+    folders.limits.pinned_bytes_max = bytes_max / 16;
+    folders.prefetch_limit.cache_bytes = bytes_max / 4;
     folders.cache = cache_;
     // Shards that are fetched ahead must leave enough space in the cache for the shards that are being read.
     folders.fetch_threads = std::min<std::uint64_t>(folders.fetch_threads, bytes_max / 4 / largest);
@@ -73,14 +73,14 @@ class Sources {
   }
 
  private:
-  [[nodiscard]] Error too_small(const Folders& folders, std::uint64_t largest) const {
+  [[nodiscard]] Error too_small(const DatasetFolders& folders, std::uint64_t largest) const {
     const auto& shard = *std::find_if(folders.index.shards.begin(), folders.index.shards.end(),
                                       [&](const ShardInfo& one) { return one.raw.size_bytes == largest; });
     return {ErrorKind::kInvalid,
             "the cache " + options_.cache_folder.string() + " may hold " +
                 std::to_string(options_.cache_bytes_max) + " bytes, but the largest shard, " +
-                folders.sources[shard.source]->shown(shard) + ", has " + std::to_string(largest) +
-                ": set cache_bytes_max to at least twice that number"};
+                folders.sources[shard.source]->display_name(shard) + ", has " + std::to_string(largest) +
+                " bytes: set cache_bytes_max to at least twice the size of this shard"};
   }
 
   const MdsOptions& options_;
@@ -91,26 +91,26 @@ class Sources {
 
 }  // namespace
 
-Result<Folders> open_folders(const std::vector<std::string>& uris, const MdsOptions& options) {
-  Folders folders{.index = {},
-                  .sources = {},
-                  .limits = {.memory_bytes_max = options.memory_bytes_max},
-                  .ahead_max = {.memory_bytes = options.memory_bytes_max,
-                                .cache_bytes = std::numeric_limits<std::uint64_t>::max()},
-                  .cache = nullptr,
-                  .fetch_threads = options.fetch_threads};
-  Sources sources(options);
+Result<DatasetFolders> open_dataset_folders(const std::vector<std::string>& uris, const MdsOptions& options) {
+  DatasetFolders folders{.index = {},
+                         .sources = {},
+                         .limits = {.memory_bytes_max = options.memory_bytes_max},
+                         .prefetch_limit = {.memory_bytes = options.memory_bytes_max,
+                                            .cache_bytes = std::numeric_limits<std::uint64_t>::max()},
+                         .cache = nullptr,
+                         .fetch_threads = options.fetch_threads};
+  SourceOpener sources(options);
   for (const std::string& uri : uris) {
     auto source = sources.open(uri);
     if (!source) return source.error();
     auto index = (*source)->read_index();
     if (!index) return index.error();
     const auto number = static_cast<std::uint32_t>(folders.sources.size());
-    if (const auto added = append(folders.index, std::move(*index), number); !added)
+    if (const auto added = append_shards(folders.index, std::move(*index), number); !added)
       return added.error().with_context(uri);
     folders.sources.push_back(std::move(*source));
   }
-  if (const auto fits = sources.fit(folders); !fits) return fits.error();
+  if (const auto fits = sources.set_cache_limits(folders); !fits) return fits.error();
   return folders;
 }
 

@@ -1,4 +1,4 @@
-// Folders: the opened folders and stores of an MdsDataset, with the merged index of all of them.
+// DatasetFolders: the opened folders and stores of an MdsDataset, with the merged index of all of them.
 #pragma once
 
 #include <memory>
@@ -14,17 +14,18 @@
 
 namespace ratoon::mds {
 
-struct Folders {
+struct DatasetFolders {
   Index index;
   std::vector<std::unique_ptr<ShardSource>> sources;  // by ShardInfo::source
   OpenShards::Limits limits;
-  // The limits on shards that are opened before they are needed: they must fit beside all shards that are
-  // needed before them.
-  ShardCost ahead_max;
+  // A shard is opened ahead of its use only if it fits into this limit together with all shards that will be
+  // used before it.
+  ShardCost prefetch_limit;
   std::shared_ptr<objects::ObjectCache> cache;  // of all sources; null if nothing is evicted
   std::size_t fetch_threads = 0;
 };
 
-[[nodiscard]] Result<Folders> open_folders(const std::vector<std::string>& uris, const MdsOptions& options);
+[[nodiscard]] Result<DatasetFolders> open_dataset_folders(const std::vector<std::string>& uris,
+                                                          const MdsOptions& options);
 
 }  // namespace ratoon::mds

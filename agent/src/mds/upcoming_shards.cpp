@@ -7,7 +7,7 @@
 
 namespace ratoon::mds {
 
-std::vector<std::size_t> distinct(std::span<const std::size_t> shards) {
+std::vector<std::size_t> distinct_shards(std::span<const std::size_t> shards) {
   std::unordered_set<std::size_t> seen;
   std::vector<std::size_t> kept;
   for (const std::size_t shard : shards) {
@@ -16,7 +16,7 @@ std::vector<std::size_t> distinct(std::span<const std::size_t> shards) {
   return kept;
 }
 
-std::size_t fitting(std::span<const ShardCost> costs, const ShardCost& room) {
+std::size_t count_fitting_shards(std::span<const ShardCost> costs, const ShardCost& room) {
   ShardCost left = room;
   std::size_t count = 0;
   for (const ShardCost& cost : costs) {
@@ -30,20 +30,21 @@ std::size_t fitting(std::span<const ShardCost> costs, const ShardCost& room) {
 }
 
 void UpcomingShards::expect(std::vector<std::size_t> shards) {
-  calls_.push_back(std::move(shards));
+  expected_batches_.push_back(std::move(shards));
 }
 
 void UpcomingShards::expect_no_more(std::span<const std::size_t> shards) {
-  const auto call = std::find_if(calls_.begin(), calls_.end(), [&](const auto& expected) {
-    return std::equal(expected.begin(), expected.end(), shards.begin(), shards.end());
-  });
-  if (call != calls_.end()) calls_.erase(call);
+  const auto call =
+      std::find_if(expected_batches_.begin(), expected_batches_.end(), [&](const auto& expected) {
+        return std::equal(expected.begin(), expected.end(), shards.begin(), shards.end());
+      });
+  if (call != expected_batches_.end()) expected_batches_.erase(call);
 }
 
 std::vector<std::size_t> UpcomingShards::shards() const {
   std::vector<std::size_t> all;
-  for (const auto& call : calls_) all.insert(all.end(), call.begin(), call.end());
-  return distinct(all);
+  for (const auto& call : expected_batches_) all.insert(all.end(), call.begin(), call.end());
+  return distinct_shards(all);
 }
 
 std::vector<std::uint64_t> UpcomingShards::next_uses(std::span<const std::size_t> of) const {
@@ -53,7 +54,7 @@ std::vector<std::uint64_t> UpcomingShards::next_uses(std::span<const std::size_t
   uses.reserve(of.size());
   for (const std::size_t shard : of) {
     const auto place = places.find(shard);
-    uses.push_back(place == places.end() ? kNever : place->second);
+    uses.push_back(place == places.end() ? kNeverUsed : place->second);
   }
   return uses;
 }

@@ -1,6 +1,6 @@
-// UpcomingShards: the shards that contain the samples that will be read next, in the order in which they are
-// needed. UpcomingShards opens no shard itself: the reader adds shards of expected samples, and removes them
-// when the samples were read or are no longer expected.
+// UpcomingShards: the shards of the samples that will be read next, in the order in which they are needed.
+// UpcomingShards opens no shards. The reader adds the shards of expected samples, and removes them when the
+// samples were read or are no longer expected.
 //
 // Thread contract: only one thread at a time may use an object of this file.
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace ratoon::mds {
 
-// The limited resources that a shard uses while it is open.
+// ShardCost: the limited resources that a shard uses while it is open.
 struct ShardCost {
   std::uint64_t memory_bytes = 0;  // of this process's own memory
   std::uint64_t cache_bytes = 0;   // of a cache whose files are evicted
@@ -22,7 +22,7 @@ struct ShardCost {
 
 class UpcomingShards {
  public:
-  static constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
+  static constexpr std::uint64_t kNeverUsed = std::numeric_limits<std::uint64_t>::max();
 
   // Adds the shards of one batch, in the order in which they are needed, after the shards of all earlier
   // calls.
@@ -32,19 +32,19 @@ class UpcomingShards {
 
   // Returns each expected shard once, in the order in which they are needed.
   [[nodiscard]] std::vector<std::size_t> shards() const;
-  // Returns when each shard is needed next: its position in shards(), or kNever.
+  // Returns when each shard is needed next: its position in shards(), or kNeverUsed.
   [[nodiscard]] std::vector<std::uint64_t> next_uses(std::span<const std::size_t> of) const;
 
  private:
-  std::deque<std::vector<std::size_t>> calls_;
+  std::deque<std::vector<std::size_t>> expected_batches_;
 };
 
 // Returns `shards` without repetitions, in the order of their first occurrence.
-[[nodiscard]] std::vector<std::size_t> distinct(std::span<const std::size_t> shards);
+[[nodiscard]] std::vector<std::size_t> distinct_shards(std::span<const std::size_t> shards);
 
-// Returns how many shards, from the first one on, fit into `room` together. Open no further shards ahead:
-// they could displace shards that are needed earlier. The first shard always counts as fitting, even if it is
+// Returns how many of the shards, from the first one on, fit into `room` together. Opening more shards ahead
+// could displace shards that are needed earlier. The first shard always counts as fitting, even if it is
 // larger than `room`.
-[[nodiscard]] std::size_t fitting(std::span<const ShardCost> costs, const ShardCost& room);
+[[nodiscard]] std::size_t count_fitting_shards(std::span<const ShardCost> costs, const ShardCost& room);
 
 }  // namespace ratoon::mds

@@ -24,12 +24,12 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 
 template <class T>
-T checked(Result<T> result) {
+T value_or_throw(Result<T> result) {
   if (!result) throw std::invalid_argument("MdsWriter: " + result.error().message());
   if constexpr (!std::is_void_v<T>) return std::move(*result);
 }
 
-void stored(const Result<void>& result) {
+void throw_if_not_stored(const Result<void>& result) {
   if (!result) throw Failure(static_cast<int>(ExitCode::kStorage), result.error().message());
 }
 
@@ -50,22 +50,22 @@ mds::Columns make_columns(std::vector<std::pair<std::string, std::string>> given
     sizes.push_back(encoding && encoding->size_bytes != 0 ? std::optional(encoding->size_bytes)
                                                           : std::nullopt);
   }
-  return checked(mds::Columns::make(std::move(names), encodings, sizes));
+  return value_or_throw(mds::Columns::make(std::move(names), encodings, sizes));
 }
 
 mds::Compression make_compression(const std::string& name) {
   if (name.empty()) return {};
-  const mds::Compression compression = checked(mds::parse_compression(name));
-  checked(mds::compress(compression, ""));  // fails now if the compression cannot be written
+  const mds::Compression compression = value_or_throw(mds::parse_compression(name));
+  value_or_throw(mds::compress(compression, ""));  // fails now if the compression cannot be written
   return compression;
 }
 
-// Writes the text "config" of MosaicML Streaming, which is in each shard and in the entry of each shard in
-// the index.
+// Makes the configuration that MosaicML Streaming calls "config". It is written into each shard and into the
+// entry of each shard in the index.
 json make_config(const mds::Columns& columns, const MdsWriterOptions& options) {
   json names = json::array(), encodings = json::array(), sizes = json::array();
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    names.push_back(columns.described()[i].name);
+    names.push_back(columns.dataset_columns()[i].name);
     encodings.push_back(columns.encodings()[i].name);
     sizes.push_back(columns.sizes()[i] == 0 ? json() : json(columns.sizes()[i]));
   }
@@ -79,13 +79,13 @@ json make_config(const mds::Columns& columns, const MdsWriterOptions& options) {
           {"version", 2}};
 }
 
-MdsWriterOptions check(MdsWriterOptions options) {
+MdsWriterOptions check_options(MdsWriterOptions options) {
   if (options.size_limit_bytes >= std::uint64_t{1} << 32)
     throw std::invalid_argument("MdsWriter: size_limit_bytes must be below 2^32, since offsets have 32 bits");
   std::sort(options.hashes.begin(), options.hashes.end());
   if (std::adjacent_find(options.hashes.begin(), options.hashes.end()) != options.hashes.end())
     throw std::invalid_argument("MdsWriter: a hash is named twice");
-  for (const auto& name : options.hashes) checked(mds::hash_of(name, {}));
+  for (const auto& name : options.hashes) value_or_throw(mds::hash_of(name, {}));
   return options;
 }
 
@@ -95,7 +95,7 @@ struct MdsWriter::Parts {
   Parts(fs::path where, std::vector<std::pair<std::string, std::string>> given, MdsWriterOptions wanted)
       : folder(std::move(where)),
         columns(make_columns(std::move(given))),
-        options(check(std::move(wanted))),
+        options(check_options(std::move(wanted))),
         compression(make_compression(options.compression)),
         config(make_config(columns, options)),
         builder(mds::python_json(config), options.size_limit_bytes) {}
@@ -114,12 +114,12 @@ struct MdsWriter::Parts {
   json shards = json::array();
   std::vector<const MdsValue*> values;  // of the current sample, in the order of the columns
   std::string sample, body;
-  bool is_over = false;  // finished, or failed so that a shard is missing
+  bool is_over = false;  // no further samples: finished, or a shard could not be stored
 };
 
 std::size_t MdsWriter::Parts::find(std::string_view name) const {
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    if (columns.described()[i].name == name) return i;
+    if (columns.dataset_columns()[i].name == name) return i;
   }
   throw std::invalid_argument("MdsWriter: there is no column '" + std::string(name) + "'");
 }
@@ -137,13 +137,13 @@ void MdsWriter::Parts::encode(std::span<const Value> given) {
   sample.clear();
   body.clear();
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    const std::string& name = columns.described()[i].name;
+    const std::string& name = columns.dataset_columns()[i].name;
     if (values[i] == nullptr) throw std::invalid_argument("MdsWriter: column '" + name + "' has no value");
     const std::size_t before = body.size();
     if (const auto encoded = mds::encode_value(columns.encodings()[i], *values[i], body); !encoded)
       throw std::invalid_argument("MdsWriter: column '" + name + "': " + encoded.error().message());
     if (body.size() >= std::uint64_t{1} << 32)
-      throw std::invalid_argument("MdsWriter: a sample of 2^32 bytes or more");
+      throw std::invalid_argument("MdsWriter: a sample must have less than 2^32 bytes");
     const auto size = static_cast<std::uint32_t>(body.size() - before);
     if (columns.sizes()[i] == 0) sample.append(reinterpret_cast<const char*>(&size), sizeof size);
   }
@@ -153,8 +153,8 @@ void MdsWriter::Parts::encode(std::span<const Value> given) {
 json MdsWriter::Parts::save(const std::string& basename, std::string_view bytes, bool is_stored) const {
   json hashes = json::object();
   for (const auto& name : options.hashes)
-    hashes[name] = checked(mds::hash_of(name, std::as_bytes(std::span(bytes))));
-  if (is_stored) stored(save_file_atomically(folder / basename, bytes));
+    hashes[name] = value_or_throw(mds::hash_of(name, std::as_bytes(std::span(bytes))));
+  if (is_stored) throw_if_not_stored(save_file_atomically(folder / basename, bytes));
   return {{"basename", basename}, {"bytes", bytes.size()}, {"hashes", std::move(hashes)}};
 }
 
@@ -164,12 +164,12 @@ void MdsWriter::Parts::flush() {
   is_over = true;  // until the shard is stored
   json shard = config;
   shard["samples"] = builder.samples();
-  const std::string raw = builder.take();
+  const std::string raw = builder.take_shard_file();
   const bool is_compressed = compression.kind != mds::CompressionKind::kNone;
   shard["raw_data"] = save(name.data(), raw, !is_compressed);
   shard["zip_data"] = nullptr;
   if (is_compressed) {
-    const std::string zip = checked(mds::compress(compression, raw));
+    const std::string zip = value_or_throw(mds::compress(compression, raw));
     shard["zip_data"] =
         save(std::string(name.data()) + "." + std::string(mds::extension_of(compression.kind)), zip, true);
   }
@@ -180,7 +180,7 @@ void MdsWriter::Parts::flush() {
 MdsWriter::MdsWriter(fs::path folder, std::vector<std::pair<std::string, std::string>> columns,
                      MdsWriterOptions options)
     : parts_(std::make_unique<Parts>(std::move(folder), std::move(columns), std::move(options))) {
-  stored(create_folders(parts_->folder));
+  throw_if_not_stored(create_folders(parts_->folder));
   std::error_code ignored;
   if (!fs::is_directory(parts_->folder, ignored))
     throw Failure(static_cast<int>(ExitCode::kStorage), parts_->folder.string() + " is no folder");
@@ -194,18 +194,18 @@ MdsWriter::MdsWriter(fs::path folder, std::vector<std::pair<std::string, std::st
 MdsWriter::~MdsWriter() = default;
 
 void MdsWriter::write(std::span<const Value> sample) {
-  if (parts_->is_over) throw std::invalid_argument("MdsWriter: the writer is finished, or has failed before");
+  if (parts_->is_over) throw std::invalid_argument("MdsWriter: finish() was called, or a write has failed");
   parts_->encode(sample);
   if (parts_->builder.is_full_for(parts_->sample.size())) parts_->flush();
-  checked(parts_->builder.add(parts_->sample));
+  value_or_throw(parts_->builder.add(parts_->sample));
 }
 
 void MdsWriter::finish() {
-  if (parts_->is_over) throw std::invalid_argument("MdsWriter: the writer is finished, or has failed before");
+  if (parts_->is_over) throw std::invalid_argument("MdsWriter: finish() was called, or a write has failed");
   if (parts_->builder.samples() > 0) parts_->flush();
   parts_->is_over = true;
   const std::string index = mds::python_json({{"shards", parts_->shards}, {"version", 2}});
-  stored(save_file_atomically(parts_->folder / "index.json", index));
+  throw_if_not_stored(save_file_atomically(parts_->folder / "index.json", index));
 }
 
 }  // namespace ratoon

@@ -12,11 +12,11 @@
 
 namespace ratoon::metrics {
 
-inline std::string bits_of(double value) {
+inline std::string double_to_hex(double value) {
   return to_hex(std::bit_cast<std::uint64_t>(value));
 }
 
-inline double read_bits(Fields& f, const char* name) {
+inline double read_double_bits(Fields& f, const char* name) {
   constexpr std::size_t kHexDigits = 16;
   const std::string text = f.text(name, kHexDigits);
   std::uint64_t bits = 0;

@@ -15,13 +15,13 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kStopStateBytesMax = 4096;
-constexpr int kStopStateDepthMax = 2;
+constexpr int kStopStateJsonDepthMax = 2;
 
 }  // namespace
 
 EarlyStopping::EarlyStopping(EarlyStoppingOptions options) : options_(options) {
   if (!(options_.min_delta >= 0))
-    throw std::invalid_argument("min_delta of an EarlyStopping is a number from 0 on, found " +
+    throw std::invalid_argument("min_delta of an EarlyStopping must be 0 or more, found " +
                                 std::to_string(options_.min_delta));
 }
 
@@ -36,20 +36,20 @@ bool EarlyStopping::is_over(double value) {
 
 std::string EarlyStopping::save_state() const {
   return seal_state(
-      {{"best", metrics::bits_of(best_)}, {"has_best", has_best_}, {"values_since_best", since_best_}});
+      {{"best", metrics::double_to_hex(best_)}, {"has_best", has_best_}, {"values_since_best", since_best_}});
 }
 
 void EarlyStopping::load_state(std::string_view state) {
   const auto refuse = [](const std::string& why) {
     throw Failure(static_cast<int>(ExitCode::kConfiguration), "the state is not of an EarlyStopping: " + why);
   };
-  const auto body = parse_json(state, kStopStateBytesMax, kStopStateDepthMax);
+  const auto body = parse_json(state, kStopStateBytesMax, kStopStateJsonDepthMax);
   if (!body) return refuse(body.error().message());
   if (const std::string damage = find_damage(state, *body, {}); !damage.empty()) return refuse(damage);
   std::optional<Error> complaint;
   Fields f(*body, "early_stopping", complaint);
   check_state_format(f);
-  const double best = metrics::read_bits(f, "best");
+  const double best = metrics::read_double_bits(f, "best");
   const bool has_best = f.flag("has_best");
   const std::uint64_t since = f.whole("values_since_best", std::numeric_limits<std::uint64_t>::max());
   if (complaint) return refuse(complaint->message());

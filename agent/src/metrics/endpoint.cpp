@@ -17,13 +17,13 @@ class HttpEndpoint final : public Endpoint {
 };
 
 // Any program on the machine, or any pod in the cluster, can connect to the endpoint. If all connections are
-// in use, a new client replaces the oldest connection. So Prometheus can always connect, even if a client
-// keeps connections open or sends half a request, and the process uses few descriptors and little memory.
+// in use, a new client replaces the oldest connection. Prometheus can therefore always connect, even if a
+// client keeps connections open or sends half a request. The limit saves descriptors and memory.
 constexpr std::size_t kConnectionsMax = 32;
 constexpr std::size_t kHeadBytesMax = 4096;
 constexpr std::size_t kBodyBytesMax = 4096;  // a GET has none
 
-http::ServerOptions options_of(const MemberOptions& member, std::uint16_t port) {
+http::ServerOptions server_options_for(const MemberOptions& member, std::uint16_t port) {
   http::ServerOptions options{.address = member.pod_ip.empty() ? "127.0.0.1" : member.pod_ip, .port = port};
   options.head_bytes_max = kHeadBytesMax;
   options.body_bytes_max = kBodyBytesMax;
@@ -33,7 +33,8 @@ http::ServerOptions options_of(const MemberOptions& member, std::uint16_t port) 
   return options;
 }
 
-http::Response answer(const http::ServerRequest& request, const MemberOptions& member, const Meters& meters) {
+http::Response answer_scrape(const http::ServerRequest& request, const MemberOptions& member,
+                             const Meters& meters) {
   if (request.path != names::route::kMetrics) {
     return {.status = 404,
             .body = "not found; request " + std::string(names::route::kMetrics) + " instead\n"};
@@ -41,21 +42,22 @@ http::Response answer(const http::ServerRequest& request, const MemberOptions& m
   if (request.method != "GET") return {.status = 405, .headers = {{"Allow", "GET"}}, .body = "use GET\n"};
   return {.status = 200,
           .headers = {{"Content-Type", std::string(kContentType)}},
-          .body = expose(meters, member, SystemClock().now())};
+          .body = format_metrics(meters, member, SystemClock().now())};
 }
 
 }  // namespace
 
 std::unique_ptr<Endpoint> open_endpoint(const MemberOptions& member, const Meters& meters,
                                         const Logger& logger) {
-  const std::uint32_t port = port_of(member);
+  const std::uint32_t port = metrics_port_of(member);
   if (port == 0) return nullptr;
-  auto server = port > 65535 ? Error(ErrorKind::kInvalid, "there is no port " + std::to_string(port))
-                             : http::HttpServer::start(options_of(member, static_cast<std::uint16_t>(port)),
-                                                       [member, &meters](const http::ServerRequest& request,
-                                                                         http::Responder responder) {
-                                                         responder.send(answer(request, member, meters));
-                                                       });
+  auto server = port > 65535
+                    ? Error(ErrorKind::kInvalid, "there is no port " + std::to_string(port))
+                    : http::HttpServer::start(
+                          server_options_for(member, static_cast<std::uint16_t>(port)),
+                          [member, &meters](const http::ServerRequest& request, http::Responder responder) {
+                            responder.send(answer_scrape(request, member, meters));
+                          });
   if (server) return std::make_unique<HttpEndpoint>(std::move(*server));
   logger.warning(
       "training goes on without /metrics: free the port, or set another port in RATOON_METRICS_PORT",

@@ -21,7 +21,7 @@ class Endpoint {
 
 // Returns the port to open, or 0 if no port is set. In a pod the default port is names::port::kAgentMetrics.
 // Each process of a pod opens the port whose number is the default port plus its local rank.
-[[nodiscard]] std::uint32_t port_of(const MemberOptions& member);
+[[nodiscard]] std::uint32_t metrics_port_of(const MemberOptions& member);
 
 // Returns null if no port is set. Returns null and logs a warning if the port cannot be opened. `meters` must
 // exist until the Endpoint is destroyed.

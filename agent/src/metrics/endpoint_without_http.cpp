@@ -4,9 +4,9 @@
 namespace ratoon::metrics {
 
 std::unique_ptr<Endpoint> open_endpoint(const MemberOptions& member, const Meters&, const Logger& logger) {
-  if (port_of(member) == 0) return nullptr;
+  if (metrics_port_of(member) == 0) return nullptr;
   logger.warning("this build of ratoon has no HTTP (RATOON_WITH_HTTP=OFF) and shows no /metrics",
-                 {{"port", port_of(member)}});
+                 {{"port", metrics_port_of(member)}});
   return nullptr;
 }
 

@@ -9,6 +9,7 @@
 
 #include <ratoon/version.h>
 
+#include "agent/src/devices/health/watched_devices.h"
 #include "base/contract/messages.h"
 #include "base/contract/names.h"
 
@@ -19,11 +20,26 @@ using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
 
-// The metric families are built anew for each scrape, because a registry would need a lock in every training
-// step.
-class Page {
+namespace device_metric {
+constexpr std::string_view kDeviceLabel = "device";  // the label; the UUID, as other exporters show it
+constexpr std::string_view kTemperatureCelsius = "ratoon_device_temperature_celsius";
+constexpr std::string_view kPowerWatts = "ratoon_device_power_watts";
+constexpr std::string_view kClockHertz = "ratoon_device_clock_hertz";
+constexpr std::string_view kUtilizationRatio = "ratoon_device_utilization_ratio";
+constexpr std::string_view kMemoryBytes = "ratoon_device_memory_bytes";
+constexpr std::string_view kMemoryUsedBytes = "ratoon_device_memory_used_bytes";
+constexpr std::string_view kCorrectedErrors = "ratoon_device_corrected_errors_total";
+constexpr std::string_view kUncorrectableErrors = "ratoon_device_uncorrectable_errors_total";
+constexpr std::string_view kRowRemapPending = "ratoon_device_remap_pending";
+constexpr std::string_view kClockSlowed = "ratoon_device_slowed";
+constexpr std::string_view kErrorEvents = "ratoon_device_error_events_total";
+}  // namespace device_metric
+
+// Builds the metric families for each scrape anew. A registry that keeps them would need a lock in every
+// training step.
+class ExpositionPage {
  public:
-  explicit Page(const MemberOptions& member) {
+  explicit ExpositionPage(const MemberOptions& member) {
     namespace label = names::metric_label;
     for (const auto& [name, value] : {std::pair(label::kTrainingNamespace, member.job_namespace),
                                       {label::kTrainingJob, member.job_name},
@@ -67,8 +83,7 @@ class Page {
   }
   // Adds a time series for each store. If there are no stores, adds no metric family.
   template <class Value>
-  void of_stores(std::string_view name, const char* help, MetricType type, const Meters& meters,
-                 Value value) {
+  void by_store(std::string_view name, const char* help, MetricType type, const Meters& meters, Value value) {
     MetricFamily family{.name = std::string(name), .help = help, .type = type, .metric = {}};
     for (const StoreMeters& store : meters.stores) {
       ClientMetric one{.label = one_.label};
@@ -84,12 +99,12 @@ class Page {
   }
   void histogram(std::string_view name, const char* help, const StepTimes& times) {
     auto& histogram = one_.histogram;
-    for (std::size_t i = 0; i <= StepTimes::kBounds.size(); ++i) {
+    for (std::size_t i = 0; i <= StepTimes::kBucketBoundSeconds.size(); ++i) {
       histogram.sample_count += times.count(i);
-      const bool is_last = i == StepTimes::kBounds.size();
-      histogram.bucket.push_back(
-          {.cumulative_count = histogram.sample_count,
-           .upper_bound = is_last ? std::numeric_limits<double>::infinity() : StepTimes::kBounds[i]});
+      const bool is_last = i == StepTimes::kBucketBoundSeconds.size();
+      histogram.bucket.push_back({.cumulative_count = histogram.sample_count,
+                                  .upper_bound = is_last ? std::numeric_limits<double>::infinity()
+                                                         : StepTimes::kBucketBoundSeconds[i]});
     }
     histogram.sample_sum = seconds(times.sum());
     add(name, help, MetricType::Histogram);
@@ -109,18 +124,69 @@ class Page {
   std::vector<MetricFamily> families_;
 };
 
-double of_nanoseconds(const std::atomic<Duration::rep>& count) {
+// Adds a time series for each watched device.
+void add_devices(const std::vector<devices::WatchedDevice>& all, ExpositionPage& page) {
+  using devices::DeviceReading;
+  const auto add = [&](std::string_view name, const char* help, MetricType type, const auto& value_of) {
+    std::vector<std::pair<std::string, double>> values;
+    for (const auto& device : all) {
+      if (!device.record.newest_reading()) continue;
+      const auto value = value_of(*device.record.newest_reading());
+      if (value) values.emplace_back(device.uuid, static_cast<double>(*value));
+    }
+    page.by_label(name, help, type, device_metric::kDeviceLabel, {values.begin(), values.end()});
+  };
+  using enum MetricType;
+  add(device_metric::kTemperatureCelsius, "Temperature of the device in degrees Celsius.", Gauge,
+      [](const DeviceReading& now) { return now.temperature_celsius; });
+  add(device_metric::kPowerWatts, "Power that the device uses, in watts.", Gauge,
+      [](const DeviceReading& now) { return now.power_watts; });
+  add(device_metric::kClockHertz, "Clock frequency of the device's processors, in hertz.", Gauge,
+      [](const DeviceReading& now) { return now.clock_hertz; });
+  add(device_metric::kUtilizationRatio,
+      "Part of the last second in which a kernel ran on the device, from 0 to 1.", Gauge,
+      [](const DeviceReading& now) { return now.utilization; });
+  add(device_metric::kMemoryBytes, "Total memory of the device, in bytes.", Gauge,
+      [](const DeviceReading& now) { return now.memory_bytes; });
+  add(device_metric::kMemoryUsedBytes, "Memory of the device that processes use, in bytes.", Gauge,
+      [](const DeviceReading& now) { return now.memory_used_bytes; });
+  add(device_metric::kCorrectedErrors, "Corrected errors of the device's memory since its driver was loaded.",
+      Counter, [](const DeviceReading& now) { return now.corrected_errors; });
+  add(device_metric::kUncorrectableErrors,
+      "Uncorrectable errors of the device's memory since its driver was loaded.", Counter,
+      [](const DeviceReading& now) { return now.uncorrectable_errors; });
+  add(device_metric::kRowRemapPending,
+      "Whether a bad row of the device's memory waits for a reset of the device.", Gauge,
+      [](const DeviceReading& now) { return now.is_remap_pending; });
+  add(device_metric::kClockSlowed,
+      "Whether the device lowers its clocks because of its temperature or its power.", Gauge,
+      [](const DeviceReading& now) -> std::optional<bool> {
+        if (!now.slowdown) return std::nullopt;
+        return *now.slowdown != devices::ClockSlowdown();
+      });
+  std::vector<std::pair<std::string, double>> events;
+  for (const auto& device : all) {
+    double count = 0;
+    for (const auto& [xid, times] : device.record.xids()) count += static_cast<double>(times);
+    events.emplace_back(device.uuid, count);
+  }
+  page.by_label(device_metric::kErrorEvents, "Error events (Xid) that the driver reported about the device.",
+                Counter, device_metric::kDeviceLabel, {events.begin(), events.end()});
+}
+
+double seconds_of_nanoseconds(const std::atomic<Duration::rep>& count) {
   return seconds(Duration(count.load(std::memory_order_relaxed)));
 }
 
-void add_progress(const Meters& meters, Page& page) {
+void add_progress(const Meters& meters, ExpositionPage& page) {
   namespace metric = names::metric;
   page.gauge(metric::kProgress, "Completed part of the run, from 0 to 1.", meters.progress);
   page.gauge(metric::kSamples, "Number of samples whose training is in the weights.",
              static_cast<double>(meters.samples));
-  if (const std::uint64_t epoch = meters.epoch_samples; epoch != 0) {
+  if (meters.epoch_samples != 0) {
+    const std::uint64_t epochs = meters.samples / meters.epoch_samples;
     page.gauge(metric::kEpoch, "Epochs of the sample stream that are completely in the weights.",
-               static_cast<double>(meters.samples / epoch));
+               static_cast<double>(epochs));
   }
   page.counter(metric::kReplayedSamples,
                "Samples that this process trained again after the run resumed from an earlier step.",
@@ -133,17 +199,17 @@ void add_progress(const Meters& meters, Page& page) {
       MetricType::Gauge, names::metric_label::kName, values);
 }
 
-void add_time(const Meters& meters, Page& page) {
+void add_spent_time(const Meters& meters, ExpositionPage& page) {
   namespace metric = names::metric;
   namespace label = names::metric_label;
-  if (meters.ledger) {
+  if (meters.time_ledger) {
     page.by_label(metric::kLedgerSeconds, "Seconds that this process has spent for each purpose.",
-                  MetricType::Counter, label::kPart, meters.ledger());
+                  MetricType::Counter, label::kPart, meters.time_ledger());
   }
-  if (meters.run_ledger) {
+  if (meters.run_time_ledger) {
     page.by_label(metric::kRunLedgerSeconds,
                   "Seconds of the whole run for each purpose, including the time between processes.",
-                  MetricType::Gauge, label::kPart, meters.run_ledger());
+                  MetricType::Gauge, label::kPart, meters.run_time_ledger());
   }
   page.by_label(metric::kRejoins, "Attempts that this process left to join a later attempt, by cause.",
                 MetricType::Counter, label::kCause,
@@ -160,12 +226,12 @@ void add_time(const Meters& meters, Page& page) {
   page.by_label(metric::kLastRecovery,
                 "Duration of each phase of the last recovery of this process, in seconds.", MetricType::Gauge,
                 label::kPhase,
-                {{"join", of_nanoseconds(meters.last_recovery.join)},
-                 {"load", of_nanoseconds(meters.last_recovery.load)},
-                 {"first_step", of_nanoseconds(meters.last_recovery.first_step)}});
+                {{"join", seconds_of_nanoseconds(meters.last_recovery.join)},
+                 {"load", seconds_of_nanoseconds(meters.last_recovery.load)},
+                 {"first_step", seconds_of_nanoseconds(meters.last_recovery.first_step)}});
 }
 
-void add_ages(const Meters& meters, Timestamp now, Page& page) {
+void add_checkpoint_ages(const Meters& meters, Timestamp now, ExpositionPage& page) {
   namespace metric = names::metric;
   if (const auto age = meters.durable_since.age(now)) {
     page.gauge(metric::kDurableAge,
@@ -181,9 +247,9 @@ void add_ages(const Meters& meters, Timestamp now, Page& page) {
 
 }  // namespace
 
-std::string expose(const Meters& meters, const MemberOptions& member, Timestamp now) {
+std::string format_metrics(const Meters& meters, const MemberOptions& member, Timestamp now) {
   namespace metric = names::metric;
-  Page page(member);
+  ExpositionPage page(member);
   page.build_info();
   page.gauge(metric::kAttempt, "Number of the attempt in which this process trains.",
              static_cast<double>(meters.attempt));
@@ -194,12 +260,13 @@ std::string expose(const Meters& meters, const MemberOptions& member, Timestamp 
   page.gauge(metric::kDurableStep, "Step of the newest checkpoint known to be committed.",
              static_cast<double>(meters.durable_step));
   add_progress(meters, page);
-  add_time(meters, page);
-  add_ages(meters, now, page);
-  page.of_stores(metric::kStoreDurableStep, "Step of the newest checkpoint known to be committed in a store.",
-                 MetricType::Gauge, meters, [](const StoreMeters& s) { return s.durable_step.load(); });
-  page.of_stores(metric::kMissedCopies, "Copies of a checkpoint to a store that failed in this process.",
-                 MetricType::Counter, meters, [](const StoreMeters& s) { return s.missed_copies.load(); });
+  add_spent_time(meters, page);
+  add_checkpoint_ages(meters, now, page);
+  add_devices(devices::watched_devices(), page);
+  page.by_store(metric::kStoreDurableStep, "Step of the newest checkpoint known to be committed in a store.",
+                MetricType::Gauge, meters, [](const StoreMeters& s) { return s.durable_step.load(); });
+  page.by_store(metric::kMissedCopies, "Failed copies of a checkpoint to a store, in this process.",
+                MetricType::Counter, meters, [](const StoreMeters& s) { return s.missed_copies.load(); });
   page.counter(metric::kReplayedSteps,
                "Steps that this process made again after the run resumed from an earlier step.",
                static_cast<double>(meters.replayed_steps));
@@ -207,7 +274,7 @@ std::string expose(const Meters& meters, const MemberOptions& member, Timestamp 
                static_cast<double>(meters.missed_saves));
   page.counter(metric::kStaleSaves,
                "Saves whose bytes equal those of the save before, although steps were made in between.",
-               static_cast<double>(meters.stale_saves));
+               static_cast<double>(meters.unchanged_saves));
   page.counter(metric::kSaveStallSeconds, "Seconds for which training waited for a save.",
                seconds(meters.save_stall.total()));
   page.histogram(metric::kStepSeconds, "Duration of a step in seconds, without the time of saves.",

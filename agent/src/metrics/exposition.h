@@ -12,6 +12,6 @@ namespace ratoon::metrics {
 
 inline constexpr std::string_view kContentType = "text/plain; version=0.0.4; charset=utf-8";
 
-[[nodiscard]] std::string expose(const Meters& meters, const MemberOptions& member, Timestamp now);
+[[nodiscard]] std::string format_metrics(const Meters& meters, const MemberOptions& member, Timestamp now);
 
 }  // namespace ratoon::metrics

@@ -21,8 +21,8 @@
 
 namespace ratoon::metrics {
 
-// A sum of durations that only grows.
-class Stopwatch {
+// DurationSum is a sum of durations, which only grows.
+class DurationSum {
  public:
   void add(Duration d) { nanoseconds_.fetch_add(d.count(), std::memory_order_relaxed); }
   [[nodiscard]] Duration total() const { return Duration(nanoseconds_.load(std::memory_order_relaxed)); }
@@ -31,17 +31,19 @@ class Stopwatch {
   std::atomic<Duration::rep> nanoseconds_{0};
 };
 
-// A histogram of the durations of steps.
+// StepTimes is a histogram of the durations of steps.
 class StepTimes {
  public:
-  // The upper bounds of the histogram's buckets, in seconds. Steps that are longer than the last bound are
-  // counted in an additional bucket.
-  static constexpr std::array<double, 15> kBounds = {0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
-                                                     1,     2.5,   5,    10,    30,   60,  300};
+  // kBucketBoundSeconds has the upper bounds of the histogram's buckets, in seconds. Steps that are longer
+  // than the last bound are counted in an additional bucket.
+  static constexpr std::array<double, 15> kBucketBoundSeconds = {
+      0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300};
 
   void observe(Duration took) {
-    const auto bound = std::lower_bound(kBounds.begin(), kBounds.end(), seconds(took));
-    counts_[static_cast<std::size_t>(bound - kBounds.begin())].fetch_add(1, std::memory_order_relaxed);
+    const auto bound =
+        std::lower_bound(kBucketBoundSeconds.begin(), kBucketBoundSeconds.end(), seconds(took));
+    counts_[static_cast<std::size_t>(bound - kBucketBoundSeconds.begin())].fetch_add(
+        1, std::memory_order_relaxed);
     sum_.add(took);
   }
   [[nodiscard]] std::uint64_t count(std::size_t bucket) const {
@@ -50,12 +52,12 @@ class StepTimes {
   [[nodiscard]] Duration sum() const { return sum_.total(); }
 
  private:
-  std::array<std::atomic<std::uint64_t>, kBounds.size() + 1> counts_{};
-  Stopwatch sum_;
+  std::array<std::atomic<std::uint64_t>, kBucketBoundSeconds.size() + 1> counts_{};
+  DurationSum sum_;
 };
 
-// The time at which an event occurred last. age() returns nothing if the event has not occurred yet.
-class Since {
+// LastEventTime is the time at which an event last occurred. age() returns nothing before the first event.
+class LastEventTime {
  public:
   void set(Timestamp at) { nanoseconds_.store(at.since_boot.count(), std::memory_order_relaxed); }
   [[nodiscard]] Timestamp at() const { return {Duration(nanoseconds_.load(std::memory_order_relaxed))}; }
@@ -69,40 +71,40 @@ class Since {
   std::atomic<Duration::rep> nanoseconds_{0};
 };
 
-// The duration of each phase of the last recovery, as this process measured it.
+// LastRecovery has the duration of each phase of the last recovery, as measured by this process.
 struct LastRecovery {
   std::atomic<Duration::rep> join{0};
   std::atomic<Duration::rep> load{0};
   std::atomic<Duration::rep> first_step{0};
 };
 
-// How often this process left an attempt to join the next one, by cause.
-struct Rejoins {
+// RejoinCounts counts, by cause, how often this process left an attempt to join the next one.
+struct RejoinCounts {
   std::atomic<std::uint64_t> world_changed{0};
   std::atomic<std::uint64_t> handed_over{0};
   std::atomic<std::uint64_t> checkpoint_unreadable{0};
 };
 
 // The numbers of members (pods or process groups) that the run has lost, by cause, as its coordinator counted
-// them when this attempt began. If there is no coordinator, losses are not counted.
-struct LossMeters {
+// them when this attempt began. If there is no coordinator, lost members are not counted.
+struct LostMemberCounts {
   std::atomic<bool> are_counted{false};
   std::atomic<std::uint64_t> disruption{0};
   std::atomic<std::uint64_t> application{0};
   std::atomic<std::uint64_t> hung{0};
 };
 
-// Returns the seconds that this process has spent so far, for each purpose. The function must be set before
-// the first scrape, and any thread may call it.
-using ReadLedger = std::function<std::vector<std::pair<std::string_view, double>>()>;
+// A ReadTimeLedger returns the seconds that this process has spent so far, for each purpose. Set a
+// ReadTimeLedger before the first scrape. Any thread may call the ReadTimeLedger.
+using ReadTimeLedger = std::function<std::vector<std::pair<std::string_view, double>>()>;
 
-// The newest checkpoint in one store, and the number of copies to it that failed.
+// StoreMeters has the newest checkpoint in one store, and the number of failed copies to this store.
 struct StoreMeters {
   explicit StoreMeters(std::string where) : uri(std::move(where)) {}
   const std::string uri;
   std::atomic<std::uint64_t> durable_step{0};
   std::atomic<std::uint64_t> missed_copies{0};
-  Since durable_since;
+  LastEventTime durable_since;
 };
 
 struct Meters {
@@ -112,20 +114,20 @@ struct Meters {
   std::atomic<std::uint64_t> durable_step{0};
   std::atomic<std::uint64_t> replayed_steps{0};
   std::atomic<std::uint64_t> missed_saves{0};
-  std::atomic<std::uint64_t> stale_saves{0};
+  std::atomic<std::uint64_t> unchanged_saves{0};
   std::deque<StoreMeters> stores;  // complete before the first scrape
-  Since durable_since;
+  LastEventTime durable_since;
   std::atomic<double> progress{0};  // 0 to 1
   std::atomic<std::uint64_t> samples{0};
   std::atomic<std::uint64_t> epoch_samples{0};  // of one epoch; 0: the training follows no stream
   std::atomic<std::uint64_t> replayed_samples{0};
-  Values values;
-  Rejoins rejoins;
-  LossMeters run_losses;
+  ReportedValues values;
+  RejoinCounts rejoins;
+  LostMemberCounts run_losses;
   LastRecovery last_recovery;
-  ReadLedger ledger;      // of this process
-  ReadLedger run_ledger;  // of the run: empty except on rank 0
-  Stopwatch save_stall;
+  ReadTimeLedger time_ledger;      // of this process
+  ReadTimeLedger run_time_ledger;  // of the run: empty except on rank 0
+  DurationSum save_stall;
   StepTimes step_times;
 };
 

@@ -15,14 +15,14 @@
 namespace ratoon {
 namespace {
 
-using metrics::bits_of;
-using metrics::read_bits;
+using metrics::double_to_hex;
+using metrics::read_double_bits;
 using nlohmann::json;
 
 constexpr std::uint64_t kCountMax = std::numeric_limits<std::uint64_t>::max();
 constexpr std::size_t kStateBytesMax = 64U << 20;
 constexpr std::size_t kNameBytesMax = 255;
-constexpr int kDepthMax = 4;
+constexpr int kJsonDepthMax = 4;
 
 bool is_name(std::string_view name) {
   return !name.empty() && name.size() <= kNameBytesMax && is_utf8(std::as_bytes(std::span(name)));
@@ -32,15 +32,15 @@ Metric read_metric(Fields f) {
   Metric metric;
   metric.reports = f.whole("reports", kCountMax);
   metric.samples = f.whole("samples", kCountMax);
-  metric.sum = read_bits(f, "sum");
-  metric.weighted_sum = read_bits(f, "weighted_sum");
-  metric.min = read_bits(f, "min");
-  metric.max = read_bits(f, "max");
+  metric.sum = read_double_bits(f, "sum");
+  metric.weighted_sum = read_double_bits(f, "weighted_sum");
+  metric.min = read_double_bits(f, "min");
+  metric.max = read_double_bits(f, "max");
   return metric;
 }
 
 Result<std::map<std::string, Metric, std::less<>>> decode(std::string_view state) {
-  const auto body = parse_json(state, kStateBytesMax, kDepthMax);
+  const auto body = parse_json(state, kStateBytesMax, kJsonDepthMax);
   if (!body) return body.error();
   if (const std::string damage = find_damage(state, *body, {"metrics"}); !damage.empty())
     return Error(ErrorKind::kCorrupted, damage);
@@ -96,9 +96,9 @@ void Metrics::merge(const Metrics& other) {
 std::string Metrics::save_state() const {
   json all = json::object();
   for (const auto& [name, metric] : metrics_) {
-    all[name] = {{"reports", metric.reports},  {"samples", metric.samples},
-                 {"sum", bits_of(metric.sum)}, {"weighted_sum", bits_of(metric.weighted_sum)},
-                 {"min", bits_of(metric.min)}, {"max", bits_of(metric.max)}};
+    all[name] = {{"reports", metric.reports},        {"samples", metric.samples},
+                 {"sum", double_to_hex(metric.sum)}, {"weighted_sum", double_to_hex(metric.weighted_sum)},
+                 {"min", double_to_hex(metric.min)}, {"max", double_to_hex(metric.max)}};
   }
   return seal_state({{"metrics", std::move(all)}});
 }

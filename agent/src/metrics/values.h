@@ -1,7 +1,7 @@
-// The newest value of each number that the training program reports. The number of names is limited, so that
-// a program that generates names does not overload the monitoring system.
+// Stores the newest value of each number that the training program reports. The number of names is limited,
+// so that a program that generates names does not overload the monitoring system.
 //
-// Thread contract: any thread may call. One lock is held while one number is read or written.
+// Thread contract: any thread may call any function. A function locks only to set or copy values.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace ratoon::metrics {
 
-class Values {
+class ReportedValues {
  public:
   static constexpr std::size_t kNamesMax = 32;  // later names are ignored
 

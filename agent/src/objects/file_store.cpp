@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kReadPieceBytes = 1024 * 1024;
 
-Error cancelled(const std::string& work) {
+Error cancelled_error(const std::string& work) {
   return {ErrorKind::kCancelled, work + " was cancelled"};
 }
 
@@ -49,7 +49,7 @@ Result<ByteRange> range_within(const std::optional<ByteRange>& range, std::uint6
   if (range->begin >= range->end || range->begin >= size) {
     return Error(ErrorKind::kInvalid, "the bytes from " + std::to_string(range->begin) + " up to " +
                                           std::to_string(range->end) + " of " + uri +
-                                          " were requested, but it has " + std::to_string(size));
+                                          " were requested, but the object has " + std::to_string(size));
   }
   return ByteRange{range->begin, std::min(range->end, size)};
 }
@@ -58,7 +58,7 @@ Result<void> copy(int fd, ByteRange range, ObjectSink& sink, const std::stop_tok
                   const std::string& uri) {
   std::string piece(std::min<std::uint64_t>(kReadPieceBytes, range.end - range.begin), '\0');
   for (std::uint64_t at = range.begin; at < range.end;) {
-    if (stop.stop_requested()) return cancelled("reading " + uri);
+    if (stop.stop_requested()) return cancelled_error("reading " + uri);
     const std::size_t wanted = std::min<std::uint64_t>(piece.size(), range.end - at);
     const ssize_t count = ::pread(fd, piece.data(), wanted, static_cast<off_t>(at));
     if (count < 0 && errno == EINTR) continue;
@@ -77,7 +77,7 @@ Result<void> copy(int fd, ByteRange range, ObjectSink& sink, const std::stop_tok
 // Returns true if the file is a temporary file that a killed process left. A temporary file is not an object,
 // so it is not listed.
 bool is_temporary(const std::string& name) {
-  return !name_behind_temporary(name).empty();
+  return !target_name_of_temporary(name).empty();
 }
 
 }  // namespace
@@ -128,7 +128,7 @@ Result<ObjectPage> FileStore::list(std::string_view prefix, std::string_view, st
   const fs::path top = slash == std::string_view::npos ? folder_ : folder_ / prefix.substr(0, slash);
   ObjectPage page;
   const auto note = [&](const fs::directory_entry& entry) -> Result<void> {
-    if (stop.stop_requested()) return cancelled("listing " + uri_);
+    if (stop.stop_requested()) return cancelled_error("listing " + uri_);
     std::error_code vanished;
     if (!entry.is_regular_file(vanished) || is_temporary(entry.path().filename().string())) return {};
     const std::string key = entry.path().lexically_relative(folder_).generic_string();
@@ -149,7 +149,7 @@ Result<void> FileStore::remove(std::string_view key, std::stop_token) {
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
     return system_error(errno, "removing " + join_uri(uri_, key));
   }
-  // Object stores have no empty folders. Therefore a folder is removed together with its last object. Stop at
+  // Remove each folder together with its last object, because an object store has no empty folders. Stop at
   // the first folder that is not empty.
   for (std::size_t end = key.rfind('/'); end != std::string_view::npos; end = key.rfind('/', end - 1))
     if (::rmdir((folder_ / key.substr(0, end)).c_str()) != 0) break;

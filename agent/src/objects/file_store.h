@@ -11,7 +11,7 @@ namespace ratoon::objects {
 
 class FileStore final : public ObjectStore {
  public:
-  // The folder need not exist before the first put().
+  // A FileStore's folder need not exist before the first put().
   FileStore(std::filesystem::path folder, std::string uri)
       : folder_(std::move(folder)), uri_(std::move(uri)) {}
 
@@ -25,7 +25,7 @@ class FileStore final : public ObjectStore {
                                               const UploadOptions& options = {}) override;
   [[nodiscard]] Result<std::uint64_t> abort_stale_uploads(std::string_view prefix, Duration older_than,
                                                           std::stop_token stop = {}) override;
-  // Returns all matching objects on one page of the list.
+  // Returns all objects whose keys begin with `prefix`, on one page.
   [[nodiscard]] Result<ObjectPage> list(std::string_view prefix, std::string_view page = {},
                                         std::stop_token stop = {}) override;
   [[nodiscard]] Result<void> remove(std::string_view key, std::stop_token stop = {}) override;

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <chrono>
 #include <optional>
+#include <set>
 #include <span>
 
 #include <fcntl.h>
@@ -23,8 +24,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kUploadPieceBytes = 1024 * 1024;
-constexpr unsigned kTimeFileMode = 0600;
-constexpr int kFoldersMax = 1000;  // a folder that vanishes each time means that another object was removed
+constexpr unsigned kPrivateFileMode = 0600;
+// A folder vanishes only if another process removes its last object, so many repetitions are unlikely.
+constexpr int kCreateFolderTriesMax = 1000;
 
 Error upload_cancelled(const std::string& what) {
   return {ErrorKind::kCancelled, what + " was cancelled"};
@@ -72,11 +74,12 @@ Duration since_epoch(const timespec& time) {
   return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
 
-// Reads the clock that stamps the files in `folder`, because a file server has its own clock. This function
-// creates a file with a temporary name. If the process is killed now, a later call removes the file. Returns
-// nothing if no file can be created in the folder: then no file can be removed from the folder either.
-std::optional<Duration> time_in(const fs::path& folder) {
-  const auto file = create_temporary_file(folder / "time", kTimeFileMode);
+// Reads the clock that stamps the files in `folder`, because a file server has its own clock. To read it,
+// file_system_time() creates a file with a temporary name, which remove_temporary_files() removes if the
+// process dies. Returns nothing if no file can be created in the folder, because then no file can be removed
+// there either.
+std::optional<Duration> file_system_time(const fs::path& folder) {
+  const auto file = create_temporary_file(folder / "time", kPrivateFileMode);
   if (!file) return std::nullopt;
   struct stat facts{};
   const bool is_known = ::fstat(file->fd.get(), &facts) == 0;
@@ -91,16 +94,30 @@ bool is_older(const fs::path& path, Duration age, Duration now) {
 
 }  // namespace
 
+// Folders are synced after `write`, because a sync is slow and other processes may remove a folder while it
+// is empty. After `write` the folder has a file.
 Result<void> write_into_folder(const fs::path& path, const std::function<Result<void>()>& write) {
   const fs::path folder = path.parent_path();
-  for (int i = 1;; ++i) {
-    auto written = create_folders(folder);
-    if (written) written = write();
+  std::set<fs::path> unsynced;  // parents of created folders, the highest first
+  const auto create_and_write = [&]() -> Result<void> {
+    const auto parents = make_folders(folder);
+    if (!parents) return parents.error();
+    unsynced.insert(parents->begin(), parents->end());
+    return write();
+  };
+  Result<void> written = create_and_write();
+  for (int i = 1; !written; ++i) {
     std::error_code code;
-    const bool has_vanished =
-        !written && written.error().kind() == ErrorKind::kNotFound && !fs::exists(folder, code);
-    if (!has_vanished || i == kFoldersMax) return written;
+    const bool has_vanished = written.error().kind() == ErrorKind::kNotFound && !fs::exists(folder, code);
+    if (!has_vanished || i == kCreateFolderTriesMax) return written;
+    written = create_and_write();
   }
+  for (const fs::path& parent : unsynced) {
+    // A missing parent is not an error: other processes have removed all objects in it, and then the folder.
+    auto synced = sync_folder(parent);
+    if (!synced && synced.error().kind() != ErrorKind::kNotFound) return synced;
+  }
+  return {};
 }
 
 Result<UploadedObject> upload_file(const fs::path& path, ObjectSource& source, const UploadOptions& options,
@@ -129,12 +146,12 @@ Result<std::uint64_t> remove_temporary_files(const fs::path& folder, std::string
     if (stop.stop_requested()) return upload_cancelled("removing stale uploads from " + uri);
     const fs::path& path = entry.path();
     const std::string name = path.filename().string();
-    const std::string_view meant = name_behind_temporary(name);
+    const std::string_view meant = target_name_of_temporary(name);
     std::error_code vanished;
     if (meant.empty() || entry.symlink_status(vanished).type() != fs::file_type::regular) return {};
     const std::string key = (path.parent_path() / meant).lexically_relative(folder).generic_string();
     if (!key.starts_with(prefix)) return {};
-    if (!now) now = time_in(path.parent_path());
+    if (!now) now = file_system_time(path.parent_path());
     if (!now || !is_older(path, older_than, *now)) return {};
     if (::unlink(path.c_str()) == 0)
       ++count;

@@ -13,8 +13,8 @@
 namespace ratoon::objects {
 
 // Creates the folders of a file that do not exist yet, and calls `write`, which creates the file. If another
-// process removes the folder in between, because it removes the last object in it, creates the folders and
-// calls `write` again.
+// process meanwhile removes the folder together with its last object, write_into_folder() creates the folders
+// and calls `write` again.
 [[nodiscard]] Result<void> write_into_folder(const std::filesystem::path& path,
                                              const std::function<Result<void>()>& write);
 

@@ -13,7 +13,7 @@ bool is_gone(const std::error_code& code) {
   return code.value() == ENOENT || code.value() == ENOTDIR;
 }
 
-// A loop of links ends, because each pass through it makes the path longer, until the system reports ELOOP.
+// A walk through a loop of links ends: the path grows with each round until the system reports ELOOP.
 Result<bool> is_folder_to_walk(const fs::directory_entry& entry, Links links, const std::string& doing) {
   std::error_code code;
   if (links == Links::kLeftAlone) return entry.symlink_status(code).type() == fs::file_type::directory;

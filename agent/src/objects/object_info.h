@@ -1,4 +1,4 @@
-// Facts about an object that are known without reading its bytes.
+// ObjectInfo contains the facts about an object that a store knows without reading the object's bytes.
 #pragma once
 
 #include <cstdint>

@@ -12,30 +12,31 @@ bool is_control(char c) {
 }
 
 // Replaces control characters, since a name from an index file may contain any bytes.
-std::string shown(std::string_view key) {
+std::string printable_key(std::string_view key) {
   std::string text(key.substr(0, 200));
   std::replace_if(text.begin(), text.end(), is_control, '?');
   return "'" + text + "'" + (key.size() > 200 ? "..." : "");
 }
 
-Error bad(std::string_view key, std::string_view store_uri, std::string_view problem) {
-  return {ErrorKind::kInvalid, "the name " + shown(key) + " of an object in " + std::string(store_uri) +
-                                   ": " + std::string(problem) +
+Error invalid_key_error(std::string_view key, std::string_view store_uri, std::string_view problem) {
+  return {ErrorKind::kInvalid, "the name " + printable_key(key) + " of an object in " +
+                                   std::string(store_uri) + ": " + std::string(problem) +
                                    "; expected a relative name such as train/shard.00000.mds"};
 }
 
-Result<void> check(std::string_view key, std::string_view store_uri, bool is_prefix) {
-  if (key.size() > kKeyBytesMax) return bad(key, store_uri, "the name is longer than 1024 bytes");
+Result<void> check_key_or_prefix(std::string_view key, std::string_view store_uri, bool is_prefix) {
+  if (key.size() > kKeyBytesMax)
+    return invalid_key_error(key, store_uri, "the name is longer than 1024 bytes");
   if (std::any_of(key.begin(), key.end(), is_control))
-    return bad(key, store_uri, "the name has a control character");
-  if (key.starts_with('/')) return bad(key, store_uri, "the name is absolute");
+    return invalid_key_error(key, store_uri, "the name has a control character");
+  if (key.starts_with('/')) return invalid_key_error(key, store_uri, "the name is absolute");
   for (std::size_t start = 0; start <= key.size();) {
     const std::size_t end = std::min(key.find('/', start), key.size());
     const std::string_view part = key.substr(start, end - start);
     const bool is_open = is_prefix && end == key.size();  // a prefix may end anywhere, also inside a part
-    if (part.empty() && !is_open) return bad(key, store_uri, "the name has an empty part");
+    if (part.empty() && !is_open) return invalid_key_error(key, store_uri, "the name has an empty part");
     if ((part == "." || part == "..") && !is_open)
-      return bad(key, store_uri, "the name would lead out of the store");
+      return invalid_key_error(key, store_uri, "the name would lead out of the store");
     start = end + 1;
   }
   return {};
@@ -44,11 +45,11 @@ Result<void> check(std::string_view key, std::string_view store_uri, bool is_pre
 }  // namespace
 
 Result<void> check_key(std::string_view key, std::string_view store_uri) {
-  return check(key, store_uri, false);
+  return check_key_or_prefix(key, store_uri, false);
 }
 
 Result<void> check_prefix(std::string_view prefix, std::string_view store_uri) {
-  return check(prefix, store_uri, true);
+  return check_key_or_prefix(prefix, store_uri, true);
 }
 
 std::string join_uri(std::string_view store_uri, std::string_view key) {

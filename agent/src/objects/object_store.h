@@ -10,8 +10,8 @@
 //   MemorySink index;
 //   if (auto got = (*store)->get("train/index.json", index); !got) return got.error();
 //
-// Thread contract: any thread may call, and any number of calls may run at once. A call ends early with
-// kCancelled when a stop is requested with its stop_token.
+// Thread contract: any thread may call any function, and any number of calls may run at once. A call ends
+// early with kCancelled when a stop is requested with its stop_token.
 #pragma once
 
 #include <cstdint>
@@ -33,14 +33,14 @@
 
 namespace ratoon::objects {
 
-// Receives the bytes of an object in the thread that called the store. If a sink returns an error, the call
-// on the store returns this error.
+// Receives the bytes of an object in the thread that called the store. If a sink returns an error, the
+// function of the store returns the sink's error.
 class ObjectSink {
  public:
   virtual ~ObjectSink() = default;
   // begin() is called before the first byte, and again if the download starts over: the sink must then
-  // discard the bytes that it has received. After an interruption a download continues where it ended, if the
-  // store can promise that the object has not changed; otherwise it starts again from the first byte.
+  // discard the bytes that it has received. After an interruption a download continues where it ended if the
+  // store guarantees that the object has not changed. Otherwise the download starts over.
   [[nodiscard]] virtual Result<void> begin(const ObjectInfo& object) = 0;
   [[nodiscard]] virtual Result<void> write(std::string_view bytes) = 0;
 };
@@ -69,11 +69,11 @@ struct PutOptions {
 struct UploadOptions {
   bool replaces = true;  // false: as in PutOptions
   // The checksum that all bytes of the object must have. If the bytes of the source have another checksum,
-  // the call fails with kCorrupted and stores nothing.
+  // the upload fails with kCorrupted and stores nothing.
   std::optional<std::uint32_t> crc32c{};
-  // An object of more bytes than this is uploaded to S3 in parts of this size. Parts are larger if an object
-  // would have too many of them, and never smaller than 5 MiB, the minimum of S3. An upload takes threads *
-  // part_bytes bytes of memory.
+  // An object of more than part_bytes bytes is uploaded to S3 in parts of part_bytes. Parts are larger if
+  // there would be more parts than S3 allows, and never smaller than 5 MiB, the minimum of S3. An upload
+  // takes threads * part_bytes bytes of memory.
   std::uint64_t part_bytes = std::uint64_t{8} << 20;
   std::uint32_t threads = 4;
   // Receives the number of bytes stored so far, from any thread, one call at a time. If the upload starts
@@ -105,9 +105,9 @@ class ObjectStore {
                                                const GetOptions& options = {}) = 0;
   [[nodiscard]] virtual Result<ObjectInfo> head(std::string_view key, std::stop_token stop = {}) = 0;
 
-  // Writes a small object in one request. The call retries its request until the store has confirmed the
-  // object. With the condition that the object is new, the call also succeeds if one of its own requests,
-  // whose reply was lost, has created the object.
+  // Writes a small object in one request. put() retries its request until the store has confirmed the object.
+  // If put() may only create the object, it also succeeds if an earlier request of the same call, whose reply
+  // was lost, has created the object.
   [[nodiscard]] virtual Result<void> put(std::string_view key, std::string_view bytes,
                                          const PutOptions& options = {}) = 0;
 
@@ -118,20 +118,20 @@ class ObjectStore {
   [[nodiscard]] virtual Result<UploadedObject> upload(std::string_view key, ObjectSource& source,
                                                       const UploadOptions& options = {}) = 0;
 
-  // Aborts unfinished uploads to keys that begin with `prefix` and removes their data, if they began at least
-  // `older_than` ago (in a folder: if their file was last written at least `older_than` ago). `older_than`
-  // must exceed the duration of any upload, because the call also aborts uploads that still run. Returns the
-  // number of aborted uploads.
+  // Aborts unfinished uploads to keys that begin with `prefix`, and removes their data. An upload is aborted
+  // if it began at least `older_than` ago. In a folder, the time of the file's last write counts.
+  // `older_than` must exceed the duration of any upload, because uploads that still run are aborted, too.
+  // Returns the number of aborted uploads.
   [[nodiscard]] virtual Result<std::uint64_t> abort_stale_uploads(std::string_view prefix,
                                                                   Duration older_than,
                                                                   std::stop_token stop = {}) = 0;
 
-  // Lists objects whose keys begin with `prefix`. `page` is empty for the first page, and the member `next`
-  // of the page before for all others.
+  // Lists objects whose keys begin with `prefix`. For the first page, `page` is empty. For each later page,
+  // `page` is the member `next` of the page before it.
   [[nodiscard]] virtual Result<ObjectPage> list(std::string_view prefix, std::string_view page = {},
                                                 std::stop_token stop = {}) = 0;
 
-  // Deletes an object. Removes an object. The call succeeds even if the object does not exist.
+  // Removes an object. remove() succeeds even if the object does not exist.
   [[nodiscard]] virtual Result<void> remove(std::string_view key, std::stop_token stop = {}) = 0;
 
   // If the object is a file of this machine, returns its path, so that the caller can use the file without a
@@ -145,8 +145,8 @@ class ObjectStore {
 [[nodiscard]] Result<std::shared_ptr<ObjectStore>> open_store(std::string_view uri,
                                                               const StoreOptions& options);
 
-// Lists all objects whose keys begin with a prefix. The function returns the whole list at once, so it must
-// fit into memory.
+// Lists all objects whose keys begin with a prefix. list_all() returns the whole list at once, so the list
+// must fit into memory.
 [[nodiscard]] Result<std::vector<ObjectInfo>> list_all(ObjectStore& store, std::string_view prefix,
                                                        const std::stop_token& stop = {});
 

@@ -9,7 +9,7 @@ namespace ratoon::objects {
 
 [[nodiscard]] std::string percent_encode(std::string_view text, bool keeps_slashes);
 
-// Returns nothing if two hexadecimal digits do not follow a '%', or if the result contains a zero byte.
+// Returns nothing if a '%' is not followed by two hexadecimal digits, or if the result contains a zero byte.
 [[nodiscard]] std::optional<std::string> percent_decode(std::string_view text);
 
 }  // namespace ratoon::objects

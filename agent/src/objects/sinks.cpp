@@ -7,8 +7,8 @@
 namespace ratoon::objects {
 namespace {
 
-// Makes an error text without the name of the object, which the store adds.
-Error too_long(std::uint64_t bytes_max) {
+// Makes an error text without the object's name, because the store adds the name.
+Error too_long_error(std::uint64_t bytes_max) {
   return {ErrorKind::kCorrupted,
           "the object is longer than the " + std::to_string(bytes_max) +
               " bytes that were expected; check the object, or the index that states its size"};
@@ -22,7 +22,7 @@ Result<void> MemorySink::begin(const ObjectInfo&) {
 }
 
 Result<void> MemorySink::write(std::string_view bytes) {
-  if (bytes.size() > bytes_max_ - bytes_.size()) return too_long(bytes_max_);
+  if (bytes.size() > bytes_max_ - bytes_.size()) return too_long_error(bytes_max_);
   bytes_.append(bytes);
   return {};
 }
@@ -33,11 +33,11 @@ Result<void> FileSink::begin(const ObjectInfo&) {
 }
 
 Result<void> FileSink::write(std::string_view bytes) {
-  if (bytes.size() > bytes_max_ - written_bytes_) return too_long(bytes_max_);
+  if (bytes.size() > bytes_max_ - written_bytes_) return too_long_error(bytes_max_);
   while (!bytes.empty()) {
     const ssize_t written = ::pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(written_bytes_));
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return system_error(errno, "writing " + shown_);
+    if (written < 0) return system_error(errno, "writing " + display_name_);
     written_bytes_ += static_cast<std::uint64_t>(written);
     bytes.remove_prefix(static_cast<std::size_t>(written));
   }

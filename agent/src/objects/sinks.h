@@ -1,4 +1,4 @@
-// Sinks that write the bytes of an object to memory, or to a file from the file's beginning on.
+// These sinks write the bytes of an object to memory, or to a file, beginning at offset 0.
 #pragma once
 
 #include <cstdint>
@@ -26,14 +26,14 @@ class MemorySink final : public ObjectSink {
   std::string bytes_;
 };
 
-// The sink neither closes nor syncs the file; the caller must do both. The sink does not truncate the file:
-// bytes after the written ones stay.
+// The sink neither closes nor syncs the file; the caller must do both. The sink does not truncate the file,
+// so the old end of a longer file stays.
 class FileSink final : public ObjectSink {
  public:
   // `shown` is the name of the file for error messages. The sink returns an error if the object has more than
   // `bytes_max` bytes.
   FileSink(int fd, std::string shown, std::uint64_t bytes_max)
-      : fd_(fd), shown_(std::move(shown)), bytes_max_(bytes_max) {}
+      : fd_(fd), display_name_(std::move(shown)), bytes_max_(bytes_max) {}
 
   [[nodiscard]] Result<void> begin(const ObjectInfo& object) override;
   [[nodiscard]] Result<void> write(std::string_view bytes) override;
@@ -42,7 +42,7 @@ class FileSink final : public ObjectSink {
 
  private:
   const int fd_;
-  const std::string shown_;
+  const std::string display_name_;
   const std::uint64_t bytes_max_;
   std::uint64_t written_bytes_ = 0;
 };

@@ -18,9 +18,9 @@ Result<void> FileSource::read(std::uint64_t offset, std::span<char> into) {
   while (!into.empty()) {
     const ssize_t count = ::pread(fd_, into.data(), into.size(), static_cast<off_t>(offset));
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return system_error(errno, "reading " + shown_);
+    if (count < 0) return system_error(errno, "reading " + display_name_);
     if (count == 0) {
-      return Error(ErrorKind::kCorrupted, shown_ +
+      return Error(ErrorKind::kCorrupted, display_name_ +
                                               " became shorter while it was sent: " + std::to_string(offset) +
                                               " bytes instead of " + std::to_string(size_bytes_));
     }
@@ -35,7 +35,8 @@ Result<void> check_source(std::optional<std::uint32_t> expected_crc32c, std::uin
   if (!expected_crc32c || *expected_crc32c == crc32c) return {};
   return Error(ErrorKind::kCorrupted, "the bytes for " + std::string(uri) + " have the CRC32C " +
                                           to_hex(crc32c) + ", expected is " + to_hex(*expected_crc32c) +
-                                          ": they changed after they were written; nothing was stored");
+                                          ": the bytes changed after their checksum was computed; nothing "
+                                          "was stored");
 }
 
 }  // namespace ratoon::objects

@@ -1,4 +1,4 @@
-// Sources that supply the bytes of an object from memory, or from the beginning of a file.
+// These sources supply the bytes of an object from memory, or from a file, beginning at offset 0.
 #pragma once
 
 #include <cstdint>
@@ -28,14 +28,14 @@ class FileSource final : public ObjectSource {
  public:
   // `shown` is the name of the file for error messages.
   FileSource(int fd, std::string shown, std::uint64_t size_bytes)
-      : fd_(fd), shown_(std::move(shown)), size_bytes_(size_bytes) {}
+      : fd_(fd), display_name_(std::move(shown)), size_bytes_(size_bytes) {}
 
   [[nodiscard]] std::uint64_t size_bytes() const override { return size_bytes_; }
   [[nodiscard]] Result<void> read(std::uint64_t offset, std::span<char> into) override;
 
  private:
   const int fd_;
-  const std::string shown_;
+  const std::string display_name_;
   const std::uint64_t size_bytes_;
 };
 

@@ -6,18 +6,18 @@
 namespace ratoon::preemption {
 namespace {
 
-constexpr auto kExpectedMax = std::chrono::minutes(30);
+constexpr auto kExpectedWriteTimeMax = std::chrono::minutes(30);
 
-double rate(std::uint64_t bytes, Duration took) {
+double bytes_per_second(std::uint64_t bytes, Duration took) {
   return took > Duration(0) ? static_cast<double>(bytes) / seconds(took) : 0;
 }
 
-// If time allows only one save and a replacement may come, the save is made at the hand-over to the
-// replacement. An earlier save would delay the save at the hand-over, because both use the disk. If no
-// replacement can come, the save is made as late as possible.
+// If time allows only one save and a replacement process may join, the save is made at the hand-over to the
+// replacement. An earlier save would delay the save at the hand-over, because both saves would use the disk.
+// If no replacement process can join, the save is made as late as possible.
 DrainPlan plan_with_one_save(DrainFacts facts, bool can_be_replaced) {
   DrainPlan plan = plan_drain(facts);
-  const auto saves = std::ranges::count(plan.stages, DrainAct::kFullSave, &DrainStage::act);
+  const auto saves = std::ranges::count(plan.stages, DrainAction::kFullSave, &DrainStage::act);
   const bool is_measured = facts.disk_bytes_per_second > 0;
   if (!can_be_replaced || facts.has_saved || !is_measured || saves != 1) return plan;
   facts.has_saved = true;
@@ -27,16 +27,16 @@ DrainPlan plan_with_one_save(DrainFacts facts, bool can_be_replaced) {
 }  // namespace
 
 Duration RecentMaximum::longest() const {
-  return *std::max_element(last_.begin(), last_.end());
+  return *std::max_element(recent_.begin(), recent_.end());
 }
 
 DrainFacts SaveSpeeds::facts(Duration left, bool has_saved) const {
   return {.left = left,
           .state_bytes = state_bytes_,
           .staged_bytes = is_staged_ ? state_bytes_ : 0,
-          .copy_bytes_per_second = rate(state_bytes_, stalls_.longest()),
+          .copy_bytes_per_second = bytes_per_second(state_bytes_, stalls_.longest()),
           // The commit time is 0, because the measured time of a write already includes the commit.
-          .disk_bytes_per_second = rate(state_bytes_, writes_.longest()),
+          .disk_bytes_per_second = bytes_per_second(state_bytes_, writes_.longest()),
           .step = steps_.longest(),
           .commit = Duration(0),
           .has_saved = has_saved};
@@ -46,30 +46,30 @@ Duration SaveSpeeds::until_durable() const {
   const Duration longest = writes_.longest();
   if (longest > Duration(0)) return longest;
   const double expected_seconds = static_cast<double>(state_bytes_) / kAssumedDiskBytesPerSecond;
-  return std::min<Duration>(from_seconds(expected_seconds), kExpectedMax);
+  return std::min<Duration>(from_seconds(expected_seconds), kExpectedWriteTimeMax);
 }
 
-DrainStep next_in_drain(const DrainFacts& facts, bool can_be_replaced) {
+DrainStep decide_drain_step(const DrainFacts& facts, bool can_be_replaced) {
   const DrainPlan plan = plan_with_one_save(facts, can_be_replaced);
-  // A process that will be replaced ends when the margin before the deadline begins, although one more save
-  // could be tried.
+  // A process that will be replaced ends at plan.leave, a safety margin before its deadline, even if one more
+  // save might end in time.
   const auto may_wait = [&](const DrainStage& stage) {
     return plan.leave > Duration(0) && stage.end <= plan.leave;
   };
   const auto is_save = [&](const DrainStage& stage) {
-    return stage.act == DrainAct::kFullSave ||
-           (stage.act == DrainAct::kTrySave && (!can_be_replaced || may_wait(stage)));
+    return stage.act == DrainAction::kFullSave ||
+           (stage.act == DrainAction::kTrySave && (!can_be_replaced || may_wait(stage)));
   };
   const auto next = std::find_if(plan.stages.begin(), plan.stages.end(), is_save);
   if (plan.leave <= Duration(0) && next == plan.stages.end()) {
     // If this process ends before its checkpoint file is written, the checkpoint of all ranks is lost.
-    // Therefore, this process stays until its checkpoint file is written, but it begins only steps that end
-    // in time.
+    // Until its checkpoint file is written, this process stays, and begins only steps that end before the
+    // deadline.
     const Duration at_the_next = facts.left - facts.step;
     const bool may_stay = facts.staged_bytes > 0 && at_the_next > std::max(facts.margin, Duration(0)) / 2;
     return may_stay ? DrainStep::kTrainOn : DrainStep::kLeave;
   }
-  // If the next save is due later than one step of the longest duration takes, one more step fits before the
+  // If the time until the next save is longer than the longest recent step, one more step fits before the
   // save.
   if (next == plan.stages.end() || next->begin > facts.step) return DrainStep::kTrainOn;
   const bool is_last =

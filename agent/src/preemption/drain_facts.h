@@ -1,8 +1,8 @@
-// SaveSpeeds records how long the last saves and steps took, as input for plan_drain(). next_in_drain()
-// decides, after each step, between training, saving and leaving before the process is ended. Pure.
+// SaveSpeeds records how long the last saves and steps took, as input for plan_drain(). After each step,
+// decide_drain_step() decides whether the process trains on, saves, or leaves. No function does I/O.
 //
 //   speeds.note_step(took);  speeds.note_save(stall);  speeds.note_commit(until_it_was_durable);
-//   const auto next = next_in_drain(speeds.facts(left, has_saved), can_be_replaced);
+//   const auto next = decide_drain_step(speeds.facts(left, has_saved), can_be_replaced);
 #pragma once
 
 #include <array>
@@ -17,27 +17,27 @@ namespace ratoon::preemption {
 // Remembers the last eight durations and returns the longest of them.
 class RecentMaximum {
  public:
-  void note(Duration took) { last_[next_++ % last_.size()] = took; }
+  void add_duration(Duration took) { recent_[next_index_++ % recent_.size()] = took; }
   [[nodiscard]] Duration longest() const;
 
  private:
-  std::array<Duration, 8> last_{};
-  std::size_t next_ = 0;
+  std::array<Duration, 8> recent_{};
+  std::size_t next_index_ = 0;
 };
 
 class SaveSpeeds {
  public:
   void set_state_bytes(std::uint64_t bytes) { state_bytes_ = bytes; }
-  void note_step(Duration took) { steps_.note(took); }
-  void note_save(Duration stall) { stalls_.note(stall); }
+  void note_step(Duration took) { steps_.add_duration(took); }
+  void note_save(Duration stall) { stalls_.add_duration(stall); }
   // `until_durable` is the time from the request for a save until all ranks' files are committed.
-  void note_commit(Duration until_durable) { writes_.note(until_durable); }
+  void note_commit(Duration until_durable) { writes_.add_duration(until_durable); }
   void set_staged(bool is_staged) { is_staged_ = is_staged; }
 
   [[nodiscard]] DrainFacts facts(Duration left, bool has_saved) const;
   [[nodiscard]] Duration longest_commit() const { return writes_.longest(); }
-  // Returns the expected time from the request for a save until its commit. Before the first measured save, a
-  // slow disk is assumed.
+  // Returns the expected time from the request for a save until its commit. Until a save is measured,
+  // SaveSpeeds assumes a slow disk.
   [[nodiscard]] Duration until_durable() const;
 
  private:
@@ -55,8 +55,8 @@ enum class DrainStep {
   kLeave,         // the margin has begun
 };
 
-// `can_be_replaced` is true if a replacement process may join the run before the deadline. If a replacement
-// may join, training continues after the last save.
-[[nodiscard]] DrainStep next_in_drain(const DrainFacts& facts, bool can_be_replaced);
+// `can_be_replaced` is true if a replacement process may join the run before the deadline. In this case,
+// training continues after the last save until the replacement joins.
+[[nodiscard]] DrainStep decide_drain_step(const DrainFacts& facts, bool can_be_replaced);
 
 }  // namespace ratoon::preemption

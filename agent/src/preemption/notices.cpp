@@ -13,18 +13,18 @@ namespace {
 constexpr std::int64_t kGraceSecondsMax = 86'400;
 constexpr std::int64_t kYear2100 = 4'102'444'800;  // seconds since 1970
 constexpr Duration kTimeLimitMax = std::chrono::hours(24 * 365);
-constexpr std::size_t kShown = 60;
+constexpr std::size_t kQuotedBytesMax = 60;
 
-Result<std::int64_t> parse_whole(std::string_view text, std::int64_t max, const std::string& what) {
+Result<std::int64_t> parse_whole_number(std::string_view text, std::int64_t max, const std::string& what) {
   std::int64_t number = -1;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (code == std::errc() && end == text.data() + text.size() && number >= 0 && number <= max) return number;
   return Error(ErrorKind::kInvalid, what + " up to " + std::to_string(max) + ", found '" +
-                                        std::string(text.substr(0, kShown)) + "'");
+                                        std::string(text.substr(0, kQuotedBytesMax)) + "'");
 }
 
-// Returns the time at which the launch of this process began. A start in the future counts as now, so that a
-// wrong clock delays the deadline to at most one time limit from now.
+// Returns the time at which the launch of this process began. If a wrong clock puts this time into the
+// future, returns `now`, so that the deadline is at most one time limit away.
 Result<Timestamp> read_time_limit_since(std::string_view text, Timestamp now, WallTime wall_now) {
   double since = -1;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), since);
@@ -34,7 +34,7 @@ Result<Timestamp> read_time_limit_since(std::string_view text, Timestamp now, Wa
   }
   return Error(ErrorKind::kInvalid,
                "RATOON_TIME_LIMIT_SINCE must be a number of seconds since 1970, found '" +
-                   std::string(text.substr(0, kShown)) + "'");
+                   std::string(text.substr(0, kQuotedBytesMax)) + "'");
 }
 
 Result<Notice> read_time_limit(std::string_view text, Timestamp began) {
@@ -47,20 +47,20 @@ Result<Notice> read_time_limit(std::string_view text, Timestamp began) {
           .deadline = began + allowed, .is_sudden = false, .why = "the time limit of " + text_of(*limit)};
   }
   return Error(ErrorKind::kInvalid,
-               "a time limit is a time of at most a year, such as 4h, 90m or 1h30m; found '" +
-                   std::string(text.substr(0, kShown)) + "'");
+               "--time-limit must be a time of at most a year, such as 4h, 90m or 1h30m; found '" +
+                   std::string(text.substr(0, kQuotedBytesMax)) + "'");
 }
 
 }  // namespace
 
-bool Notices::give(std::string_view source, Notice notice) {
+bool Notices::set_notice(std::string_view source, Notice notice) {
   const Notice* before = first();
   const Timestamp was = before != nullptr ? before->deadline : Timestamp{Duration::max()};
   notices_.insert_or_assign(std::string(source), std::move(notice));
   return first()->deadline < was;
 }
 
-bool Notices::retract(std::string_view source) {
+bool Notices::withdraw(std::string_view source) {
   const auto found = notices_.find(source);
   if (found == notices_.end()) return false;
   notices_.erase(found);
@@ -88,14 +88,14 @@ std::optional<Duration> Notices::left(Timestamp now) const {
 Result<Notices> read_known_ends(const KnownEnds& ends) {
   Notices notices;
   if (ends.slurm_job_end_time) {
-    const auto end = parse_whole(*ends.slurm_job_end_time, kYear2100,
-                                 "SLURM_JOB_END_TIME must be a whole number of seconds since 1970");
+    const auto end = parse_whole_number(*ends.slurm_job_end_time, kYear2100,
+                                        "SLURM_JOB_END_TIME must be a whole number of seconds since 1970");
     if (!end) return end.error();
     const Duration left = Duration(std::chrono::seconds(*end)) - ends.wall_now.since_epoch;
-    notices.give("slurm", {.deadline = ends.now + left,
-                           .is_sudden = false,
-                           .why = "the end of the Slurm job",
-                           .ends_run = ends.ends_run});
+    notices.set_notice("slurm", {.deadline = ends.now + left,
+                                 .is_sudden = false,
+                                 .why = "the end of the Slurm job",
+                                 .ends_run = ends.ends_run});
   }
   if (ends.time_limit) {
     Result<Timestamp> began = ends.began;
@@ -104,13 +104,14 @@ Result<Notices> read_known_ends(const KnownEnds& ends) {
     auto notice = read_time_limit(*ends.time_limit, *began);
     if (!notice) return notice.error();
     notice->ends_run = ends.ends_run;
-    notices.give("time limit", std::move(*notice));
+    notices.set_notice("time limit", std::move(*notice));
   }
   return notices;
 }
 
 Result<Duration> parse_grace_seconds(std::string_view text) {
-  const auto grace = parse_whole(text, kGraceSecondsMax, "a grace period must be a whole number of seconds");
+  const auto grace =
+      parse_whole_number(text, kGraceSecondsMax, "a grace period must be a whole number of seconds");
   if (!grace) return grace.error();
   return Duration(std::chrono::seconds(*grace));
 }

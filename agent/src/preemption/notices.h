@@ -17,22 +17,22 @@ namespace ratoon::preemption {
 
 struct Notice {
   Timestamp deadline;
-  bool is_sudden = true;      // false: known since the process began, no reason to save at once
-  std::string why{};          // for people: "SIGTERM", "the time limit of 4h"
-  Duration margin = kMargin;  // the process leaves this long before the deadline
-  bool ends_run = false;      // all processes of the run end then, so none is replaced
+  bool is_sudden = true;              // false: known since the process began, no reason to save at once
+  std::string why{};                  // for people: "SIGTERM", "the time limit of 4h"
+  Duration margin = kDeadlineMargin;  // the process leaves this long before the deadline
+  bool ends_run = false;              // all processes of the run end then, so none is replaced
 
   friend bool operator==(const Notice&, const Notice&) = default;
 };
 
 class Notices {
  public:
-  // Adds a notice, which replaces an earlier notice of the same source. Returns whether the earliest deadline
-  // of all notices has become earlier.
-  bool give(std::string_view source, Notice notice);
+  // Adds a notice, which replaces an earlier notice of the same source. Returns whether the new notice has an
+  // earlier deadline than all previous notices.
+  bool set_notice(std::string_view source, Notice notice);
   // Withdraws the notice of a source; returns false if the source has given no notice. An order of the
   // coordinator can be withdrawn; a signal cannot.
-  bool retract(std::string_view source);
+  bool withdraw(std::string_view source);
 
   [[nodiscard]] const Notice* find(std::string_view source) const;  // nullptr: no notice of this source
   [[nodiscard]] const Notice* first() const;                        // nullptr: there is no notice
@@ -42,12 +42,12 @@ class Notices {
   std::map<std::string, Notice, std::less<>> notices_;
 };
 
-// KnownEnds: the deadlines that a process can know at its start. The texts are values of environment
-// variables or flags; nullopt if the variable or flag is not set.
+// KnownEnds: the deadlines that a process can know at its start. Each field is the text of an environment
+// variable or flag, or nullopt if the variable or flag is not set.
 struct KnownEnds {
   std::optional<std::string_view> slurm_job_end_time;  // SLURM_JOB_END_TIME: seconds since 1970
   std::optional<std::string_view> time_limit;          // --time-limit: "4h"
-  // RATOON_TIME_LIMIT_SINCE: begin of the time limit, in seconds since 1970; if unset, `began`.
+  // RATOON_TIME_LIMIT_SINCE: when the time limit begins, in seconds since 1970; the default is `began`.
   std::optional<std::string_view> time_limit_since{};
   bool ends_run = false;  // these are the ends of a run on this machine, with all of its processes
   Timestamp began;

@@ -1,5 +1,5 @@
-// Computes the interval between saves for --save-every=auto. A short interval repeats fewer steps after a
-// loss, and a long interval spends less time on saves.
+// Computes the interval between saves for --save-every=auto. With a short interval, fewer steps are repeated
+// after a loss; with a long interval, saves take less time in total.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@ struct IntervalBounds {
   Duration max = std::chrono::minutes(30);
 };
 
-// Returns the time from the beginning of one save to the beginning of the next save. The interval minimises
-// lost training time if processes are lost at random: the function uses Young and Daly's formula with the
+// Returns the time from the beginning of one save to the beginning of the next save. If processes are lost at
+// random, the interval minimises lost training time. save_interval() uses Young and Daly's formula with the
 // costs of saves and recovery (arXiv 2410.18124). The interval stays within the bounds, but is never shorter
-// than the time until a save is durable. At first, a rate of one loss in four hours is assumed. Observed
-// losses soon outweigh this assumption.
+// than the time until a save is durable. At first, save_interval() assumes one lost process in four hours.
+// Observed losses of processes soon have more weight than this assumption.
 [[nodiscard]] Duration save_interval(const SaveCosts& costs, const IntervalBounds& bounds = {});
 
 }  // namespace ratoon::preemption

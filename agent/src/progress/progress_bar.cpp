@@ -14,8 +14,8 @@ namespace ratoon {
 namespace {
 
 constexpr std::size_t kUsualColumns = 80;
-constexpr std::string_view kToLineBegin = "\r";
-constexpr std::string_view kEraseRest = "\x1b[K";
+constexpr std::string_view kCarriageReturn = "\r";
+constexpr std::string_view kEraseToLineEnd = "\x1b[K";
 
 std::string printable(std::string text) {
   std::replace_if(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c > 0x7e; }, '?');
@@ -78,7 +78,7 @@ class ProgressBar::Printer {
 
   void clear() {
     if (!is_terminal_ || is_finished_) return;
-    write_or_drop(fd_, std::string(kToLineBegin) + std::string(kEraseRest));
+    write_or_drop(fd_, std::string(kCarriageReturn) + std::string(kEraseToLineEnd));
     next_ = Timestamp{};
   }
 
@@ -91,8 +91,8 @@ class ProgressBar::Printer {
     // Replacing the old text with a single write avoids flicker. The last column of the terminal stays empty,
     // because some terminals wrap a line that fills it.
     const std::size_t columns = columns_of(fd_) - 1;
-    write_or_drop(fd_, std::string(kToLineBegin) + progress::render_bar(state_, columns, glyphs_) +
-                           std::string(kEraseRest));
+    write_or_drop(fd_, std::string(kCarriageReturn) + progress::render_bar(state_, columns, glyphs_) +
+                           std::string(kEraseToLineEnd));
   }
 
   const SystemClock clock_;

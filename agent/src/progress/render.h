@@ -29,14 +29,14 @@ struct BarState {
 
 enum class Glyphs { kUtf8, kAscii };
 
-// Returns the progress bar as one line of at most `columns` columns. If the line is too long, the function
-// leaves out items, the least important ones first.
+// Returns the progress bar as one line of at most `columns` columns. If the line is too long, render_bar()
+// leaves out items, the least important items first.
 [[nodiscard]] std::string render_bar(const BarState& state, std::size_t columns, Glyphs glyphs);
 // Returns the progress as a sentence for a log, without a newline.
 [[nodiscard]] std::string render_line(const BarState& state);
 
-// Returns the pause until the bar is drawn again. On a terminal the pause is short; in a log it doubles each
-// time. `last` is the pause before this one, or 0 after the bar was drawn for the first time.
+// Returns the pause until the bar is drawn again. On a terminal, pauses are short. In a log, each pause is
+// twice as long as the one before. `last` is the previous pause, or 0 after the first drawing.
 [[nodiscard]] Duration next_pause(bool is_terminal, Duration last);
 
 }  // namespace ratoon::progress

@@ -15,18 +15,18 @@ namespace ratoon::torch {
 namespace {
 
 // LibTorch's archives write through a function that returns how many bytes it accepted.
-using Writer = std::function<std::size_t(const void* bytes, std::size_t count)>;
+using WriteFunction = std::function<std::size_t(const void* bytes, std::size_t count)>;
 
 std::span<const std::byte> bytes_at(const void* bytes, std::size_t count) {
   return {static_cast<const std::byte*>(bytes), count};
 }
 
-void save(const std::filesystem::path& path, const std::function<void(const Writer&)>& write) {
+void save(const std::filesystem::path& path, const std::function<void(const WriteFunction&)>& write) {
   const auto body = [&](const AppendBytes& append) -> Result<void> {
     std::optional<Error> refused;
-    // After an error this function discards all further bytes and reports them as accepted: otherwise
-    // LibTorch's zip writer would throw in its destructor, which would end the process.
-    const Writer writer = [&](const void* bytes, std::size_t count) -> std::size_t {
+    // After an error, `writer` discards all further bytes and reports them as accepted. If `writer` reported
+    // an error, LibTorch's zip writer would throw in its destructor and end the process.
+    const WriteFunction writer = [&](const void* bytes, std::size_t count) -> std::size_t {
       if (refused) return count;
       if (auto appended = append(bytes_at(bytes, count)); !appended) refused = appended.error();
       return count;
@@ -44,7 +44,7 @@ void save_archive(const std::filesystem::path& path,
                   const std::function<void(::torch::serialize::OutputArchive&)>& fill) {
   ::torch::serialize::OutputArchive archive;
   fill(archive);
-  save(path, [&](const Writer& writer) { archive.save_to(writer); });
+  save(path, [&](const WriteFunction& writer) { archive.save_to(writer); });
 }
 
 }  // namespace
@@ -68,7 +68,7 @@ void atomic_save(const ::torch::optim::Optimizer& optimizer, const std::filesyst
 }
 
 void atomic_save(::torch::serialize::OutputArchive& archive, const std::filesystem::path& path) {
-  save(path, [&](const Writer& writer) { archive.save_to(writer); });
+  save(path, [&](const WriteFunction& writer) { archive.save_to(writer); });
 }
 
 }  // namespace ratoon::torch

@@ -7,13 +7,13 @@
 
 #include "agent/src/checkpoint/interop/append_sink.h"
 #include "agent/src/checkpoint/interop/pt_writer.h"
-#include "agent/src/checkpoint/pack/header/types.h"
+#include "agent/src/checkpoint/pack/header/safetensors_types.h"
 #include "base/contract/exit_code.h"
 
 namespace ratoon::torch {
 namespace {
 
-Result<checkpoint::TensorSource> source_of(const std::string& name, const at::Tensor& tensor) {
+Result<checkpoint::TensorSource> tensor_source_of(const std::string& name, const at::Tensor& tensor) {
   auto bytes = bytes_of_copy(name, tensor);
   if (!bytes) return bytes.error();
   const auto type = checkpoint::element_type_named(bytes->dtype);
@@ -39,7 +39,7 @@ void check(const Result<void>& done) {
 void atomic_save(const NamedTensors& tensors, const std::filesystem::path& path) {
   std::vector<checkpoint::TensorSource> sources;
   for (const auto& [name, tensor] : tensors) {
-    auto source = source_of(name, tensor);
+    auto source = tensor_source_of(name, tensor);
     if (!source) check(source.error());
     sources.push_back(*std::move(source));
   }

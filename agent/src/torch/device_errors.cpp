@@ -6,6 +6,7 @@
 #include <c10/util/Exception.h>
 
 #include "agent/src/devices/fault_decision.h"
+#include "agent/src/devices/health/watched_devices.h"
 #include "agent/src/session/shutdown/exit_report.h"
 #include "base/contract/exit_code.h"
 
@@ -14,7 +15,7 @@ namespace {
 
 using devices::FaultKind;
 
-std::optional<devices::DeviceFault> fault_of(const std::exception& error) {
+std::optional<devices::DeviceFault> device_fault_of(const std::exception& error) {
   if (const auto* of_device = dynamic_cast<const c10::AcceleratorError*>(&error))
     return devices::DeviceFault{.kind = FaultKind::kCuda, .code = of_device->get_error_code()};
   if (dynamic_cast<const c10::OutOfMemoryError*>(&error) != nullptr)
@@ -22,14 +23,15 @@ std::optional<devices::DeviceFault> fault_of(const std::exception& error) {
   return std::nullopt;
 }
 
-// A decision to continue in this process is replaced: the training function has thrown an exception, so this
-// process ends even if its device works.
-std::optional<session::ErrorMeaning> explain(const std::exception& error) {
-  const auto fault = fault_of(error);
-  if (!fault) return std::nullopt;
+// If the decision is to continue in this process, the exit code is kStartAgain, because the exception of the
+// training function ends this process even if its device works.
+std::optional<session::ErrorMeaning> explain_device_error(const std::exception& error) {
+  const auto fault = device_fault_of(error);
   const auto decision =
-      devices::decide_after_fault(*fault, devices::FaultOrigin::kProgram, devices::AbortResult::kNotNeeded,
-                                  devices::ProbeResult::kClean, devices::DeviceFacts());
+      devices::decide_after_fault(fault.value_or(devices::DeviceFault()), devices::FaultOrigin::kProgram,
+                                  devices::AbortResult::kNotNeeded, devices::ProbeResult::kClean,
+                                  devices::read_device_facts(devices::kDriverTimeout));
+  if (!fault && decision.action != devices::FaultAction::kLeaveNode) return std::nullopt;
   return session::ErrorMeaning{
       .exit_code = decision.exit_code.value_or(static_cast<int>(ExitCode::kStartAgain)),
       .sentence = decision.sentence,
@@ -39,7 +41,7 @@ std::optional<session::ErrorMeaning> explain(const std::exception& error) {
 }  // namespace
 
 void attach_device_errors() {
-  session::set_error_explainer(explain);
+  session::set_error_explainer(explain_device_error);
 }
 
 }  // namespace ratoon

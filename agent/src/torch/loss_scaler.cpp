@@ -80,9 +80,9 @@ void LossScaler::unscale(::torch::optim::Optimizer& optimizer) {
   if (turn.stage == Stage::kUnscaled)
     refuse_call(
         "unscale() was called twice for an optimizer: call it once a step, and update() at the end of each "
-        "step, also of a step that is left out");
+        "step, even if step() is left out");
   if (turn.stage == Stage::kStepped)
-    refuse_call("unscale() was called after step(): call it before, and update() at the end of each step");
+    refuse_call("unscale() was called after step(): call it first, and update() at the end of each step");
   turn.is_finite = unscale_gradients(optimizer, scale_);
   turn.stage = Stage::kUnscaled;
 }
@@ -110,7 +110,7 @@ void LossScaler::update() {
   if (!is_finite)
     refuse_call(
         "update() was called in a step in which no gradient was unscaled: call step() or unscale() before "
-        "it, or do not call update(), either");
+        "update(), or leave out update()");
   if (!*is_finite) {
     scale_ = static_cast<float>(scale_ * options_.backoff);
     good_steps_ = 0;

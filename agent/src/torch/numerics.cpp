@@ -20,7 +20,7 @@
 namespace ratoon {
 namespace {
 
-constexpr const char* kCapability = "ATEN_CPU_CAPABILITY";
+constexpr const char* kCpuCapabilityVariable = "ATEN_CPU_CAPABILITY";
 
 std::atomic<int> device_of_weights{-1};  // a c10::DeviceType
 
@@ -40,8 +40,8 @@ void set_if_unset(const char* name, const char* value) {
 // AVX2 is used, because it is the widest instruction set that both old and new machines have. LibTorch
 // chooses an instruction set at its first computation, and never changes it.
 void pin_cpu_instructions() {
-  const bool is_said = std::getenv(kCapability) != nullptr;
-  set_if_unset(kCapability, has_avx2() ? "avx2" : "default");
+  const bool is_said = std::getenv(kCpuCapabilityVariable) != nullptr;
+  set_if_unset(kCpuCapabilityVariable, has_avx2() ? "avx2" : "default");
   if (!has_avx2()) return;
   set_if_unset("MKL_CBWR", "AVX2");
   set_if_unset("ONEDNN_MAX_CPU_ISA", "AVX2");
@@ -53,7 +53,7 @@ void pin_cpu_instructions() {
                     "ATEN_CPU_CAPABILITY=avx2 MKL_CBWR=AVX2 ONEDNN_MAX_CPU_ISA=AVX2");
 }
 
-void pin() {
+void pin_numerics() {
   pin_cpu_instructions();
   set_if_unset("CUBLAS_WORKSPACE_CONFIG", ":4096:8");
   at::Context& context = at::globalContext();
@@ -77,14 +77,14 @@ Numerics numerics_now() {
 
 bool attach_torch_numerics() {
   attach_device_errors();
-  attach_numerics({.pin = pin,
+  attach_numerics({.pin = pin_numerics,
                    .set_threads = [](std::uint32_t count) { at::set_num_threads(static_cast<int>(count)); },
                    .seed = [](std::uint64_t seed) { at::manual_seed(seed); },
                    .now = numerics_now});
   return true;
 }
 
-void note_device_of(const at::Tensor& weights) {
+void record_device_of(const at::Tensor& weights) {
   device_of_weights = static_cast<int>(weights.device().type());
 }
 

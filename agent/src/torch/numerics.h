@@ -5,7 +5,8 @@
 
 namespace ratoon {
 
-// Call note_device_of() for each module that is saved or loaded. Each call replaces the previous record.
-void note_device_of(const at::Tensor& weights);
+// Call record_device_of() for each module that is saved or loaded. Each call overwrites the device kind that
+// an earlier call has recorded.
+void record_device_of(const at::Tensor& weights);
 
 }  // namespace ratoon

@@ -6,14 +6,14 @@
 namespace ratoon::http {
 namespace {
 
-std::string in_seconds(Duration d) {
+std::string format_seconds(Duration d) {
   std::string text = std::to_string(seconds(d));
   text.erase(text.find_last_not_of('0') + 1);
   if (text.ends_with('.')) text.pop_back();
   return text + " s";
 }
 
-std::string in_bytes(std::size_t bytes) {
+std::string format_bytes(std::size_t bytes) {
   return std::to_string(bytes) + " bytes";
 }
 
@@ -34,20 +34,21 @@ std::size_t body_size_of(const Request& request) {
   return request.body_view.empty() ? request.body.size() : request.body_view.size();
 }
 
-bool tells_length(const Request& request) {
+bool has_content_length(const Request& request) {
   const bool has_body_by_nature =
       request.method != "GET" && request.method != "HEAD" && request.method != "DELETE";
   return has_body_by_nature || body_size_of(request) != 0;
 }
 
-std::optional<std::string> find_flaw(const ResponseHead& head, bool is_http_1, std::size_t head_bytes_max) {
+std::optional<std::string> find_framing_flaw(const ResponseHead& head, bool is_http_1,
+                                             std::size_t head_bytes_max) {
   const auto& [status, headers] = head;
   if (!is_http_1 || status < 200 || status > 999) {
     return "got a reply that is not a final HTTP/1.1 reply (status " + std::to_string(status) +
            "); check that an HTTP server listens at this address";
   }
   if (size_of(headers) > head_bytes_max)
-    return "got a reply head over the limit of " + in_bytes(head_bytes_max);
+    return "got a reply head over the limit of " + format_bytes(head_bytes_max);
   const auto length = headers.get("Content-Length");
   if (headers.contains("Content-Length") && (!is_digits(length) || length.size() > 18)) {
     return "got a reply whose Content-Length is not a number below 10^18";
@@ -67,26 +68,26 @@ Error cancelled_error(const CallPlan& plan) {
   return error_of(ErrorKind::kCancelled, plan, "was cancelled");
 }
 
-Error late_error(const CallPlan& plan) {
+Error deadline_error(const CallPlan& plan) {
   return error_of(ErrorKind::kTimeout, plan,
-                  "did not finish within " + in_seconds(plan.limits.total) +
+                  "did not finish within " + format_seconds(plan.limits.total) +
                       "; the server may or may not have handled the request");
 }
 
-Error silence_error(const CallPlan& plan) {
+Error idle_timeout_error(const CallPlan& plan) {
   return error_of(ErrorKind::kTimeout, plan,
-                  "got no byte for " + in_seconds(plan.limits.silence) + "; the server may be down");
+                  "got no byte for " + format_seconds(plan.limits.silence) + "; the server may be down");
 }
 
-Error flood_error(const CallPlan& plan, const char* part, std::size_t allowed_bytes) {
+Error too_long_reply_error(const CallPlan& plan, const char* part, std::size_t allowed_bytes) {
   return error_of(
       ErrorKind::kInvalid, plan,
-      std::string("got a reply whose ") + part + " is over the limit of " + in_bytes(allowed_bytes));
+      std::string("got a reply whose ") + part + " is over the limit of " + format_bytes(allowed_bytes));
 }
 
-Error short_source_error(const CallPlan& plan, std::size_t sent_bytes) {
+Error short_body_error(const CallPlan& plan, std::size_t sent_bytes) {
   return error_of(ErrorKind::kInvalid, plan,
-                  "was cancelled: the request's body ended after " + in_bytes(sent_bytes) +
+                  "was cancelled: the request's body ended after " + format_bytes(sent_bytes) +
                       ", but the request announced " + std::to_string(body_size_of(plan.request)));
 }
 
@@ -96,7 +97,7 @@ Error not_http_error(const CallPlan& plan, const std::string& problem) {
       "got a reply that is not HTTP/1.1 (" + problem + "); check which program listens at this address");
 }
 
-Error break_error(const CallPlan& plan, const BrokenExchange& broken) {
+Error broken_connection_error(const CallPlan& plan, const BrokenExchange& broken) {
   const bool is_https = plan.url.is_https;
   if (!broken.certificate_problem.empty()) {
     return error_of(ErrorKind::kPermissionDenied, plan,
@@ -105,7 +106,7 @@ Error break_error(const CallPlan& plan, const BrokenExchange& broken) {
                         "' that a trusted CA signed and that is valid now: check name, CA, dates and this "
                         "machine's clock");
   }
-  if (is_https && says_not_tls(broken.code)) {
+  if (is_https && is_not_tls_error(broken.code)) {
     return error_of(ErrorKind::kInvalid, plan,
                     "failed: the server does not speak TLS; check the port, or use http://");
   }

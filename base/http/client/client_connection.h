@@ -40,25 +40,25 @@ class ClientConnection {
   [[nodiscard]] virtual int socket() const = 0;
 };
 
-// Returns the size of the body to send: a string, a memory view or a source function.
+// Returns the size of the request's body, which is a string, a memory view or a source function.
 [[nodiscard]] std::size_t body_size_of(const Request& request);
-// Returns whether the request has a Content-Length header, which an empty body may need too.
-[[nodiscard]] bool tells_length(const Request& request);
+// Returns whether the request has a Content-Length header: it has a body, or its method usually has one.
+[[nodiscard]] bool has_content_length(const Request& request);
 
-// If the reply's end or kind is unclear, returns a description of this error that begins with `got a reply`,
-// otherwise nothing.
-[[nodiscard]] std::optional<std::string> find_flaw(const ResponseHead& head, bool is_http_1,
-                                                   std::size_t head_bytes_max);
+// If the end or the kind of the reply is unclear, returns an error description that begins with `got a
+// reply`; otherwise returns nothing.
+[[nodiscard]] std::optional<std::string> find_framing_flaw(const ResponseHead& head, bool is_http_1,
+                                                           std::size_t head_bytes_max);
 
 // Makes an error such as `the call GET http://host:port/path timed out: ...`.
 [[nodiscard]] Error call_error(ErrorKind kind, const Request& request, const Url& url,
                                const std::string& how);
 [[nodiscard]] Error cancelled_error(const CallPlan& plan);
-[[nodiscard]] Error late_error(const CallPlan& plan);
-[[nodiscard]] Error silence_error(const CallPlan& plan);
+[[nodiscard]] Error deadline_error(const CallPlan& plan);
+[[nodiscard]] Error idle_timeout_error(const CallPlan& plan);
 // Returns the error for a reply whose `part` (head or chunk) is longer than `allowed_bytes`.
-[[nodiscard]] Error flood_error(const CallPlan& plan, const char* part, std::size_t allowed_bytes);
-[[nodiscard]] Error short_source_error(const CallPlan& plan, std::size_t sent_bytes);
+[[nodiscard]] Error too_long_reply_error(const CallPlan& plan, const char* part, std::size_t allowed_bytes);
+[[nodiscard]] Error short_body_error(const CallPlan& plan, std::size_t sent_bytes);
 
 // The reason why a call broke off, in words (`problem`) and as errno or OpenSSL's packed code (`code`).
 struct BrokenExchange {
@@ -67,7 +67,7 @@ struct BrokenExchange {
   std::string certificate_problem;  // why the other side's certificate was refused, or empty
   std::string expected_name;        // the name that it was expected to have
 };
-[[nodiscard]] Error break_error(const CallPlan& plan, const BrokenExchange& broken);
+[[nodiscard]] Error broken_connection_error(const CallPlan& plan, const BrokenExchange& broken);
 [[nodiscard]] Error not_http_error(const CallPlan& plan, const std::string& problem);
 
 }  // namespace ratoon::http

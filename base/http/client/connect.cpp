@@ -10,12 +10,9 @@
 #include <vector>
 
 #include <arpa/inet.h>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/system/error_code.hpp>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <pplx/threadpool.h>
 #include <sys/socket.h>
 
 #include "base/http/wakeup.h"
@@ -24,26 +21,19 @@ namespace ratoon::http {
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
-using boost::asio::ip::tcp;
-
-struct Address {
-  sockaddr_storage storage{};
-  socklen_t size = 0;
-};
 
 // A DNS lookup, which may outlive its caller because the system's resolver cannot be interrupted.
-struct Lookup {
+struct NameLookup {
   std::mutex mutex;
-  bool is_done = false;            // guarded by mutex
-  std::string problem;             // guarded by mutex
-  std::vector<Address> addresses;  // guarded by mutex
+  std::string problem;                   // guarded by mutex
+  std::vector<ServerAddress> addresses;  // guarded by mutex
   Wakeup wakeup;
 };
 
-class Attempt {
+class ConnectAttempt {
  public:
-  Attempt(const Url& url, Duration within, const std::stop_token& stop)
-      : url_(url), stop_(stop), notify_(stop, [this] { stopped_.notify(); }) {
+  ConnectAttempt(const Url& url, Duration within, const std::stop_token& stop, ResolveName resolve)
+      : url_(url), stop_(stop), resolve_(resolve), notify_(stop, [this] { stopped_.notify(); }) {
     if (within > Duration::zero()) deadline_ = SteadyClock::now() + within;
   }
 
@@ -61,9 +51,9 @@ class Attempt {
   }
 
  private:
-  Result<std::vector<Address>> find_addresses();
-  Result<std::vector<Address>> look_up();
-  Result<UniqueFd> try_address(const Address& address, std::size_t addresses_left);
+  Result<std::vector<ServerAddress>> find_addresses();
+  Result<std::vector<ServerAddress>> look_up();
+  Result<UniqueFd> try_address(const ServerAddress& address, std::size_t addresses_left);
   Result<void> wait_for(int fd, short events, std::optional<SteadyClock::time_point> until);
 
   Error failed(ErrorKind kind, const std::string& how) const {
@@ -72,13 +62,14 @@ class Attempt {
 
   const Url& url_;
   const std::stop_token& stop_;
+  const ResolveName resolve_;
   Wakeup stopped_;
   std::optional<SteadyClock::time_point> deadline_;
   std::stop_callback<std::function<void()>> notify_;
 };
 
-std::optional<Address> parse_address(const Url& url) {
-  Address address;
+std::optional<ServerAddress> parse_address(const Url& url) {
+  ServerAddress address;
   auto* v4 = reinterpret_cast<sockaddr_in*>(&address.storage);
   if (inet_pton(AF_INET, url.host.c_str(), &v4->sin_addr) == 1) {
     v4->sin_family = AF_INET;
@@ -96,31 +87,20 @@ std::optional<Address> parse_address(const Url& url) {
   return std::nullopt;
 }
 
-Result<std::vector<Address>> Attempt::find_addresses() {
+Result<std::vector<ServerAddress>> ConnectAttempt::find_addresses() {
   if (stop_.stop_requested()) return failed(ErrorKind::kCancelled, "was cancelled");
-  if (auto address = parse_address(url_)) return std::vector<Address>{*address};
+  if (auto address = parse_address(url_)) return std::vector<ServerAddress>{*address};
   return look_up();
 }
 
-Result<std::vector<Address>> Attempt::look_up() {
-  auto lookup = std::make_shared<Lookup>();
-  // The callback holds a pointer to the resolver, which keeps the resolver alive until the lookup ends.
-  auto resolver = std::make_shared<tcp::resolver>(crossplat::threadpool::shared_instance().service());
-  resolver->async_resolve(
-      url_.host, std::to_string(url_.port),
-      [lookup, resolver](const boost::system::error_code& error, tcp::resolver::results_type found) {
-        const std::lock_guard lock(lookup->mutex);
-        lookup->is_done = true;
-        if (error) lookup->problem = error.message();
-        for (const auto& entry : found) {
-          Address address;
-          const auto endpoint = entry.endpoint();
-          address.size = static_cast<socklen_t>(endpoint.size());
-          std::memcpy(&address.storage, endpoint.data(), endpoint.size());
-          lookup->addresses.push_back(address);
-        }
-        lookup->wakeup.notify();
-      });
+Result<std::vector<ServerAddress>> ConnectAttempt::look_up() {
+  auto lookup = std::make_shared<NameLookup>();
+  resolve_(url_, [lookup](std::vector<ServerAddress> addresses, std::string problem) {
+    const std::lock_guard lock(lookup->mutex);
+    lookup->problem = std::move(problem);
+    lookup->addresses = std::move(addresses);
+    lookup->wakeup.notify();
+  });
   if (auto waited = wait_for(lookup->wakeup.fd(), POLLIN, deadline_); !waited) return waited.error();
   const std::lock_guard lock(lookup->mutex);
   if (lookup->addresses.empty()) {
@@ -131,7 +111,7 @@ Result<std::vector<Address>> Attempt::look_up() {
 }
 
 // Waits until `fd` is ready, the time is over or the call is cancelled.
-Result<void> Attempt::wait_for(int fd, short events, std::optional<SteadyClock::time_point> until) {
+Result<void> ConnectAttempt::wait_for(int fd, short events, std::optional<SteadyClock::time_point> until) {
   while (true) {
     int timeout_ms = -1;
     if (until) {
@@ -155,12 +135,12 @@ void set_option(int fd, int level, int name, int value) {
   ::setsockopt(fd, level, name, &value, sizeof value);
 }
 
-Result<UniqueFd> Attempt::try_address(const Address& address, std::size_t addresses_left) {
+Result<UniqueFd> ConnectAttempt::try_address(const ServerAddress& address, std::size_t addresses_left) {
   UniqueFd fd(::socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd.is_open()) return system_error(errno, "making a socket for " + url_.shown);
   set_option(fd.get(), IPPROTO_TCP, TCP_NODELAY, 1);
-  // TCP keepalive detects in 20 s, during a silent watch, that the peer lost power. Keepalive does not end
-  // the connection to a receiver that reads slowly.
+  // TCP keepalive detects within 20 s that the peer has lost power, even while a watch waits for events. It
+  // does not end the connection to a peer that only reads slowly.
   set_option(fd.get(), SOL_SOCKET, SO_KEEPALIVE, 1);
   set_option(fd.get(), IPPROTO_TCP, TCP_KEEPIDLE, 8);
   set_option(fd.get(), IPPROTO_TCP, TCP_KEEPINTVL, 4);
@@ -189,8 +169,9 @@ Result<UniqueFd> Attempt::try_address(const Address& address, std::size_t addres
 
 }  // namespace
 
-Result<UniqueFd> connect_to(const Url& url, Duration within, const std::stop_token& stop) {
-  return Attempt(url, within, stop).run();
+Result<UniqueFd> connect_to(const Url& url, Duration within, const std::stop_token& stop,
+                            ResolveName resolve) {
+  return ConnectAttempt(url, within, stop, resolve).run();
 }
 
 }  // namespace ratoon::http

@@ -9,19 +9,20 @@
 #include <poll.h>
 
 #include "base/http/client/cpprest_connection.h"
-#include "base/http/client/socket_meter.h"
+#include "base/http/client/socket_counters.h"
 
 namespace ratoon::http {
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// cpprestsdk reads up to 64 KiB at once, so it may hold 64 KiB more than it has passed on.
+// cpprestsdk reads up to 64 KiB at once, so it may hold 64 KiB that it has not yet passed to our code.
 constexpr std::uint64_t kCallReadAheadBytes = 128 * 1024;
-// While bytes arrive, we check at this interval how many bytes the library has read but not passed on.
-constexpr std::chrono::milliseconds kFloodTick{1};
+// While bytes arrive, we check every kReplySizeCheckPause how many bytes the library has read but not passed
+// on.
+constexpr std::chrono::milliseconds kReplySizeCheckPause{1};
 // How long cpprestsdk may take to release a finished call before we cut its connection.
-constexpr std::chrono::seconds kReleaseGrace{1};
+constexpr std::chrono::seconds kReleaseTimeMax{1};
 
 class RunningCall {
  public:
@@ -33,19 +34,19 @@ class RunningCall {
 
   CallOutcome run() {
     if (!channel_->wakeup().is_usable()) return {system_error(EMFILE, "waiting for " + plan_.url.shown), {}};
-    const auto before = read_meter(connection_.socket());
+    const auto before = read_socket_counters(connection_.socket());
     {
       const std::stop_callback notify(plan_.stop, [this] { channel_->wakeup().notify(); });
       connection_.start(plan_.request, plan_.url, channel_);
       while (!ended_ && !problem_) step();
     }
-    if (problem_) cut_socket(connection_.socket());
-    drain();
-    if (!problem_ && !ended_->is_whole) problem_ = explain_break();
+    if (problem_) shut_down_socket(connection_.socket());
+    drain_events();
+    if (!problem_ && !ended_->is_whole) problem_ = connection_error();
     CallOutcome outcome{std::move(problem_), std::move(head_)};
-    outcome.was_never_sent = is_broken_ && !ended_->is_our_fault && connection_.was_never_sent();
-    const auto after = read_meter(connection_.socket());
-    // The kernel counts the end of the connection as one received byte, so 1 means: no reply.
+    outcome.was_never_sent = is_broken_ && !ended_->is_request_invalid && connection_.was_never_sent();
+    const auto after = read_socket_counters(connection_.socket());
+    // The kernel counts the end of the connection as one received byte, so 1 means that there was no reply.
     outcome.has_had_no_reply = is_broken_ && !has_read_source_ && before && after &&
                                after->received_bytes <= before->received_bytes + 1;
     return outcome;
@@ -57,9 +58,9 @@ class RunningCall {
     if (ended_ || problem_) return;
     if (plan_.stop.stop_requested()) return fail(cancelled_error(plan_));
     check_deadline();
-    check_silence();
-    check_flood();
-    if (!problem_ && !has_more_) sleep();
+    check_idle_timeout();
+    check_reply_size();
+    if (!problem_ && !has_more_) wait_for_event();
   }
 
   void handle(ChannelEvent event) {
@@ -68,8 +69,8 @@ class RunningCall {
     if (has_more_) last_event_ = SteadyClock::now();  // a slow sink is not silence of the server
   }
   void on(std::monostate&) {}
-  void on(Released&) { is_released_ = true; }
-  void on(Ended& ended) {
+  void on(ExchangeReleased&) { is_released_ = true; }
+  void on(ExchangeEnded& ended) {
     is_broken_ = !ended.is_whole;
     ended_ = std::move(ended);
   }
@@ -78,11 +79,11 @@ class RunningCall {
   void on(BytesWanted& wanted);
 
   void check_deadline();
-  void check_silence();
-  void check_flood();
-  void sleep();
-  void drain();
-  [[nodiscard]] Error explain_break() const;
+  void check_idle_timeout();
+  void check_reply_size();
+  void wait_for_event();
+  void drain_events();
+  [[nodiscard]] Error connection_error() const;
 
   void fail(Error error) {
     if (!problem_) problem_ = std::move(error);
@@ -97,7 +98,7 @@ class RunningCall {
   std::uint64_t taken_at_last_piece_ = 0;
   std::size_t sent_bytes_ = 0;
   ResponseHead head_;
-  std::optional<Ended> ended_;
+  std::optional<ExchangeEnded> ended_;
   std::optional<Error> problem_;
   bool has_head_ = false;
   bool has_more_ = false;
@@ -110,8 +111,9 @@ class RunningCall {
 void RunningCall::on(HeadArrived& arrived) {
   has_head_ = true;
   // The library may have read more than the reply's head, so all bytes received so far count as read.
-  if (const auto reading = read_meter(connection_.socket())) taken_at_last_piece_ = reading->received_bytes;
-  if (auto flaw = find_flaw(arrived.head, arrived.is_http_1, plan_.limits.head_bytes_max))
+  if (const auto reading = read_socket_counters(connection_.socket()))
+    taken_at_last_piece_ = reading->received_bytes;
+  if (auto flaw = find_framing_flaw(arrived.head, arrived.is_http_1, plan_.limits.head_bytes_max))
     return fail(call_error(ErrorKind::kInvalid, plan_.request, plan_.url, *flaw));
   head_ = std::move(arrived.head);
   if (auto accepted = plan_.sink.on_head(head_); !accepted) problem_ = accepted.error();
@@ -119,9 +121,9 @@ void RunningCall::on(HeadArrived& arrived) {
 
 void RunningCall::on(BytesArrived& arrived) {
   if (auto accepted = plan_.sink.on_bytes(arrived.bytes); !accepted) problem_ = accepted.error();
-  if (const auto reading = read_meter(connection_.socket()))
-    taken_at_last_piece_ = reading->taken_at_most_bytes;
-  arrived.give_back();
+  if (const auto reading = read_socket_counters(connection_.socket()))
+    taken_at_last_piece_ = reading->read_bytes_max;
+  arrived.release_bytes();
 }
 
 void RunningCall::on(BytesWanted& wanted) {
@@ -131,7 +133,7 @@ void RunningCall::on(BytesWanted& wanted) {
   if (!count) {
     problem_ = count.error();
   } else if (*count == 0) {
-    fail(short_source_error(plan_, sent_bytes_));
+    fail(short_body_error(plan_, sent_bytes_));
   }
   const std::size_t given = problem_ ? 0 : *count;
   sent_bytes_ += given;
@@ -139,46 +141,47 @@ void RunningCall::on(BytesWanted& wanted) {
 }
 
 void RunningCall::check_deadline() {
-  if (plan_.deadline && SteadyClock::now() >= *plan_.deadline) fail(late_error(plan_));
+  if (plan_.deadline && SteadyClock::now() >= *plan_.deadline) fail(deadline_error(plan_));
 }
 
-void RunningCall::check_silence() {
+void RunningCall::check_idle_timeout() {
   const Duration allowed = plan_.limits.silence;
   if (allowed <= Duration::zero()) return;
   const auto now = SteadyClock::now();
   if (silence_check_ && now < *silence_check_) return;
-  const auto reading = read_meter(connection_.socket());
+  const auto reading = read_socket_counters(connection_.socket());
   if (!reading) return;
-  // Acknowledged bytes count as activity too, because a long upload is not silence.
+  // Acknowledged bytes count as activity, because a server is not silent while a long upload makes progress.
   if (reading->acked_bytes != acked_bytes_) {
     acked_bytes_ = reading->acked_bytes;
     last_event_ = now;
   }
   const Duration quiet = std::min<Duration>(now - last_event_, reading->since_last_byte);
-  if (quiet >= allowed) return fail(silence_error(plan_));
+  if (quiet >= allowed) return fail(idle_timeout_error(plan_));
   silence_check_ =
       now + std::min(allowed - quiet, allowed / 8);  // often enough to notice the end of acknowledgements
 }
 
 // The library buffers the whole head of a reply, and each whole chunk of its body, without a limit.
-void RunningCall::check_flood() {
-  const auto before_reply = connection_.taken_before_reply();
+void RunningCall::check_reply_size() {
+  const auto before_reply = connection_.bytes_read_before_reply();
   if (!before_reply) return;
   const std::uint64_t since = std::max(*before_reply, taken_at_last_piece_);
   const std::size_t allowed = has_head_ ? plan_.limits.body_bytes_max : plan_.limits.head_bytes_max;
-  const auto reading = read_meter(connection_.socket());
-  if (!reading || reading->taken_at_least_bytes <= since + allowed + kCallReadAheadBytes) return;
+  const auto reading = read_socket_counters(connection_.socket());
+  if (!reading || reading->read_bytes_min <= since + allowed + kCallReadAheadBytes) return;
   // If the library has posted another event by now, the counted bytes may belong to the next part of the
-  // reply. Check for a new event only after counting: an event posted during the count then is not missed.
+  // reply. Count first and check for a new event afterwards, so that an event during the count is noticed.
   if (channel_->has_event()) return;
-  fail(flood_error(plan_, has_head_ ? "chunk" : "head", allowed));
+  fail(too_long_reply_error(plan_, has_head_ ? "chunk" : "head", allowed));
 }
 
-void RunningCall::sleep() {
+void RunningCall::wait_for_event() {
   std::optional<SteadyClock::time_point> until = plan_.deadline;
   if (silence_check_) until = until ? std::min(*until, *silence_check_) : *silence_check_;
   Duration left = until ? std::max<Duration>(*until - SteadyClock::now(), Duration::zero()) : Duration(-1);
-  if (is_flood_possible_ && (left > kFloodTick || left < Duration::zero())) left = kFloodTick;
+  if (is_flood_possible_ && (left > kReplySizeCheckPause || left < Duration::zero()))
+    left = kReplySizeCheckPause;
 
   // A waiting call uses no CPU time until the first byte arrives. While bytes arrive, we check the size of
   // the reply every millisecond.
@@ -195,17 +198,17 @@ void RunningCall::sleep() {
 }
 
 // Answers the library's remaining requests until the library can no longer use the request or the sink.
-void RunningCall::drain() {
-  const auto cut_at = SteadyClock::now() + kReleaseGrace;
+void RunningCall::drain_events() {
+  const auto cut_at = SteadyClock::now() + kReleaseTimeMax;
   bool is_cut = problem_.has_value();
   while (!is_released_) {
     auto event = channel_->take(true);
-    if (auto* bytes = std::get_if<BytesArrived>(&event)) bytes->give_back();
+    if (auto* bytes = std::get_if<BytesArrived>(&event)) bytes->release_bytes();
     if (auto* wanted = std::get_if<BytesWanted>(&event)) wanted->give(0);
-    if (std::holds_alternative<Released>(event)) is_released_ = true;
+    if (std::holds_alternative<ExchangeReleased>(event)) is_released_ = true;
     if (!std::holds_alternative<std::monostate>(event)) continue;
     if (!is_cut && SteadyClock::now() >= cut_at) {
-      cut_socket(connection_.socket());
+      shut_down_socket(connection_.socket());
       is_cut = true;
     }
     pollfd entry{channel_->wakeup().fd(), POLLIN, 0};
@@ -214,8 +217,8 @@ void RunningCall::drain() {
   }
 }
 
-Error RunningCall::explain_break() const {
-  if (ended_->is_our_fault) {
+Error RunningCall::connection_error() const {
+  if (ended_->is_request_invalid) {
     return call_error(ErrorKind::kInvalid, plan_.request, plan_.url, "cannot be made: " + ended_->problem);
   }
   BrokenExchange broken{.problem = ended_->problem,
@@ -225,7 +228,7 @@ Error RunningCall::explain_break() const {
   const bool is_refused_by_tls = !broken.certificate_problem.empty() || !tls_reason(broken.code).empty();
   if (!is_refused_by_tls && ended_->problem.starts_with("Invalid "))
     return not_http_error(plan_, ended_->problem);
-  return break_error(plan_, broken);
+  return broken_connection_error(plan_, broken);
 }
 
 }  // namespace

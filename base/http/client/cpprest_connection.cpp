@@ -17,7 +17,7 @@
 
 #include "base/core/never_destroyed.h"
 #include "base/http/client/cpprest_streams.h"
-#include "base/http/client/socket_meter.h"
+#include "base/http/client/socket_counters.h"
 
 namespace ratoon::http {
 namespace {
@@ -25,30 +25,32 @@ namespace {
 namespace rest = web::http;
 using boost::asio::ip::tcp;
 
-// RunningCall limits the time of a call, because cpprestsdk's own timeout restarts with each read of up to 64
-// KiB.
-constexpr std::chrono::hours kNever{24 * 365};
+// cpprestsdk's own timeout restarts with each read of up to 64 KiB, so it is disabled; RunningCall limits
+// calls.
+constexpr std::chrono::hours kClientTimeout{24 * 365};
 
 // We make the connection and hand it to cpprestsdk, so the library never connects to the address in its base
 // URL. The base URL has port 1, at which no program listens, so an attempt to connect to it would fail.
 constexpr const char* kPlaceholderHttp = "http://127.0.0.1:1";
 constexpr const char* kPlaceholderHttps = "https://127.0.0.1:1";
 
-// The connection and the library's callbacks share this state; a callback may end after the connection.
+// The connection and the library's callbacks share a CpprestCallState, because a callback may still run after
+// the connection has been destroyed.
 struct CpprestCallState {
   bool is_tls = false;
   std::shared_ptr<const TlsClient> tls;
   TlsPeer peer;
   UniqueFd unused;  // connected, not yet given to the library
   UniqueFd socket;  // our own descriptor of the same connection
-  std::atomic<std::uint64_t> taken_before_reply{kNotYet};
+  std::atomic<std::uint64_t> bytes_read_before_reply{kNotYet};
   std::atomic<bool> has_begun{false};  // this exchange has got a connection
 
   static constexpr std::uint64_t kNotYet = std::numeric_limits<std::uint64_t>::max();
 
-  // cpprestsdk calls this function before each use of a connection. If the socket is not open, the library
-  // needs a connection: the first time it gets the one that we made. Refuse the library a second connection,
-  // because it would repeat the HTTP request, and only HttpTransport may decide to repeat a request.
+  // cpprestsdk calls attach() before each use of a connection. If the socket is not open, the library needs a
+  // new connection. The first time, it gets the connection that we made. Later, refuse: on a second
+  // connection, the library would repeat the HTTP request, and only HttpTransport may decide to repeat a
+  // request.
   void attach(void* handle) {
     using TlsStream = boost::asio::ssl::stream<tcp::socket&>;
     auto* tls_stream = is_tls ? static_cast<TlsStream*>(handle) : nullptr;
@@ -58,7 +60,7 @@ struct CpprestCallState {
       return;
     }
     if (!unused.is_open()) throw std::runtime_error("the open connection is lost");
-    if (tls_stream != nullptr) announce_name(tls_stream->native_handle(), peer);
+    if (tls_stream != nullptr) send_server_name_indication(tls_stream->native_handle(), peer);
     // The socket's protocol (v4) only matters for socket options, and the library sets no options. The
     // library's connect() on this socket succeeds at once, because Linux reports a finished non-blocking
     // connect() to the next call.
@@ -68,15 +70,15 @@ struct CpprestCallState {
   }
 
   void note_request_written() {
-    const auto reading = read_meter(socket.get());
-    taken_before_reply = reading ? reading->taken_at_most_bytes : 0;
+    const auto reading = read_socket_counters(socket.get());
+    bytes_read_before_reply = reading ? reading->read_bytes_max : 0;
   }
 };
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wnon-virtual-dtor"  // the library's interface has none
-// Runs the continuation of a task in the thread that ends the task, so that the call gets the reply's head
-// before the library reads the body: all later bytes count as the body.
+// Runs the continuation of a pplx task in the thread that ends the task, so that the call gets the reply's
+// head before the library reads the body. All later bytes count as the body.
 class InlineScheduler final : public pplx::scheduler_interface {
  public:
   void schedule(pplx::TaskProc_t work, void* argument) override { work(argument); }
@@ -89,14 +91,14 @@ class InlineScheduler final : public pplx::scheduler_interface {
 
 #pragma GCC diagnostic pop
 
-// When this object is destroyed, the library has dropped its last copy of the request, so it no longer works
-// on the call.
+// The destructor of a ReleaseGuard runs when cpprestsdk has dropped its last copy of the request and so has
+// finished the call.
 class ReleaseGuard {
  public:
   explicit ReleaseGuard(std::shared_ptr<ExchangeChannel> channel) : channel_(std::move(channel)) {}
   ReleaseGuard(const ReleaseGuard&) = delete;
   ReleaseGuard& operator=(const ReleaseGuard&) = delete;
-  ~ReleaseGuard() { channel_->post(Released{}); }
+  ~ReleaseGuard() { channel_->post(ExchangeReleased{}); }
 
  private:
   std::shared_ptr<ExchangeChannel> channel_;
@@ -111,11 +113,11 @@ HeadArrived convert_head(const rest::http_response& reply) {
 }
 
 // Converts the current exception into the event that ends the call.
-Ended describe_exception() {
+ExchangeEnded describe_exception() {
   try {
     throw;
   } catch (const web::uri_exception& e) {
-    return {.is_whole = false, .is_our_fault = true, .problem = e.what()};
+    return {.is_whole = false, .is_request_invalid = true, .problem = e.what()};
   } catch (const rest::http_exception& e) {
     return {.is_whole = false, .problem = e.what(), .code = e.error_code().value()};
   } catch (const std::exception& e) {
@@ -125,7 +127,7 @@ Ended describe_exception() {
   }
 }
 
-// web::uri(target) would be wrong: it would take the beginning of a path with two slashes for a host.
+// If a path begins with two slashes, web::uri(target) would take its first part for a host.
 web::uri relative_uri(const Url& url) {
   return web::uri("http://host" + url.target).resource();
 }
@@ -144,7 +146,7 @@ rest::http_request convert_request(const Request& request, const Url& url,
   headers.remove("Content-Type");
   for (const auto& [name, value] : request.headers) headers.add(name, value);
   headers.remove("Content-Length");
-  if (tells_length(request)) headers.add("Content-Length", size);
+  if (has_content_length(request)) headers.add("Content-Length", size);
   if (!headers.has("Host")) headers.add("Host", url.host_header);
   if (!headers.has("User-Agent")) headers.add("User-Agent", "ratoon");
   converted.set_response_stream(make_download(channel));
@@ -159,7 +161,7 @@ class OneConnection final : public CpprestConnection {
 
   void start(const Request& request, const Url& url,
              const std::shared_ptr<ExchangeChannel>& channel) override {
-    state_->taken_before_reply = CpprestCallState::kNotYet;
+    state_->bytes_read_before_reply = CpprestCallState::kNotYet;
     state_->has_begun = false;
     auto guard = std::make_shared<ReleaseGuard>(channel);
     try {
@@ -177,8 +179,8 @@ class OneConnection final : public CpprestConnection {
     }
   }
 
-  std::optional<std::uint64_t> taken_before_reply() const override {
-    const std::uint64_t taken = state_->taken_before_reply;
+  std::optional<std::uint64_t> bytes_read_before_reply() const override {
+    const std::uint64_t taken = state_->bytes_read_before_reply;
     if (taken == CpprestCallState::kNotYet) return std::nullopt;
     return taken;
   }
@@ -192,7 +194,7 @@ class OneConnection final : public CpprestConnection {
                        const std::shared_ptr<ExchangeChannel>& channel) {
     try {
       whole.get();
-      channel->post(Ended{});
+      channel->post(ExchangeEnded{});
     } catch (...) {
       channel->post(describe_exception());
     }
@@ -224,7 +226,7 @@ class OneConnection final : public CpprestConnection {
 
 rest::client::http_client_config make_config(const std::shared_ptr<CpprestCallState>& state) {
   rest::client::http_client_config config;
-  config.set_timeout(kNever);
+  config.set_timeout(kClientTimeout);
   config.set_max_redirects(0);
   config.set_tlsext_sni_enabled(
       false);  // it would send the Host header with its port; attach() sends the right name
@@ -265,10 +267,10 @@ void prepare_library() {
       OPENSSL_init_ssl(0, nullptr);
       crossplat::threadpool::initialize_with_threads(4);  // our code never blocks them
     } catch (const std::exception&) {
-      // Other code in this process has started the library's thread pool already: use that pool.
+      // Other code in this process has started the library's thread pool already, so use this pool.
     }
-    // Makes cpprestsdk's scheduler here, in one thread: otherwise two threads that make the first HTTP calls
-    // at the same time could each make a scheduler.
+    // Makes cpprestsdk's scheduler before the first HTTP call, because two simultaneous first calls could
+    // each make a scheduler.
     static_cast<void>(pplx::get_ambient_scheduler());
   });
 }

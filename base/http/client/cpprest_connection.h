@@ -26,26 +26,27 @@ class CpprestConnection : public ClientConnection {
   // Returns only after the library has released all objects of the call.
   [[nodiscard]] CallOutcome run(const CallPlan& plan) final;
 
-  // Begins a call. All objects to which `request` refers must live until the channel reports Released.
+  // Begins a call. All objects to which `request` refers must live until the channel reports
+  // ExchangeReleased.
   virtual void start(const Request& request, const Url& url,
                      const std::shared_ptr<ExchangeChannel>& channel) = 0;
 
-  // Returns how many bytes the library had read when it began to wait for the reply's head, or nothing if it
-  // does not wait yet.
-  [[nodiscard]] virtual std::optional<std::uint64_t> taken_before_reply() const = 0;
+  // Returns how many bytes the library had read when it began to wait for the head of the reply, or nothing
+  // if it does not wait for the head yet.
+  [[nodiscard]] virtual std::optional<std::uint64_t> bytes_read_before_reply() const = 0;
 
   // Returns whether the server had closed the kept-alive connection before the library sent a byte on it.
-  // The result is valid only after the HTTP call has ended.
+  // The result of was_never_sent() is valid only after the HTTP call has ended.
   [[nodiscard]] virtual bool was_never_sent() const = 0;
 
-  // Returns why TLS refused the server's certificate, or an empty text. The result is valid after the HTTP
-  // call.
+  // Returns why TLS refused the server's certificate, or an empty text. Call certificate_problem() after the
+  // HTTP call.
   [[nodiscard]] virtual const std::string& certificate_problem() const = 0;
   [[nodiscard]] virtual const std::string& expected_name() const = 0;
 };
 
 // Limits the size of cpprestsdk's global thread pool (40 threads by default) and makes its scheduler. Only
-// the first call of this function has an effect.
+// the first call of prepare_library() has an effect.
 void prepare_library();
 
 }  // namespace ratoon::http

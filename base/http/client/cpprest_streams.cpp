@@ -60,7 +60,7 @@ class DownloadBuffer final : public BridgeBuffer {
 
  protected:
   pplx::task<std::size_t> _putn(const std::uint8_t* data, std::size_t size) override {
-    // The library parses a chunk's length as a signed int: "-1" arrives here as almost 2^64 bytes.
+    // The library parses a chunk's length as a signed int, so a length of "-1" becomes almost 2^64 bytes.
     if (size > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
       return pplx::task_from_exception<std::size_t>(std::runtime_error("Invalid chunked response header"));
     }

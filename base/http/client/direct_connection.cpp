@@ -11,9 +11,9 @@
 namespace ratoon::http {
 namespace {
 
-constexpr std::size_t kPieceBytes = 64 * 1024;      // of a body that is read from a source
-constexpr std::size_t kReadBytes = 16 * 1024;       // the most that TLS returns at once
-constexpr std::size_t kTogetherBytes = 256 * 1024;  // up to this size head and body are sent together
+constexpr std::size_t kPieceBytes = 64 * 1024;            // of a body that is read from a source
+constexpr std::size_t kReadBytes = 16 * 1024;             // the most that TLS returns at once
+constexpr std::size_t kJoinedWriteBytesMax = 256 * 1024;  // up to this size head and body are sent together
 
 std::string write_head(const Request& request, const Url& url) {
   std::string head = request.method + " " + url.target + " HTTP/1.1\r\n";
@@ -24,7 +24,7 @@ std::string write_head(const Request& request, const Url& url) {
   if (!request.headers.contains("User-Agent")) add("User-Agent", "ratoon");
   for (const auto& [name, value] : request.headers)
     if (!equals_ignoring_case(name, "Content-Length")) add(name, value);
-  if (tells_length(request)) add("Content-Length", std::to_string(body_size_of(request)));
+  if (has_content_length(request)) add("Content-Length", std::to_string(body_size_of(request)));
   return head.append("\r\n");
 }
 
@@ -37,11 +37,12 @@ class DirectCall {
         received_before_(stream.received_bytes()) {}
 
   CallOutcome run(const std::shared_ptr<const TlsClient>& tls, const std::string& expected_name) {
-    const bool is_secured = !tls || stream_.is_secured() || note(stream_.shake_hands(tls, expected_name));
+    const bool is_secured =
+        !tls || stream_.is_secured() || note(stream_.do_tls_handshake(tls, expected_name));
     if (is_secured && send()) {
       receive();
     } else if (is_secured && is_broken()) {
-      // A server that closes the connection while we send may have sent an error reply before: read it.
+      // Read a reply, because a server that closes the connection may have sent an error reply first.
       const auto first = std::exchange(interruption_, std::nullopt);
       receive();
       if (interruption_ && tls_reason(interruption_->code).empty()) interruption_ = first;
@@ -75,7 +76,7 @@ class DirectCall {
     if (plan_.request.body_source != nullptr) return note(stream_.write(head)) && send_source();
     const std::string_view body =
         plan_.request.body_view.empty() ? plan_.request.body : plan_.request.body_view;
-    if (body.size() > kTogetherBytes) return note(stream_.write(head)) && note(stream_.write(body));
+    if (body.size() > kJoinedWriteBytesMax) return note(stream_.write(head)) && note(stream_.write(body));
     return note(stream_.write(head.append(body)));
   }
 
@@ -87,10 +88,10 @@ class DirectCall {
       const auto count =
           plan_.request.body_source->read(std::span(piece).first(std::min(size - sent, piece.size())));
       if (!count || *count == 0) {
-        problem_ = count ? short_source_error(plan_, sent) : count.error();
+        problem_ = count ? short_body_error(plan_, sent) : count.error();
         return false;
       }
-      stream_.restart_silence_timer();  // a slow source is not silence of the server
+      stream_.restart_idle_timer();  // a slow source is not silence of the server
       if (!note(stream_.write(std::string_view(piece).substr(0, *count)))) return false;
       sent += *count;
     }
@@ -110,7 +111,7 @@ class DirectCall {
       }
       if (read.size == 0) {
         is_clean_ = false;
-        if (!parser_.ends_with_connection()) note(Interruption{.problem = "the connection ended"});
+        if (!parser_.end_at_connection_close()) note(Interruption{.problem = "the connection ended"});
         return;
       }
       const auto used = parser_.feed(unread);
@@ -118,10 +119,10 @@ class DirectCall {
         problem_ = used.error();
         return;
       }
-      stream_.restart_silence_timer();  // a slow sink is not silence of the server either
+      stream_.restart_idle_timer();  // a slow sink is not silence of the server either
       unread.erase(0, *used);
     }
-    is_clean_ = unread.empty() && !stream_.has_read_ahead();
+    is_clean_ = unread.empty() && !stream_.has_unread_bytes();
   }
 
   std::optional<Error> error() const {
@@ -131,16 +132,16 @@ class DirectCall {
       case Interruption::Cause::kStopped:
         return cancelled_error(plan_);
       case Interruption::Cause::kLate:
-        return late_error(plan_);
+        return deadline_error(plan_);
       case Interruption::Cause::kSilent:
-        return silence_error(plan_);
+        return idle_timeout_error(plan_);
       case Interruption::Cause::kBroken:
         break;
     }
-    return break_error(plan_, {.problem = interruption_->problem,
-                               .code = interruption_->code,
-                               .certificate_problem = stream_.certificate_problem(),
-                               .expected_name = stream_.expected_name()});
+    return broken_connection_error(plan_, {.problem = interruption_->problem,
+                                           .code = interruption_->code,
+                                           .certificate_problem = stream_.certificate_problem(),
+                                           .expected_name = stream_.expected_name()});
   }
 
   DirectStream& stream_;

@@ -12,7 +12,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include "base/http/client/socket_meter.h"
+#include "base/http/client/socket_counters.h"
 #include "base/http/tls/tls_pem.h"
 
 namespace ratoon::http {
@@ -21,10 +21,10 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 using Cause = Interruption::Cause;
 
-// OpenSSL reads up to this number of bytes in one system call: several events of a watch at once.
+// OpenSSL reads up to kReadAheadBytes in one system call, so it reads several events of a watch at once.
 constexpr std::size_t kReadAheadBytes = 32 * 1024;
 
-Interruption broken(int code) {
+Interruption broken_interruption(int code) {
   return {.problem = std::strerror(code), .code = code};
 }
 
@@ -93,7 +93,7 @@ struct DirectStream::Tls {
     BIO* bio = connection != nullptr ? make_socket_bio(socket) : nullptr;
     if (bio == nullptr) return false;
     SSL_set_bio(connection, bio, bio);
-    announce_name(connection, *peer);
+    send_server_name_indication(connection, *peer);
     return true;
   }
 };
@@ -103,23 +103,23 @@ DirectStream::~DirectStream() = default;
 
 void DirectStream::set_bounds(Bounds bounds) {
   bounds_ = std::move(bounds);
-  restart_silence_timer();
-  next_look_ = last_byte_ + bounds_.silence / 8;
+  restart_idle_timer();
+  next_ack_check_ = last_byte_time_ + bounds_.silence / 8;
 }
 
-void DirectStream::restart_silence_timer() {
-  last_byte_ = SteadyClock::now();
+void DirectStream::restart_idle_timer() {
+  last_byte_time_ = SteadyClock::now();
 }
 
-// Acknowledged bytes count as activity too, because a long upload is not silence.
-bool DirectStream::is_silent(TimePoint now) {
-  if (now >= next_look_) {
-    next_look_ = now + bounds_.silence / 8;
-    const auto reading = read_meter(socket_.get());
+// Acknowledged bytes count as activity, because a server is not silent while a long upload makes progress.
+bool DirectStream::has_idle_timed_out(TimePoint now) {
+  if (now >= next_ack_check_) {
+    next_ack_check_ = now + bounds_.silence / 8;
+    const auto reading = read_socket_counters(socket_.get());
     if (reading && std::exchange(acked_bytes_, reading->acked_bytes) != reading->acked_bytes)
-      last_byte_ = now;
+      last_byte_time_ = now;
   }
-  return now - last_byte_ >= bounds_.silence;
+  return now - last_byte_time_ >= bounds_.silence;
 }
 
 std::optional<Interruption> DirectStream::wait(short events) {
@@ -129,8 +129,8 @@ std::optional<Interruption> DirectStream::wait(short events) {
     if (bounds_.deadline && now >= *bounds_.deadline) return Interruption{.cause = Cause::kLate};
     std::optional<TimePoint> until = bounds_.deadline;
     if (bounds_.silence > Duration::zero()) {
-      if (is_silent(now)) return Interruption{.cause = Cause::kSilent};
-      const TimePoint look = std::min(next_look_, last_byte_ + bounds_.silence);
+      if (has_idle_timed_out(now)) return Interruption{.cause = Cause::kSilent};
+      const TimePoint look = std::min(next_ack_check_, last_byte_time_ + bounds_.silence);
       until = until ? std::min(*until, look) : look;
     }
     const Duration left = until ? Duration(*until - now) : Duration::zero();
@@ -157,15 +157,15 @@ std::optional<Interruption> DirectStream::wait_for_tls(int result) {
                           .code = is_cut ? 0 : static_cast<int>(packed)};
     }
     case SSL_ERROR_SYSCALL:
-      if (system_code != 0) return broken(system_code);
+      if (system_code != 0) return broken_interruption(system_code);
       [[fallthrough]];
     default:
       return Interruption{.problem = "the connection ended"};
   }
 }
 
-std::optional<Interruption> DirectStream::shake_hands(std::shared_ptr<const TlsClient> tls,
-                                                      const std::string& expected_name) {
+std::optional<Interruption> DirectStream::do_tls_handshake(std::shared_ptr<const TlsClient> tls,
+                                                           const std::string& expected_name) {
   peer_.expected_name = expected_name;
   auto prepared = std::make_unique<Tls>();
   if (!prepared->prepare(*tls, &peer_, socket_.get()))
@@ -191,11 +191,12 @@ std::optional<Interruption> DirectStream::write(std::string_view bytes) {
       if (sent <= 0) interruption = wait_for_tls(static_cast<int>(sent));
     } else {
       sent = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
-      if (sent < 0) interruption = errno == EAGAIN || errno == EINTR ? wait(POLLOUT) : broken(errno);
+      if (sent < 0)
+        interruption = errno == EAGAIN || errno == EINTR ? wait(POLLOUT) : broken_interruption(errno);
     }
     if (interruption) return interruption;
     if (sent <= 0) continue;
-    restart_silence_timer();
+    restart_idle_timer();
     sent_bytes_ += static_cast<std::uint64_t>(sent);
     bytes.remove_prefix(static_cast<std::size_t>(sent));
   }
@@ -203,8 +204,8 @@ std::optional<Interruption> DirectStream::write(std::string_view bytes) {
 }
 
 DirectStream::Read DirectStream::read(std::span<char> into) {
-  // Waits before it reads: a reply has rarely arrived already, so a read before the wait would usually fail.
-  if (!has_read_ahead()) {
+  // Waits before it reads, because a read before the wait would usually find no bytes.
+  if (!has_unread_bytes()) {
     if (auto interruption = wait(POLLIN)) return {.interruption = std::move(interruption)};
   }
   while (true) {
@@ -220,18 +221,19 @@ DirectStream::Read DirectStream::read(std::span<char> into) {
     } else {
       got = ::recv(socket_.get(), into.data(), into.size(), 0);
       is_at_end = got == 0;
-      if (got < 0) interruption = errno == EAGAIN || errno == EINTR ? wait(POLLIN) : broken(errno);
+      if (got < 0)
+        interruption = errno == EAGAIN || errno == EINTR ? wait(POLLIN) : broken_interruption(errno);
     }
     if (interruption) return {.interruption = std::move(interruption)};
     if (is_at_end) return {};
     if (got <= 0) continue;
-    restart_silence_timer();
+    restart_idle_timer();
     received_bytes_ += static_cast<std::uint64_t>(got);
     return {.size = static_cast<std::size_t>(got)};
   }
 }
 
-bool DirectStream::has_read_ahead() const {
+bool DirectStream::has_unread_bytes() const {
   return tls_ && SSL_has_pending(tls_->connection) == 1;
 }
 

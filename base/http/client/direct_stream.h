@@ -46,13 +46,13 @@ class DirectStream {
   void set_bounds(Bounds bounds);
   // Wakes the waiting thread, from any thread, so that it checks for a stop request.
   void notify() const { wakeup_.notify(); }
-  // Call this after work outside of the stream, because the time of that work must not count as silence of
-  // the server.
-  void restart_silence_timer();
+  // Call restart_idle_timer() after work outside of the stream, so that the time of this work does not
+  // count as the server's silence.
+  void restart_idle_timer();
 
   // Uses TLS for the rest of the connection.
-  [[nodiscard]] std::optional<Interruption> shake_hands(std::shared_ptr<const TlsClient> tls,
-                                                        const std::string& expected_name);
+  [[nodiscard]] std::optional<Interruption> do_tls_handshake(std::shared_ptr<const TlsClient> tls,
+                                                             const std::string& expected_name);
   [[nodiscard]] bool is_secured() const { return tls_ != nullptr; }
 
   [[nodiscard]] std::optional<Interruption> write(std::string_view bytes);
@@ -67,7 +67,7 @@ class DirectStream {
   [[nodiscard]] UniqueFd take_socket() { return std::move(socket_); }
 
   [[nodiscard]] bool is_usable() const { return wakeup_.is_usable(); }
-  [[nodiscard]] bool has_read_ahead() const;  // bytes that no call of read() has returned yet
+  [[nodiscard]] bool has_unread_bytes() const;  // bytes that no call of read() has returned yet
   [[nodiscard]] std::uint64_t received_bytes() const { return received_bytes_; }
   [[nodiscard]] std::uint64_t sent_bytes() const { return sent_bytes_; }
   [[nodiscard]] int socket() const { return socket_.get(); }
@@ -80,15 +80,15 @@ class DirectStream {
   using TimePoint = std::chrono::steady_clock::time_point;
 
   [[nodiscard]] std::optional<Interruption> wait(short events);
-  [[nodiscard]] bool is_silent(TimePoint now);
+  [[nodiscard]] bool has_idle_timed_out(TimePoint now);
   // Waits until the socket is ready for a repetition of the OpenSSL call that returned `result`.
   [[nodiscard]] std::optional<Interruption> wait_for_tls(int result);
 
   UniqueFd socket_;
   Wakeup wakeup_;
   Bounds bounds_;
-  TimePoint last_byte_;
-  TimePoint next_look_;  // when to check the acknowledged bytes again
+  TimePoint last_byte_time_;
+  TimePoint next_ack_check_;  // when to check the acknowledged bytes again
   std::uint64_t acked_bytes_ = 0;
   std::uint64_t received_bytes_ = 0;
   std::uint64_t sent_bytes_ = 0;

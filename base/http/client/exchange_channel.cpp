@@ -6,7 +6,7 @@ namespace ratoon::http {
 namespace {
 
 template <class T>
-T take_slot(std::optional<T>& slot) {
+T take_pending_event(std::optional<T>& slot) {
   T event = std::move(*slot);
   slot.reset();
   return event;
@@ -32,13 +32,13 @@ void ExchangeChannel::post(BytesWanted event) {
   wakeup_.notify();
 }
 
-void ExchangeChannel::post(Ended event) {
+void ExchangeChannel::post(ExchangeEnded event) {
   const std::lock_guard lock(mutex_);
   ended_ = std::move(event);
   wakeup_.notify();
 }
 
-void ExchangeChannel::post(Released) {
+void ExchangeChannel::post(ExchangeReleased) {
   const std::lock_guard lock(mutex_);
   is_released_ = true;
   wakeup_.notify();
@@ -47,13 +47,13 @@ void ExchangeChannel::post(Released) {
 ChannelEvent ExchangeChannel::take(bool is_draining) {
   const std::lock_guard lock(mutex_);
   if (head_) {
-    has_given_head_ = true;
-    return take_slot(head_);
+    has_delivered_head_ = true;
+    return take_pending_event(head_);
   }
-  if (wanted_) return take_slot(wanted_);
-  if (bytes_ && (has_given_head_ || is_draining)) return take_slot(bytes_);
-  if (ended_ && !bytes_) return take_slot(ended_);
-  if (is_released_ && !bytes_) return Released{};
+  if (wanted_) return take_pending_event(wanted_);
+  if (bytes_ && (has_delivered_head_ || is_draining)) return take_pending_event(bytes_);
+  if (ended_ && !bytes_) return take_pending_event(ended_);
+  if (is_released_ && !bytes_) return ExchangeReleased{};
   return std::monostate{};
 }
 

@@ -1,6 +1,6 @@
-// Passes the events of one HTTP call from cpprestsdk's threads to the calling thread, one at a time. Bytes
-// are lent, not copied: the library does not read on until the calling thread gives the bytes back, so a slow
-// reader slows down the sender.
+// Passes the events of one HTTP call from cpprestsdk's threads to the calling thread, one at a time. The
+// channel lends received bytes to the calling thread without copying them. The library reads further bytes
+// only when the calling thread has returned the lent bytes, so a slow reader slows down the sender.
 #pragma once
 
 #include <cstddef>
@@ -23,21 +23,22 @@ struct HeadArrived {
 };
 struct BytesArrived {
   std::string_view bytes;
-  std::function<void()> give_back;
+  std::function<void()> release_bytes;
 };
 struct BytesWanted {
   std::span<char> into;
   std::function<void(std::size_t)> give;  // 0: no bytes
 };
-struct Ended {
+struct ExchangeEnded {
   bool is_whole = true;
-  bool is_our_fault = false;  // the request cannot be sent as it is
-  std::string problem{};      // the library's message
-  int code = 0;               // errno, or OpenSSL's packed code
+  bool is_request_invalid = false;  // the request cannot be sent as it is
+  std::string problem{};            // the library's message
+  int code = 0;                     // errno, or OpenSSL's packed code
 };
-struct Released {};  // the library has released the exchange: nothing of it runs any longer
+struct ExchangeReleased {};  // the library has released the exchange: nothing of it runs any longer
 
-using ChannelEvent = std::variant<std::monostate, HeadArrived, BytesArrived, BytesWanted, Ended, Released>;
+using ChannelEvent =
+    std::variant<std::monostate, HeadArrived, BytesArrived, BytesWanted, ExchangeEnded, ExchangeReleased>;
 
 class ExchangeChannel {
  public:
@@ -47,8 +48,8 @@ class ExchangeChannel {
   void post(HeadArrived event);
   void post(BytesArrived event);
   void post(BytesWanted event);
-  void post(Ended event);
-  void post(Released event);
+  void post(ExchangeEnded event);
+  void post(ExchangeReleased event);
 
   // The thread that makes the call calls take(). take() returns the reply's head before any part of its body,
   // unless `is_draining` (the call has failed).
@@ -58,14 +59,14 @@ class ExchangeChannel {
  private:
   Wakeup wakeup_;
   mutable std::mutex mutex_;
-  // mutex_ guards all events. One slot for each kind of event is enough: in each direction the library passes
-  // on only one piece of a body at a time.
+  // mutex_ guards all events. One slot for each kind of event is enough, because in each direction the
+  // library passes on only one piece of a body at a time.
   std::optional<HeadArrived> head_;
   std::optional<BytesArrived> bytes_;
   std::optional<BytesWanted> wanted_;
-  std::optional<Ended> ended_;
+  std::optional<ExchangeEnded> ended_;
   bool is_released_ = false;
-  bool has_given_head_ = false;
+  bool has_delivered_head_ = false;
 };
 
 }  // namespace ratoon::http

@@ -17,8 +17,8 @@ namespace beast_http = boost::beast::http;
 using BeastError = boost::beast::error_code;
 using BeastText = boost::beast::string_view;
 
-constexpr std::string_view kBeginning = "HTTP/";
-constexpr std::size_t kLastLinesMin = 5;  // bytes of "0\r\n\r\n"
+constexpr std::string_view kHttpReplyPrefix = "HTTP/";
+constexpr std::size_t kLastChunkBytes = 5;  // bytes of "0\r\n\r\n"
 
 std::string_view to_view(BeastText text) {
   return {text.data(), text.size()};
@@ -44,8 +44,8 @@ class ReplyParser::Parts final : public beast_http::basic_parser<false> {
   }
 
   Result<std::size_t> feed(std::string_view bytes) {
-    // Beast waits for eight bytes before it checks the first byte, so check the reply's first bytes here.
-    if (head.status == 0 && !kBeginning.starts_with(bytes.substr(0, kBeginning.size())))
+    // Beast waits for eight bytes before it checks the first byte, so feed() checks the reply's first bytes.
+    if (head.status == 0 && !kHttpReplyPrefix.starts_with(bytes.substr(0, kHttpReplyPrefix.size())))
       return not_http_error(plan_, "bad version");
     std::size_t understood = 0;
     while (understood < bytes.size() && !is_done()) {
@@ -69,8 +69,8 @@ class ReplyParser::Parts final : public beast_http::basic_parser<false> {
  private:
   // Parses one line of a chunked body, or all available bytes of any other part.
   Result<std::size_t> feed_part(std::string_view bytes) {
-    // Beast 1.74 fails an assertion if the last line of a chunked body is incomplete: wait for that line.
-    if (is_header_done() && chunked() && chunk_bytes_left_ == 0 && bytes.size() < kLastLinesMin) return 0;
+    // Wait for the whole last line of a chunked body: if it is incomplete, Beast 1.74 fails an assertion.
+    if (is_header_done() && chunked() && chunk_bytes_left_ == 0 && bytes.size() < kLastChunkBytes) return 0;
     BeastError error;
     has_read_line_ = false;
     const bool is_in_head = !is_header_done();
@@ -84,16 +84,16 @@ class ReplyParser::Parts final : public beast_http::basic_parser<false> {
         return head_flood();
       return used;
     }
-    // Beast's limits count neither a chunk's extension nor trailers.
+    // Beast's limits count neither a chunk's extension nor trailers, so check the length of their lines.
     const std::size_t allowed = plan_.limits.body_bytes_max;
     const std::size_t line = has_read_line_ ? used : needs_more ? bytes.size() - used : 0;
-    if (line > allowed) return flood_error(plan_, "chunk", allowed);
+    if (line > allowed) return too_long_reply_error(plan_, "chunk", allowed);
     return used;
   }
 
-  Error head_flood() const { return flood_error(plan_, "head", plan_.limits.head_bytes_max); }
+  Error head_flood() const { return too_long_reply_error(plan_, "head", plan_.limits.head_bytes_max); }
 
-  // Ends the parsing: any error in `error` makes Beast stop.
+  // Any error code in `error` makes Beast stop parsing.
   void stop(Error problem, BeastError& error) {
     problem_ = std::move(problem);
     error = beast_http::error::end_of_stream;
@@ -116,7 +116,7 @@ class ReplyParser::Parts final : public beast_http::basic_parser<false> {
   void on_header_impl(BeastError& error) override {
     for (auto& [name, value] : fields_) head.headers.add(name, std::move(value));
     const bool is_http_1 = true;  // Beast refuses all others
-    if (auto flaw = find_flaw(head, is_http_1, plan_.limits.head_bytes_max))
+    if (auto flaw = find_framing_flaw(head, is_http_1, plan_.limits.head_bytes_max))
       return stop(call_error(ErrorKind::kInvalid, plan_.request, plan_.url, *flaw), error);
     if (auto accepted = plan_.sink.on_head(head); !accepted) stop(accepted.error(), error);
   }
@@ -151,7 +151,7 @@ Result<std::size_t> ReplyParser::feed(std::string_view bytes) {
   return parts_->feed(bytes);
 }
 
-bool ReplyParser::ends_with_connection() {
+bool ReplyParser::end_at_connection_close() {
   return parts_->end();
 }
 

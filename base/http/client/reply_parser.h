@@ -19,15 +19,15 @@ class ReplyParser {
   ReplyParser(const ReplyParser&) = delete;
   ReplyParser& operator=(const ReplyParser&) = delete;
 
-  // Returns how many of `bytes` were used. The caller passes unused bytes again in its next call, followed by
-  // more bytes.
+  // Returns how many of `bytes` were used. In the next call of feed(), the caller passes the unused bytes
+  // again, followed by more bytes.
   [[nodiscard]] Result<std::size_t> feed(std::string_view bytes);
-  // Call this function when the server has closed the connection properly. Returns whether the reply is
-  // complete.
-  [[nodiscard]] bool ends_with_connection();
+  // Call end_at_connection_close() when the server has closed the connection properly. Returns whether the
+  // reply is complete.
+  [[nodiscard]] bool end_at_connection_close();
 
   [[nodiscard]] bool is_done() const;
-  // Call this only when is_done() is true.
+  // Call keeps_alive() only when is_done() is true.
   [[nodiscard]] bool keeps_alive() const;
   [[nodiscard]] ResponseHead take_head();
 

@@ -10,7 +10,8 @@ bool ConnectionsByOwner::has_room(const std::string& tenant) const {
 }
 
 ConnectionsByOwner::Session ConnectionsByOwner::add(const Session& session, const ConnectionOwner& owner) {
-  if (!places_.emplace(session, Place{.tenant = owner.tenant, .name = owner.name}).second) return nullptr;
+  if (!owners_by_session_.emplace(session, TenantAndName{.tenant = owner.tenant, .name = owner.name}).second)
+    return nullptr;
   Tenant& tenant = tenants_[owner.tenant];
   ++tenant.connections;
   auto& sessions = tenant.owners[owner.name];
@@ -22,14 +23,14 @@ ConnectionsByOwner::Session ConnectionsByOwner::add(const Session& session, cons
 }
 
 void ConnectionsByOwner::remove(const Session& session) {
-  const auto place = places_.find(session);
-  if (place == places_.end()) return;
+  const auto place = owners_by_session_.find(session);
+  if (place == owners_by_session_.end()) return;
   const auto tenant = tenants_.find(place->second.tenant);
   const auto sessions = tenant->second.owners.find(place->second.name);
   std::erase(sessions->second, session);
   if (sessions->second.empty()) tenant->second.owners.erase(sessions);
   if (--tenant->second.connections == 0) tenants_.erase(tenant);
-  places_.erase(place);
+  owners_by_session_.erase(place);
 }
 
 }  // namespace ratoon::http

@@ -1,8 +1,8 @@
 // The authenticated connections of a server (Responder::mark_authenticated) by owner, with a limit for each
-// owner and a limit for each tenant, which is a group of owners. A connection beyond an owner's limit closes
-// the owner's oldest connection, so a client that opens thousands of connections does not use up the places
-// of other owners. A tenant at its limit gets no further connection, so its owners together leave places for
-// other tenants.
+// owner and a limit for each tenant, which is a group of owners. If an owner exceeds its limit, the server
+// closes the owner's oldest connection. So a client that opens thousands of connections does not use up the
+// places of other owners. A tenant at its limit gets no further connection, so that places remain for other
+// tenants.
 #pragma once
 
 #include <cstddef>
@@ -26,12 +26,12 @@ class ConnectionsByOwner {
   explicit ConnectionsByOwner(std::optional<std::size_t> tenant_max) : tenant_max_(tenant_max) {}
 
   [[nodiscard]] bool has_room(const std::string& tenant) const;
-  // Returns the connection to close for the new one, or null. An owner's limit is one connection or more.
+  // Adds `session`. If the owner exceeds its limit (at least 1), returns its oldest session to close.
   [[nodiscard]] Session add(const Session& session, const ConnectionOwner& owner);
   void remove(const Session& session);
 
  private:
-  struct Place {
+  struct TenantAndName {
     std::string tenant;
     std::string name;
   };
@@ -43,7 +43,7 @@ class ConnectionsByOwner {
 
   const std::optional<std::size_t> tenant_max_;
   std::unordered_map<std::string, Tenant> tenants_;
-  std::unordered_map<Session, Place> places_;
+  std::unordered_map<Session, TenantAndName> owners_by_session_;
 };
 
 }  // namespace ratoon::http

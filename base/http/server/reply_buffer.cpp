@@ -15,7 +15,7 @@ void ReplyBuffer::put(std::string piece, bool is_last) {
 
 bool ReplyBuffer::put_when_space(std::string piece) {
   std::unique_lock lock(mutex_);
-  has_space_.wait(lock, [this] { return is_closed_ || unsent_bytes_ < kUnsentBytesMax; });
+  space_available_.wait(lock, [this] { return is_closed_ || unsent_bytes_ < kUnsentBytesMax; });
   if (is_closed_ || is_complete_) return false;
   unsent_bytes_ += piece.size();
   pieces_.push_back(std::move(piece));
@@ -25,7 +25,7 @@ bool ReplyBuffer::put_when_space(std::string piece) {
 std::optional<std::string> ReplyBuffer::next() {
   const std::lock_guard lock(mutex_);
   unsent_bytes_ -= std::exchange(in_flight_bytes_, 0);
-  if (unsent_bytes_ < kUnsentBytesMax) has_space_.notify_all();
+  if (unsent_bytes_ < kUnsentBytesMax) space_available_.notify_all();
   if (pieces_.empty()) return std::nullopt;
   std::string piece = std::move(pieces_.front());
   pieces_.pop_front();
@@ -42,7 +42,7 @@ void ReplyBuffer::close() {
   const std::lock_guard lock(mutex_);
   is_closed_ = true;
   is_abandoned_ = true;
-  has_space_.notify_all();
+  space_available_.notify_all();
 }
 
 }  // namespace ratoon::http

@@ -39,7 +39,7 @@ class ReplyBuffer {
  private:
   std::atomic<bool> is_abandoned_{false};
   mutable std::mutex mutex_;
-  std::condition_variable has_space_;
+  std::condition_variable space_available_;
   std::deque<std::string> pieces_;  // all guarded by mutex_
   std::size_t unsent_bytes_ = 0;
   std::size_t in_flight_bytes_ = 0;

@@ -39,7 +39,7 @@ std::string write_head(int status, const Headers& headers, ReplyForm form) {
   return text;
 }
 
-const Response& unsendable() {
+const Response& unsendable_reply_error() {
   static const NeverDestroyed<Response> response(
       Response{500, {{"Content-Type", "text/plain"}}, "The reply could not be written as HTTP."});
   return *response;
@@ -52,7 +52,7 @@ bool has_body(int status) {
 }
 
 std::string write_reply(const Response& response, ReplyForm form) {
-  if (!is_sendable(response.status, response.headers)) return write_reply(unsendable(), form);
+  if (!is_sendable(response.status, response.headers)) return write_reply(unsendable_reply_error(), form);
   std::string text = write_head(response.status, response.headers, form);
   const auto given_length = response.headers.get("Content-Length");
   if (form.is_for_head_request && response.body.empty() && is_digits(given_length)) {

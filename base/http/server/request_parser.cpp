@@ -17,7 +17,7 @@ namespace {
 namespace beast_http = boost::beast::http;
 using Fields = beast_http::request<beast_http::string_body>;
 
-constexpr std::size_t kLastLinesBytesMin = 5;  // "0\r\n\r\n"
+constexpr std::size_t kLastChunkBytes = 5;  // "0\r\n\r\n"
 
 std::string_view view_of(boost::beast::string_view text) {
   return {text.data(), text.size()};
@@ -36,9 +36,9 @@ bool is_target(const Fields& fields) {
 
 using Refusal = RequestParser::Refusal;
 
-// Refuses requests whose length can be read in two ways: a proxy before this server may have read the other
-// length (request smuggling, RFC 9112 section 6).
-std::optional<Refusal> find_flaw(const Fields& fields) {
+// Refuses requests whose length can be read in two ways, because a proxy before this server may have read
+// another length (request smuggling, RFC 9112 section 6).
+std::optional<Refusal> find_framing_flaw(const Fields& fields) {
   using beast_http::field;
   const bool is_chunked = count_of(fields, field::transfer_encoding) != 0;
   const std::size_t lengths = count_of(fields, field::content_length);
@@ -47,7 +47,7 @@ std::optional<Refusal> find_flaw(const Fields& fields) {
   if (count_of(fields, field::host) > 1 || (fields.version() == 11 && count_of(fields, field::host) != 1)) {
     return Refusal{400, "Exactly one Host header is expected."};
   }
-  // Beast reads the Content-Length "4, 4" as 4, but other parsers refuse it, so this parser refuses it too.
+  // Beast reads the Content-Length "4, 4" as 4. Other parsers refuse it, and so does this parser.
   const bool is_number = lengths == 0 || is_digits(view_of(fields[field::content_length]));
   if (lengths > 1 || !is_number || (is_chunked && lengths != 0)) {
     return Refusal{400, "The length of the body must be given once."};
@@ -64,7 +64,7 @@ std::optional<Refusal> find_flaw(const Fields& fields) {
   return std::nullopt;
 }
 
-Refusal over_limit(const char* part, std::size_t head_max) {
+Refusal too_large_refusal(const char* part, std::size_t head_max) {
   return {431,
           std::string(part) + " of the request is over the limit of " + std::to_string(head_max) + " bytes."};
 }
@@ -144,7 +144,7 @@ RequestParser::State RequestParser::feed(std::string& bytes) {
   while (!bytes.empty() && !parser.is_done()) {
     // Beast 1.74 fails an assertion if the last line of a chunked body is incomplete. Wait for 5 bytes,
     // because an incomplete chunked body always has at least 5 bytes to come ("0\r\n\r\n").
-    if (parser.is_header_done() && parser.chunked() && bytes.size() < kLastLinesBytesMin) break;
+    if (parser.is_header_done() && parser.chunked() && bytes.size() < kLastChunkBytes) break;
     boost::system::error_code error;
     parts_->has_read_line = false;
     const std::size_t used = parser.put(boost::asio::buffer(bytes), error);
@@ -155,11 +155,11 @@ RequestParser::State RequestParser::feed(std::string& bytes) {
       return State::kRefused;
     }
     if (const char* part = parts_->find_too_long(used, needs_more ? bytes.size() : 0)) {
-      parts_->refusal = over_limit(part, parts_->head_bytes_max);
+      parts_->refusal = too_large_refusal(part, parts_->head_bytes_max);
       return State::kRefused;
     }
     if (parser.is_header_done() && !std::exchange(parts_->is_head_checked, true)) {
-      if (auto flaw = find_flaw(parser.get())) {
+      if (auto flaw = find_framing_flaw(parser.get())) {
         parts_->refusal = *flaw;
         return State::kRefused;
       }

@@ -24,7 +24,7 @@ class RequestParser {
   RequestParser& operator=(RequestParser&&) noexcept;
   ~RequestParser();
 
-  // Removes the bytes that it has parsed; all other bytes (of this or the next request) stay in `bytes`.
+  // Removes the parsed bytes from `bytes`; the other bytes, of this or the next request, stay in `bytes`.
   State feed(std::string& bytes);
 
   // The HTTP status of the reply to a refused request, and a sentence for the reply's body.

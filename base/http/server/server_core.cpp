@@ -18,10 +18,10 @@ ServerCore::ServerCore(ServerOptions given_options, Handler given_handler,
                        std::shared_ptr<boost::asio::ssl::context> context)
     : options(std::move(given_options)),
       handler(std::move(given_handler)),
-      work_(boost::asio::make_work_guard(io)),
+      work_guard_(boost::asio::make_work_guard(io)),
       tls_(std::move(context)),
       unauthenticated_(std::max<std::size_t>(options.unauthenticated_connections_max.value_or(1), 1)),
-      by_owner_(options.tenant_connections_max) {}
+      connections_by_owner_(options.tenant_connections_max) {}
 
 ServerCore::~ServerCore() = default;
 
@@ -35,7 +35,7 @@ void ServerCore::add_thread() {
 }
 
 void ServerCore::stop(const std::function<void()>& close_acceptor) {
-  const std::lock_guard join_lock(joining_);
+  const std::lock_guard join_lock(join_mutex_);
   std::unordered_set<std::shared_ptr<ServerSession>> sessions;
   {
     const std::lock_guard lock(mutex_);
@@ -45,7 +45,7 @@ void ServerCore::stop(const std::function<void()>& close_acceptor) {
   close_acceptor();
   for (const auto& session : sessions) session->close_soon();
   sessions.clear();
-  work_.reset();  // from now on a thread ends when it finds nothing more to do
+  work_guard_.reset();  // from now on a thread ends when it finds nothing more to do
   std::vector<std::thread> threads;
   {
     const std::lock_guard lock(mutex_);
@@ -76,12 +76,13 @@ void ServerCore::remove(const std::shared_ptr<ServerSession>& session) {
   const std::lock_guard lock(mutex_);
   sessions_.erase(session);
   unauthenticated_.remove(session);
-  by_owner_.remove(session);
+  connections_by_owner_.remove(session);
 }
 
-void ServerCore::set_in_work(const std::shared_ptr<ServerSession>& session, bool is_in_work) {
+void ServerCore::set_has_running_request(const std::shared_ptr<ServerSession>& session,
+                                         bool has_running_request) {
   const std::lock_guard lock(mutex_);
-  unauthenticated_.set_in_work(session, is_in_work);
+  unauthenticated_.set_has_running_request(session, has_running_request);
 }
 
 bool ServerCore::mark_authenticated(const std::shared_ptr<ServerSession>& session,
@@ -89,9 +90,9 @@ bool ServerCore::mark_authenticated(const std::shared_ptr<ServerSession>& sessio
   const std::lock_guard lock(mutex_);
   // If the connection was closed in the meantime, it is not in the list of connections any longer.
   if (!sessions_.contains(session)) return true;
-  if (!by_owner_.has_room(owner.tenant)) return false;
+  if (!connections_by_owner_.has_room(owner.tenant)) return false;
   unauthenticated_.remove(session);
-  if (const auto leaving = by_owner_.add(session, owner)) leaving->close_soon();
+  if (const auto leaving = connections_by_owner_.add(session, owner)) leaving->close_soon();
   return true;
 }
 
@@ -116,7 +117,7 @@ void ServerCore::renew(std::shared_ptr<boost::asio::ssl::context> tls) {
 }
 
 void ServerCore::post(const Strand& strand, std::function<void()> work) {
-  // The lock keeps stop() from ending the threads between this check and the call of post().
+  // The lock keeps stop() from ending the threads between the check of is_stopping_ and post().
   const std::lock_guard lock(mutex_);
   if (!is_stopping_) boost::asio::post(strand, std::move(work));
 }

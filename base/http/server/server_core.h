@@ -38,7 +38,7 @@ class ServerCore {
   [[nodiscard]] bool add_to_refuse(const std::shared_ptr<ServerSession>& session);
   void remove(const std::shared_ptr<ServerSession>& session);
   // Records whether the server is handling a request of this unauthenticated connection.
-  void set_in_work(const std::shared_ptr<ServerSession>& session, bool is_in_work);
+  void set_has_running_request(const std::shared_ptr<ServerSession>& session, bool has_running_request);
   // Returns false if the owner's tenant has too many connections.
   [[nodiscard]] bool mark_authenticated(const std::shared_ptr<ServerSession>& session,
                                         const ConnectionOwner& owner);
@@ -53,7 +53,7 @@ class ServerCore {
   void post(const Strand& strand, std::function<void()> work);
 
   // A handler that waits until the client reads its reply blocks one of the server's threads. When all
-  // threads are blocked, a spare thread sends the replies for which they wait.
+  // threads are blocked, a spare thread sends these handlers' replies.
   void begin_blocking();
   void end_blocking();
 
@@ -64,7 +64,7 @@ class ServerCore {
  private:
   void add_thread();  // call with mutex_ held
 
-  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_guard_;
   mutable std::mutex mutex_;
   std::shared_ptr<boost::asio::ssl::context> tls_;               // guarded by mutex_
   bool is_stopping_ = false;                                     // guarded by mutex_
@@ -72,8 +72,8 @@ class ServerCore {
   std::vector<std::thread> threads_;                             // guarded by mutex_
   std::unordered_set<std::shared_ptr<ServerSession>> sessions_;  // guarded by mutex_
   UnauthenticatedConnections unauthenticated_;                   // guarded by mutex_
-  ConnectionsByOwner by_owner_;                                  // guarded by mutex_
-  std::mutex joining_;
+  ConnectionsByOwner connections_by_owner_;                      // guarded by mutex_
+  std::mutex join_mutex_;
 };
 
 }  // namespace ratoon::http

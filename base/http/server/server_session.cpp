@@ -16,15 +16,15 @@ using SteadyClock = std::chrono::steady_clock;
 // connection, and the client may get the reset before the reply.
 constexpr std::chrono::seconds kLingerTime{1};
 
-// How many bytes we read ahead while a request is being handled. Only by reading do we notice that the client
-// has closed the connection.
+// How many bytes we read ahead while a request is being handled. We notice that the client has closed the
+// connection only by reading from it.
 constexpr std::size_t kReadAheadBytesMax = 8 * 1024;
 
-SteadyClock::duration to_steady(Duration duration) {
+SteadyClock::duration to_steady_duration(Duration duration) {
   return std::chrono::duration_cast<SteadyClock::duration>(duration);
 }
 
-// A server on "::" sees clients of IPv4 as IPv6 addresses.
+// Returns the IPv4 address of an IPv4 client, which a server on "::" sees as an IPv6 address.
 boost::asio::ip::address plain(const boost::asio::ip::address& address) {
   if (!address.is_v6() || !address.to_v6().is_v4_mapped()) return address;
   return boost::asio::ip::make_address_v4(boost::asio::ip::v4_mapped, address.to_v6());
@@ -37,7 +37,7 @@ Peer peer_of(const ServerTcp& socket) {
   const auto plain_address = plain(endpoint.address());
   const std::string address = plain_address.to_string();
   const std::string host = plain_address.is_v6() ? "[" + address + "]" : address;
-  return {.address = address, .with_port = host + ":" + std::to_string(endpoint.port())};
+  return {.address = address, .address_with_port = host + ":" + std::to_string(endpoint.port())};
 }
 
 }  // namespace
@@ -53,7 +53,8 @@ ServerSession::ServerSession(std::shared_ptr<ServerCore> core, ServerTcp socket)
 void ServerSession::start() {
   boost::asio::post(strand_, [self = shared_from_this()] {
     if (self->phase_ == Phase::kClosed) return;
-    self->due_ = SteadyClock::now() + to_steady(self->core_->options.unauthenticated_deadline);
+    self->unauthenticated_deadline_ =
+        SteadyClock::now() + to_steady_duration(self->core_->options.unauthenticated_deadline);
     self->set_read_deadline(self->core_->options.head_deadline);
     self->socket_->handshake([self](const boost::system::error_code& error, std::size_t) {
       if (self->phase_ == Phase::kClosed) return;
@@ -81,7 +82,7 @@ void ServerSession::flush_soon() {
   core_->post(strand_, [self = shared_from_this()] { self->flush(); });
 }
 
-void ServerSession::cut_soon() {
+void ServerSession::abort_connection_soon() {
   core_->post(strand_, [self = shared_from_this()] { self->close(); });
 }
 
@@ -136,14 +137,14 @@ void ServerSession::send_continue() {
 void ServerSession::dispatch() {
   phase_ = Phase::kReplying;
   clear_deadline();
-  if (is_unauthenticated_) core_->set_in_work(shared_from_this(), true);
+  if (is_unauthenticated_) core_->set_has_running_request(shared_from_this(), true);
   // A client of HTTP/1.0 gets one reply without chunks.
   keeps_alive_ = parser_->keeps_alive() && parser_->is_http_1_1();
   buffer_ = std::make_shared<ReplyBuffer>();
   auto responder = make_responder(buffer_, weak_from_this(), {keeps_alive_, parser_->is_head_request()},
                                   parser_->is_http_1_1());
   auto request = parser_->take_request();
-  request.peer = peer_.with_port;
+  request.peer = peer_.address_with_port;
   parser_.reset();
   // The handler does not run on the strand, because the connection must be served while the handler runs.
   boost::asio::post(core_->io,
@@ -152,8 +153,8 @@ void ServerSession::dispatch() {
                       try {
                         core->handler(std::move(request), std::move(responder));
                       } catch (...) {
-                        // The responder was destroyed and has answered 500. Do not log the exception: it may
-                        // contain secrets.
+                        // The responder was destroyed and has answered 500. Do not log the exception, because
+                        // it may contain secrets.
                       }
                     });
   keep_reading();
@@ -196,8 +197,8 @@ void ServerSession::on_end_of_input(const boost::system::error_code& error) {
   has_input_ended_ = true;
   const bool is_orderly =
       error == boost::asio::error::eof || error == boost::asio::ssl::error::stream_truncated;
-  // A client that has closed only its sending half still reads replies. We try to send the reply: the write
-  // fails if the client has gone.
+  // A client that has closed only its sending half still reads replies. We try to send the reply; the write
+  // fails if the client has closed the connection.
   if (phase_ == Phase::kReplying && is_orderly) {
     if (buffer_) buffer_->mark_abandoned();
     return;
@@ -210,7 +211,7 @@ void ServerSession::on_end_of_input(const boost::system::error_code& error) {
 void ServerSession::flush() {
   if (is_writing_ || !buffer_ || phase_ == Phase::kClosed || phase_ == Phase::kLingering) return;
   if (auto piece = buffer_->next()) {
-    writing_ = std::move(*piece);
+    write_buffer_ = std::move(*piece);
     written_bytes_ = 0;
     is_writing_ = true;
     return write_rest();
@@ -220,7 +221,7 @@ void ServerSession::flush() {
 
 void ServerSession::write_rest() {
   if (phase_ == Phase::kReplying) set_write_deadline();
-  socket_->write_some(boost::asio::buffer(writing_) + written_bytes_,
+  socket_->write_some(boost::asio::buffer(write_buffer_) + written_bytes_,
                       [self = shared_from_this()](const boost::system::error_code& error, std::size_t size) {
                         self->on_written(error, size);
                       });
@@ -231,21 +232,22 @@ void ServerSession::on_written(const boost::system::error_code& error, std::size
   if (phase_ == Phase::kClosed) return;
   if (error) return close();
   written_bytes_ += size;
-  if (written_bytes_ < writing_.size()) {
+  if (written_bytes_ < write_buffer_.size()) {
     is_writing_ = true;
     return write_rest();
   }
-  writing_.clear();
+  write_buffer_.clear();
   if (phase_ == Phase::kReplying) clear_deadline();
   flush();
 }
 
 void ServerSession::on_reply_sent() {
   buffer_.reset();
-  reply_due_.reset();
+  reply_deadline_.reset();
   if (is_unauthenticated_) {
-    core_->set_in_work(shared_from_this(), false);
-    due_ = SteadyClock::now() + to_steady(core_->options.unauthenticated_deadline);
+    core_->set_has_running_request(shared_from_this(), false);
+    unauthenticated_deadline_ =
+        SteadyClock::now() + to_steady_duration(core_->options.unauthenticated_deadline);
   }
   if (keeps_alive_ && !has_input_ended_) return begin_request();
   linger();
@@ -283,28 +285,28 @@ void ServerSession::close() {
 }
 
 void ServerSession::set_deadline(Duration from_now) {
-  wait_until(SteadyClock::now() + to_steady(from_now));
+  wait_until(SteadyClock::now() + to_steady_duration(from_now));
 }
 
 void ServerSession::set_write_deadline() {
   const auto now = SteadyClock::now();
-  const auto until = now + to_steady(core_->options.write_deadline);
-  if (const auto& limit = core_->options.reply_deadline; limit && !reply_due_)
-    reply_due_ = now + to_steady(*limit);
-  wait_until(reply_due_ ? std::min(until, *reply_due_) : until);
+  const auto until = now + to_steady_duration(core_->options.write_deadline);
+  if (const auto& limit = core_->options.reply_deadline; limit && !reply_deadline_)
+    reply_deadline_ = now + to_steady_duration(*limit);
+  wait_until(reply_deadline_ ? std::min(until, *reply_deadline_) : until);
 }
 
 void ServerSession::set_read_deadline(Duration from_now) {
-  const auto until = SteadyClock::now() + to_steady(from_now);
-  wait_until(is_unauthenticated_ ? std::min(until, due_) : until);
+  const auto until = SteadyClock::now() + to_steady_duration(from_now);
+  wait_until(is_unauthenticated_ ? std::min(until, unauthenticated_deadline_) : until);
 }
 
 void ServerSession::wait_until(SteadyClock::time_point deadline) {
   deadline_ = deadline;
   timer_.expires_at(*deadline_);
   timer_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
-    // If the deadline was moved to a later time, the timer still calls this function at the old time, so
-    // check the deadline.
+    // Check the deadline, because the timer calls this handler at the old time even if the deadline was moved
+    // to a later time.
     if (!error && self->deadline_ && SteadyClock::now() >= *self->deadline_) self->on_deadline();
   });
 }

@@ -10,7 +10,7 @@
 
 #include <boost/asio/steady_timer.hpp>
 
-#include "base/http/server/reply_gate.h"
+#include "base/http/server/make_responder.h"
 #include "base/http/server/request_parser.h"
 #include "base/http/server/server_core.h"
 
@@ -18,7 +18,7 @@ namespace ratoon::http {
 
 struct Peer {
   std::string address = "unknown";
-  std::string with_port = "unknown";
+  std::string address_with_port = "unknown";
 };
 
 class ServerSession final : public ReplyConnection, public std::enable_shared_from_this<ServerSession> {
@@ -32,7 +32,7 @@ class ServerSession final : public ReplyConnection, public std::enable_shared_fr
   [[nodiscard]] const std::string& address() const { return peer_.address; }
 
   void flush_soon() override;
-  void cut_soon() override;
+  void abort_connection_soon() override;
   bool mark_authenticated(const ConnectionOwner& owner) override;
   void begin_blocking() override { core_->begin_blocking(); }
   void end_blocking() override { core_->end_blocking(); }
@@ -73,8 +73,8 @@ class ServerSession final : public ReplyConnection, public std::enable_shared_fr
   boost::asio::steady_timer timer_;
   std::optional<std::chrono::steady_clock::time_point> deadline_;
   std::atomic<bool> is_unauthenticated_;
-  std::chrono::steady_clock::time_point due_;                       // deadline of an unauthenticated request
-  std::optional<std::chrono::steady_clock::time_point> reply_due_;  // deadline of the current reply
+  std::chrono::steady_clock::time_point unauthenticated_deadline_;  // deadline of an unauthenticated request
+  std::optional<std::chrono::steady_clock::time_point> reply_deadline_;  // deadline of the current reply
   const Peer peer_;
 
   Phase phase_ = Phase::kHandshaking;
@@ -86,7 +86,7 @@ class ServerSession final : public ReplyConnection, public std::enable_shared_fr
   bool has_sent_continue_ = false;
 
   std::shared_ptr<ReplyBuffer> buffer_;
-  std::string writing_;
+  std::string write_buffer_;
   std::size_t written_bytes_ = 0;
   bool is_writing_ = false;
   bool keeps_alive_ = true;

@@ -8,11 +8,11 @@ namespace {
 class PlainSocket final : public ServerSocket {
  public:
   explicit PlainSocket(ServerTcp socket) : socket_(std::move(socket)) {}
-  void handshake(IoDone done) override { done({}, 0); }
-  void read_some(boost::asio::mutable_buffer into, IoDone done) override {
+  void handshake(IoCallback done) override { done({}, 0); }
+  void read_some(boost::asio::mutable_buffer into, IoCallback done) override {
     socket_.async_read_some(into, std::move(done));
   }
-  void write_some(boost::asio::const_buffer from, IoDone done) override {
+  void write_some(boost::asio::const_buffer from, IoCallback done) override {
     socket_.async_write_some(from, std::move(done));
   }
   ServerTcp& tcp() override { return socket_; }
@@ -25,15 +25,15 @@ class TlsSocket final : public ServerSocket {
  public:
   TlsSocket(ServerTcp socket, std::shared_ptr<boost::asio::ssl::context> context)
       : context_(std::move(context)), stream_(std::move(socket), *context_) {}
-  void handshake(IoDone done) override {
+  void handshake(IoCallback done) override {
     stream_.async_handshake(
         boost::asio::ssl::stream_base::server,
         [done = std::move(done)](const boost::system::error_code& error) { done(error, 0); });
   }
-  void read_some(boost::asio::mutable_buffer into, IoDone done) override {
+  void read_some(boost::asio::mutable_buffer into, IoCallback done) override {
     stream_.async_read_some(into, std::move(done));
   }
-  void write_some(boost::asio::const_buffer from, IoDone done) override {
+  void write_some(boost::asio::const_buffer from, IoCallback done) override {
     stream_.async_write_some(from, std::move(done));
   }
   ServerTcp& tcp() override { return stream_.next_layer(); }

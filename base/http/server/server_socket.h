@@ -20,15 +20,15 @@ namespace ratoon::http {
 
 using Strand = boost::asio::strand<boost::asio::io_context::executor_type>;
 using ServerTcp = boost::asio::basic_stream_socket<boost::asio::ip::tcp, Strand>;
-using IoDone = std::function<void(const boost::system::error_code&, std::size_t)>;
+using IoCallback = std::function<void(const boost::system::error_code&, std::size_t)>;
 
 // Call every method on the strand of the socket.
 class ServerSocket {
  public:
   virtual ~ServerSocket() = default;
-  virtual void handshake(IoDone done) = 0;
-  virtual void read_some(boost::asio::mutable_buffer into, IoDone done) = 0;
-  virtual void write_some(boost::asio::const_buffer from, IoDone done) = 0;
+  virtual void handshake(IoCallback done) = 0;
+  virtual void read_some(boost::asio::mutable_buffer into, IoCallback done) = 0;
+  virtual void write_some(boost::asio::const_buffer from, IoCallback done) = 0;
   [[nodiscard]] virtual ServerTcp& tcp() = 0;
 };
 

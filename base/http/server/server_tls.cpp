@@ -31,12 +31,12 @@ Result<std::shared_ptr<boost::asio::ssl::context>> make_server_context(const Tls
   SSL_CTX* native = context->native_handle();
   SSL_CTX_set_min_proto_version(native, TLS1_2_VERSION);
   SSL_CTX_set_options(native, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
-  // TLS session resumption is off: the server checks the client's certificate on every connection, and sends
-  // no session tickets after the handshake.
+  // TLS session resumption is off, so the server checks the client's certificate on every connection, and
+  // sends no session tickets after the handshake.
   SSL_CTX_set_session_cache_mode(native, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_options(native, SSL_OP_NO_TICKET);
   SSL_CTX_set_num_tickets(native, 0);
-  if (!use_identity(native, *identity)) {
+  if (!set_tls_identity(native, *identity)) {
     return Error(ErrorKind::kInvalid,
                  "OpenSSL refuses the server's certificate or key: " + take_openssl_error());
   }

@@ -8,9 +8,10 @@
 namespace ratoon::http {
 namespace {
 
-constexpr std::size_t kCrowdShare = 16;  // an address with over 1/16 of the limit crowds out others
-// An honest client sends its first request within this time, even while the server makes many handshakes.
-constexpr std::chrono::seconds kHonestTime{2};
+constexpr std::size_t kCrowdedAddressShare = 16;  // an address with over 1/16 of the limit crowds out others
+// An honest client sends its first request within kFirstRequestTimeMax, even while the server makes many
+// handshakes.
+constexpr std::chrono::seconds kFirstRequestTimeMax{2};
 
 }  // namespace
 
@@ -18,14 +19,14 @@ UnauthenticatedConnections::Session UnauthenticatedConnections::add(const Sessio
                                                                     const std::string& address, Time now) {
   unauthenticated_.push_back({session, address, now});
   if (unauthenticated_.size() <= max_) return nullptr;
-  const auto found = find_one_to_close(now);
+  const auto found = find_connection_to_close(now);
   Session leaving = std::move(found->session);
   unauthenticated_.erase(found);
   return leaving;
 }
 
 std::vector<UnauthenticatedConnections::UnauthenticatedConnection>::iterator
-UnauthenticatedConnections::find_one_to_close(Time now) {
+UnauthenticatedConnections::find_connection_to_close(Time now) {
   const auto newest = std::prev(unauthenticated_.end());  // it had no time to send a request
   std::map<std::string_view, std::size_t> counts;
   for (const auto& connection : unauthenticated_) ++counts[connection.address];
@@ -33,21 +34,21 @@ UnauthenticatedConnections::find_one_to_close(Time now) {
       *std::ranges::max_element(counts, {}, [](const auto& entry) { return entry.second; });
   const auto oldest_silent = [&](const auto& is_meant) {
     return std::find_if(unauthenticated_.begin(), newest, [&](const UnauthenticatedConnection& one) {
-      return !one.is_in_work && is_meant(one);
+      return !one.has_running_request && is_meant(one);
     });
   };
   // If oldest_silent() finds no matching connection, it returns the newest connection.
-  if (count * kCrowdShare <= max_)
+  if (count * kCrowdedAddressShare <= max_)
     return oldest_silent(
-        [now](const UnauthenticatedConnection& one) { return now - one.came > kHonestTime; });
+        [now](const UnauthenticatedConnection& one) { return now - one.opened_at > kFirstRequestTimeMax; });
   const auto is_of_crowd = [crowd](const UnauthenticatedConnection& one) { return one.address == crowd; };
   const auto silent = oldest_silent(is_of_crowd);
   return silent != newest ? silent : std::ranges::find_if(unauthenticated_, is_of_crowd);
 }
 
-void UnauthenticatedConnections::set_in_work(const Session& session, bool is_in_work) {
+void UnauthenticatedConnections::set_has_running_request(const Session& session, bool has_running_request) {
   for (auto& connection : unauthenticated_)
-    if (connection.session == session) connection.is_in_work = is_in_work;
+    if (connection.session == session) connection.has_running_request = has_running_request;
 }
 
 void UnauthenticatedConnections::remove(const Session& session) {

@@ -2,9 +2,9 @@
 // up to a limit. If a new connection exceeds the limit, the server closes one of the connections. If one
 // address has many connections, the server closes that address's oldest connection without a running request,
 // or its oldest connection if all have a request. If no address has many connections, the server closes the
-// oldest connection that has sent no request for longer than an honest client needs. If no connection has
-// been silent for that long, the server closes the newest connection, so that handshakes in progress can
-// finish when 1000 clients reconnect at once.
+// oldest silent connection, which has sent no request for longer than an honest client needs. If no
+// connection is silent, the server closes the newest connection, so that handshakes in progress can finish
+// when 1000 clients reconnect at once.
 #pragma once
 
 #include <chrono>
@@ -27,18 +27,18 @@ class UnauthenticatedConnections {
 
   // Returns the connection to close if `session` exceeds the limit (perhaps `session` itself), or null.
   [[nodiscard]] Session add(const Session& session, const std::string& address, Time now);
-  void set_in_work(const Session& session, bool is_in_work);
+  void set_has_running_request(const Session& session, bool has_running_request);
   void remove(const Session& session);
 
  private:
   struct UnauthenticatedConnection {
     Session session;
     std::string address;
-    Time came{};
-    bool is_in_work = false;
+    Time opened_at{};
+    bool has_running_request = false;
   };
 
-  [[nodiscard]] std::vector<UnauthenticatedConnection>::iterator find_one_to_close(Time now);
+  [[nodiscard]] std::vector<UnauthenticatedConnection>::iterator find_connection_to_close(Time now);
 
   const std::size_t max_;
   std::vector<UnauthenticatedConnection> unauthenticated_;

@@ -15,7 +15,7 @@ struct Delete {
   void operator()(STACK_OF(X509) * p) const { sk_X509_free(p); }  // does not own the certificates
 };
 template <class T>
-using Owned = std::unique_ptr<T, Delete>;
+using OwningPtr = std::unique_ptr<T, Delete>;
 
 std::optional<WallTime> read_time(const ASN1_TIME* time) {
   std::tm parts{};
@@ -56,14 +56,14 @@ Result<void> check_certificate(const TlsServerOptions& shown, const std::string&
     return authorities.error();
   const auto trusted = make_trust_store(ca_pem, "the authorities");
   if (!trusted) return trusted.error();
-  const Owned<STACK_OF(X509)> others(sk_X509_new_null());
+  const OwningPtr<STACK_OF(X509)> others(sk_X509_new_null());
   for (const auto& certificate : identity->chain) sk_X509_push(others.get(), certificate.get());
-  const Owned<X509_STORE_CTX> verification(X509_STORE_CTX_new());
+  const OwningPtr<X509_STORE_CTX> verification(X509_STORE_CTX_new());
   X509_STORE_CTX* context = verification.get();
   const auto time = std::chrono::duration_cast<std::chrono::seconds>(now.since_epoch).count();
   if (X509_STORE_CTX_init(context, trusted->get(), identity->chain.front().get(), others.get()) == 1 &&
       X509_STORE_CTX_set_default(context, "ssl_server") == 1 &&
-      expect_name(X509_STORE_CTX_get0_param(context), name)) {
+      set_expected_host_name(X509_STORE_CTX_get0_param(context), name)) {
     X509_STORE_CTX_set_time(context, 0, time);
     if (X509_verify_cert(context) == 1) return {};
   }

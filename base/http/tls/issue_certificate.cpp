@@ -14,22 +14,22 @@ namespace ratoon::http {
 namespace {
 
 constexpr int kSerialBits = 127;
-constexpr const char* kOfAuthority = "critical,keyCertSign,cRLSign";
+constexpr const char* kAuthorityKeyUsage = "critical,keyCertSign,cRLSign";
 
 struct Signer {
   OpenSslPtr<X509> certificate;
   OpenSslPtr<EVP_PKEY> key;
 };
 
-Error failed(const char* what) {
+Error openssl_error(const char* what) {
   return {ErrorKind::kIo, std::string("OpenSSL cannot ") + what + ": " + take_openssl_error()};
 }
 
-std::string key_text(EVP_PKEY* key) {
+std::string private_key_pem_text(EVP_PKEY* key) {
   const OpenSslPtr<BIO> memory(BIO_new(BIO_s_mem()));
   const bool is_written =
       PEM_write_bio_PrivateKey(memory.get(), key, nullptr, nullptr, 0, nullptr, nullptr) == 1;
-  return is_written ? text_of(memory.get()) : std::string();
+  return is_written ? bio_text(memory.get()) : std::string();
 }
 
 Result<Signer> read_signer(const KeyedCertificate& authority) {
@@ -53,7 +53,7 @@ bool set_serial(X509* certificate) {
   return is_set;
 }
 
-bool begin(X509* certificate, EVP_PKEY* key, const Validity& validity) {
+bool begin_certificate(X509* certificate, EVP_PKEY* key, const Validity& validity) {
   return X509_set_version(certificate, X509_VERSION_3) == 1 && set_serial(certificate) &&
          set_time(X509_getm_notBefore(certificate), validity.begins) &&
          set_time(X509_getm_notAfter(certificate), validity.ends) && X509_set_pubkey(certificate, key) == 1;
@@ -76,19 +76,20 @@ bool add_extension(X509* certificate, X509* issuer, int kind, const std::string&
 
 bool add_authority_extensions(X509* certificate, X509* issuer) {
   return add_extension(certificate, issuer, NID_basic_constraints, "critical,CA:TRUE") &&
-         add_extension(certificate, issuer, NID_key_usage, kOfAuthority) &&
+         add_extension(certificate, issuer, NID_key_usage, kAuthorityKeyUsage) &&
          add_extension(certificate, issuer, NID_subject_key_identifier, "hash") &&
          add_extension(certificate, issuer, NID_authority_key_identifier, "keyid");
 }
 
-bool sign(X509* certificate, X509* issuer, EVP_PKEY* key) {
+bool sign_certificate(X509* certificate, X509* issuer, EVP_PKEY* key) {
   return X509_set_issuer_name(certificate, X509_get_subject_name(issuer)) == 1 &&
          X509_sign(certificate, key, EVP_sha256()) > 0;
 }
 
-Result<KeyedCertificate> to_text(X509* certificate, EVP_PKEY* key) {
-  KeyedCertificate text{.certificate_pem = certificate_text(certificate), .key_pem = key_text(key)};
-  if (text.certificate_pem.empty() || text.key_pem.empty()) return failed("write a certificate");
+Result<KeyedCertificate> to_pem(X509* certificate, EVP_PKEY* key) {
+  KeyedCertificate text{.certificate_pem = certificate_text(certificate),
+                        .key_pem = private_key_pem_text(key)};
+  if (text.certificate_pem.empty() || text.key_pem.empty()) return openssl_error("write a certificate");
   return text;
 }
 
@@ -96,13 +97,13 @@ Result<KeyedCertificate> to_text(X509* certificate, EVP_PKEY* key) {
 
 Result<KeyedCertificate> make_authority(const std::string& name, const Validity& validity) {
   const OpenSslPtr<EVP_PKEY> key(EVP_EC_gen("P-256"));
-  if (!key) return failed("make a key");
+  if (!key) return openssl_error("make a key");
   const OpenSslPtr<X509> certificate(X509_new());
   X509* own = certificate.get();
-  if (!begin(own, key.get(), validity) || !set_common_name(own, name) ||
-      !add_authority_extensions(own, own) || !sign(own, own, key.get()))
-    return failed("make an authority");
-  return to_text(own, key.get());
+  if (!begin_certificate(own, key.get(), validity) || !set_common_name(own, name) ||
+      !add_authority_extensions(own, own) || !sign_certificate(own, own, key.get()))
+    return openssl_error("make an authority");
+  return to_pem(own, key.get());
 }
 
 Result<KeyedCertificate> issue_certificate(const KeyedCertificate& authority, const std::string& name,
@@ -110,20 +111,20 @@ Result<KeyedCertificate> issue_certificate(const KeyedCertificate& authority, co
   const auto signer = read_signer(authority);
   if (!signer) return signer.error();
   const OpenSslPtr<EVP_PKEY> key(EVP_EC_gen("P-256"));
-  if (!key) return failed("make a key");
+  if (!key) return openssl_error("make a key");
   const OpenSslPtr<X509> certificate(X509_new());
   X509* own = certificate.get();
   X509* issuer = signer->certificate.get();
-  if (!begin(own, key.get(), validity) || !set_common_name(own, "ratoon coordinator") ||
+  if (!begin_certificate(own, key.get(), validity) || !set_common_name(own, "ratoon coordinator") ||
       !add_extension(own, issuer, NID_subject_alt_name, (is_ip_address(name) ? "IP:" : "DNS:") + name) ||
       !add_extension(own, issuer, NID_basic_constraints, "critical,CA:FALSE") ||
       !add_extension(own, issuer, NID_key_usage, "critical,digitalSignature") ||
       !add_extension(own, issuer, NID_ext_key_usage, "serverAuth") ||
       !add_extension(own, issuer, NID_subject_key_identifier, "hash") ||
       !add_extension(own, issuer, NID_authority_key_identifier, "keyid") ||
-      !sign(own, issuer, signer->key.get()))
-    return failed("make a certificate");
-  return to_text(own, key.get());
+      !sign_certificate(own, issuer, signer->key.get()))
+    return openssl_error("make a certificate");
+  return to_pem(own, key.get());
 }
 
 Result<std::string> cross_sign(const KeyedCertificate& former, const std::string& next_pem,
@@ -136,12 +137,13 @@ Result<std::string> cross_sign(const KeyedCertificate& former, const std::string
   const OpenSslPtr<X509> made(X509_new());
   X509* certificate = made.get();
   X509* issuer = signer->certificate.get();
-  if (!begin(certificate, X509_get0_pubkey(subject), validity) ||
+  if (!begin_certificate(certificate, X509_get0_pubkey(subject), validity) ||
       X509_set_subject_name(certificate, X509_get_subject_name(subject)) != 1 ||
-      !add_authority_extensions(certificate, issuer) || !sign(certificate, issuer, signer->key.get()))
-    return failed("sign the certificate of the next authority");
+      !add_authority_extensions(certificate, issuer) ||
+      !sign_certificate(certificate, issuer, signer->key.get()))
+    return openssl_error("sign the certificate of the next authority");
   std::string text = certificate_text(certificate);
-  if (text.empty()) return failed("write a certificate");
+  if (text.empty()) return openssl_error("write a certificate");
   return text;
 }
 

@@ -20,8 +20,8 @@ struct KeyedCertificate {
 [[nodiscard]] Result<KeyedCertificate> issue_certificate(const KeyedCertificate& authority,
                                                          const std::string& name, const Validity& validity);
 
-// A certificate of the authority `next` that `former` signed: clients that trust only `former` then accept
-// the certificates that `next` signs, if a server shows this certificate beside its own.
+// Returns a certificate of the authority `next` that `former` signed. If a server also shows this
+// certificate, clients that trust only `former` accept certificates that `next` signs.
 [[nodiscard]] Result<std::string> cross_sign(const KeyedCertificate& former, const std::string& next_pem,
                                              const Validity& validity);
 

@@ -9,16 +9,16 @@
 namespace ratoon::http {
 namespace {
 
-int pass_on(int is_ok, X509_STORE_CTX*) {
+int call_verify_callback(int is_ok, X509_STORE_CTX*) {
   return is_ok;
 }
 
-// Replaces the whole certificate verification of OpenSSL and Boost. Boost's own check would compare the
-// certificate's name with the Host header and its port, and it accepts a name in the subject.
+// Replaces the certificate verification of OpenSSL and Boost as a whole. Boost's own check would compare the
+// certificate's name with the Host header including its port, and would also accept a name in the subject.
 int verify_certificate(X509_STORE_CTX* verification, void* argument) {
   auto* peer = static_cast<TlsPeer*>(argument);
-  const bool is_set = expect_name(X509_STORE_CTX_get0_param(verification), peer->expected_name);
-  X509_STORE_CTX_set_verify_cb(verification, pass_on);
+  const bool is_set = set_expected_host_name(X509_STORE_CTX_get0_param(verification), peer->expected_name);
+  X509_STORE_CTX_set_verify_cb(verification, call_verify_callback);
   if (is_set && X509_verify_cert(verification) == 1) return 1;
   peer->problem = X509_verify_cert_error_string(X509_STORE_CTX_get_error(verification));
   return 0;
@@ -33,7 +33,8 @@ class OpenSslClient final : public TlsClient {
     SSL_CTX_set1_cert_store(context, trusted_.get());
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
     SSL_CTX_set_cert_verify_callback(context, verify_certificate, peer);
-    return SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1 && use_identity(context, identity_);
+    return SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1 &&
+           set_tls_identity(context, identity_);
   }
 
  private:
@@ -52,7 +53,7 @@ Result<std::shared_ptr<const TlsClient>> TlsClient::make(const TlsClientOptions&
       std::make_shared<OpenSslClient>(std::move(*trusted), std::move(*identity)));
 }
 
-void announce_name(SSL* connection, const TlsPeer& peer) {
+void send_server_name_indication(SSL* connection, const TlsPeer& peer) {
   if (!is_ip_address(peer.expected_name)) SSL_set_tlsext_host_name(connection, peer.expected_name.c_str());
 }
 
@@ -63,7 +64,7 @@ std::string tls_reason(int code) {
   return reason != nullptr ? reason : "TLS error " + std::to_string(code);
 }
 
-bool says_not_tls(int code) {
+bool is_not_tls_error(int code) {
   const auto packed = static_cast<unsigned long>(static_cast<unsigned int>(code));
   if (tls_reason(code).empty()) return false;
   const int reason = ERR_GET_REASON(packed);

@@ -30,10 +30,10 @@ class TlsClient {
 };
 
 // Sends the expected name to the server; an IP address is never sent (RFC 6066).
-void announce_name(ssl_st* connection, const TlsPeer& peer);
+void send_server_name_indication(ssl_st* connection, const TlsPeer& peer);
 
 // Returns the reason in OpenSSL's packed error code; empty if `code` is not an OpenSSL error.
 [[nodiscard]] std::string tls_reason(int code);
-[[nodiscard]] bool says_not_tls(int code);
+[[nodiscard]] bool is_not_tls_error(int code);
 
 }  // namespace ratoon::http

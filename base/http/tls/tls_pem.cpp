@@ -9,7 +9,7 @@
 namespace ratoon::http {
 namespace {
 
-Error bad_pem(std::string_view what, const std::string& problem) {
+Error invalid_pem_error(std::string_view what, const std::string& problem) {
   return {ErrorKind::kInvalid,
           "reading " + std::string(what) + " failed: " + problem + "; expected PEM text (-----BEGIN ...)"};
 }
@@ -42,11 +42,11 @@ Result<std::vector<OpenSslPtr<X509>>> parse_certificates(const std::string& pem,
   // The loop ends normally when no PEM block is left; any other OpenSSL reason means damaged PEM text.
   const bool is_at_end = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
   const std::string problem = take_openssl_error();
-  if (!is_at_end || certificates.empty()) return bad_pem(what, problem);
+  if (!is_at_end || certificates.empty()) return invalid_pem_error(what, problem);
   return certificates;
 }
 
-std::string text_of(BIO* memory) {
+std::string bio_text(BIO* memory) {
   char* text = nullptr;
   const long size = BIO_get_mem_data(memory, &text);
   return {text, static_cast<std::size_t>(size)};
@@ -54,14 +54,14 @@ std::string text_of(BIO* memory) {
 
 std::string certificate_text(X509* certificate) {
   const OpenSslPtr<BIO> memory(BIO_new(BIO_s_mem()));
-  return PEM_write_bio_X509(memory.get(), certificate) == 1 ? text_of(memory.get()) : std::string();
+  return PEM_write_bio_X509(memory.get(), certificate) == 1 ? bio_text(memory.get()) : std::string();
 }
 
 Result<OpenSslPtr<EVP_PKEY>> parse_private_key(const std::string& pem, std::string_view what) {
   ERR_clear_error();
   OpenSslPtr<EVP_PKEY> key(
       PEM_read_bio_PrivateKey(open_memory(pem).get(), nullptr, refuse_password, nullptr));
-  if (!key) return bad_pem(what, take_openssl_error());
+  if (!key) return invalid_pem_error(what, take_openssl_error());
   return key;
 }
 
@@ -78,7 +78,7 @@ Result<OpenSslPtr<X509_STORE>> make_trust_store(const std::string& pem, std::str
   return store;
 }
 
-bool expect_name(X509_VERIFY_PARAM* expected, const std::string& name) {
+bool set_expected_host_name(X509_VERIFY_PARAM* expected, const std::string& name) {
   X509_VERIFY_PARAM_set_hostflags(expected,
                                   X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
   if (is_ip_address(name)) return X509_VERIFY_PARAM_set1_ip_asc(expected, name.c_str()) == 1;
@@ -103,7 +103,7 @@ Result<TlsIdentity> parse_identity(const std::string& certificate_pem, const std
   return identity;
 }
 
-bool use_identity(SSL_CTX* context, const TlsIdentity& identity) {
+bool set_tls_identity(SSL_CTX* context, const TlsIdentity& identity) {
   if (identity.chain.empty()) return true;
   if (SSL_CTX_use_certificate(context, identity.chain.front().get()) != 1) return false;
   for (std::size_t i = 1; i < identity.chain.size(); ++i) {

@@ -35,9 +35,9 @@ using OpenSslPtr = std::unique_ptr<T, OpenSslDelete>;
 // Returns an OpenSSL store that trusts the certificates in `pem`; an empty `pem` means the system's CAs.
 [[nodiscard]] Result<OpenSslPtr<X509_STORE>> make_trust_store(const std::string& pem, std::string_view what);
 
-// Makes a verification accept only certificates for that host name or IP address. The common name in a
+// Makes OpenSSL accept only a certificate for `name`, a host name or an IP address. The common name in a
 // certificate's subject does not count. Returns false if OpenSSL refuses the name.
-[[nodiscard]] bool expect_name(X509_VERIFY_PARAM* expected, const std::string& name);
+[[nodiscard]] bool set_expected_host_name(X509_VERIFY_PARAM* expected, const std::string& name);
 
 // A certificate with its chain and its key.
 struct TlsIdentity {
@@ -47,10 +47,10 @@ struct TlsIdentity {
 [[nodiscard]] Result<TlsIdentity> parse_identity(const std::string& certificate_pem,
                                                  const std::string& key_pem, std::string_view whose);
 
-[[nodiscard]] bool use_identity(SSL_CTX* context, const TlsIdentity& identity);
+[[nodiscard]] bool set_tls_identity(SSL_CTX* context, const TlsIdentity& identity);
 
 // Returns all bytes that were written to an OpenSSL BIO in memory.
-[[nodiscard]] std::string text_of(BIO* memory);
+[[nodiscard]] std::string bio_text(BIO* memory);
 
 // Returns the last error in OpenSSL's queue and empties the queue.
 [[nodiscard]] std::string take_openssl_error();

@@ -46,7 +46,7 @@ using WriteFileBody = std::function<Result<void>(const AppendBytes& append)>;
                                                 AtomicFileOptions options = {});
 
 // Removes the temporary files that killed writers of this path left beside it. Keeps the temporary files of
-// running writers, which hold a lock on them. On a file system without flock() the function removes no file.
+// running writers, which hold a lock on them. The function removes no file on a file system without flock().
 void sweep_temporary_files(const std::filesystem::path& path);
 
 }  // namespace ratoon

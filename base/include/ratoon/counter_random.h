@@ -108,7 +108,7 @@ class CounterRandom {
     if (n == 0) std::abort();
     Wide product = Wide{next_u64()} * n;
     if (static_cast<std::uint64_t>(product) < n) {
-      // Rejects the lowest 2^64 mod n low halves: otherwise some results would be more probable than others.
+      // Rejects products whose low half is below 2^64 mod n, so that all results have equal probability.
       const std::uint64_t surplus = (0 - n) % n;
       while (static_cast<std::uint64_t>(product) < surplus) product = Wide{next_u64()} * n;
     }
@@ -126,7 +126,7 @@ class CounterRandom {
   }
 
   // UniformRandomBitGenerator. Do not use std::shuffle or the std distributions where results must be
-  // repeatable: their results differ between standard libraries.
+  // repeatable, because they differ between standard libraries.
   static constexpr result_type min() { return 0; }
   static constexpr result_type max() { return std::numeric_limits<result_type>::max(); }
   constexpr result_type operator()() { return next_u64(); }

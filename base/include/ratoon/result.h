@@ -17,8 +17,8 @@
 
 namespace ratoon {
 
-// Each kind of error has its own way in which a caller can handle it. Add new kinds at the end, because the
-// numbers appear in metrics.
+// A caller can handle each kind of error in another way. Add new kinds at the end, because the numbers appear
+// in metrics.
 enum class ErrorKind {
   kInvalid,           // the input is wrong; repeating it cannot help
   kNotFound,          // the named thing does not exist
@@ -89,7 +89,7 @@ class [[nodiscard]] Result {
     return has_value() ? value() : static_cast<T>(std::forward<U>(fallback));
   }
 
-  // Calls `next`, which must return a Result, with the value, or returns the error.
+  // If there is a value, returns `next(value)`, which must be a Result. Otherwise returns the error.
   template <class F>
   [[nodiscard]] auto and_then(F&& next) && -> std::invoke_result_t<F, T&&> {
     if (!has_value()) return error();

@@ -68,8 +68,8 @@ capabilities: {drop: [ALL]}
 
 {{/* extraArgs may not repeat arguments of the chart: probes, Services, rights and certificates depend on these. */}}
 {{- define "ratoon.refuseOwnArgument" -}}
-{{- if regexMatch "^--((coordinator|metrics|probe)-port|(all-)?namespaces?|(no-)?leader-elect|lease-name|advertise-url|check-installation|notices|tls-.*)(=|$)" . -}}
-{{- fail (printf "extraArgs has %s, which the chart says itself: remove it. watchNamespace, coordinator.advertiseUrl, coordinator.tls and notices can be set; ports cannot" .) -}}
+{{- if regexMatch "^--((coordinator|metrics|probe)-port|(all-)?namespaces?|(no-)?leader-elect|lease-name|advertise-url|launcher-(image|pull-policy)|check-installation|notices|processes-per-namespace|tls-.*)(=|$)" . -}}
+{{- fail (printf "extraArgs has %s, which the chart says itself: remove it. watchNamespace, coordinator.advertiseUrl, coordinator.tls, notices and processesPerNamespace can be set; ports cannot" .) -}}
 {{- end -}}
 {{- end }}
 

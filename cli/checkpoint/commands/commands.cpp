@@ -7,12 +7,12 @@
 
 namespace ratoon::cli {
 
-void add_common(CLI::App& command, CommonArguments& arguments) {
+void add_common_arguments(CLI::App& command, CommonArguments& arguments) {
   command
       .add_option(
           "run", arguments.run,
-          "A job of `ratoon run` by name or folder, <save folder>/<run name>, or an address in a store: "
-          "s3://bucket/runs/<run name>")
+          "The run: the name or folder of a job of `ratoon run`, <save folder>/<run name>, or an address in "
+          "a store: s3://bucket/runs/<run name>")
       ->required();
   command.add_flag("--json", arguments.is_json, "Print one JSON document on standard output, for programs");
 }
@@ -22,12 +22,12 @@ void add_selection_options(CLI::App& command, CheckpointSelection& selection) {
   command.add_option("--attempt", selection.attempt, "The checkpoint of this attempt (default: the newest)");
 }
 
-nlohmann::json begin_json(const CommonArguments& arguments) {
+nlohmann::json begin_json_document(const CommonArguments& arguments) {
   return {{"version", kJsonVersion}, {"folder", arguments.run}};
 }
 
 void print_json(const nlohmann::json& document) {
-  // Names and reasons come from files and may not be UTF-8: replace such bytes to keep the JSON valid.
+  // Names and reasons come from files, so replace bytes that are not UTF-8 to keep the JSON valid.
   print_text(document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 

@@ -31,13 +31,13 @@ struct CommonArguments {
   std::string run;  // the run's address, see run_location.h
   bool is_json = false;
 };
-void add_common(CLI::App& command, CommonArguments& arguments);
+void add_common_arguments(CLI::App& command, CommonArguments& arguments);
 
 // --step and --attempt.
 void add_selection_options(CLI::App& command, CheckpointSelection& selection);
 
 // Returns {"version": 1, "folder": ...}, to which a command adds its results.
-[[nodiscard]] nlohmann::json begin_json(const CommonArguments& arguments);
+[[nodiscard]] nlohmann::json begin_json_document(const CommonArguments& arguments);
 void print_json(const nlohmann::json& document);
 void print_text(const std::string& text);
 

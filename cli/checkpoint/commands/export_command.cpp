@@ -8,7 +8,7 @@
 #include "agent/src/checkpoint/interop/pt_writer.h"
 #include "agent/src/checkpoint/interop/safetensors_file.h"
 #include "base/core/atomic_fill.h"
-#include "base/core/counted.h"
+#include "base/core/count_with_noun.h"
 #include "base/core/ignore_signal.h"
 #include "base/core/utf8.h"
 #include "cli/checkpoint/commands/commands.h"
@@ -36,7 +36,7 @@ Every byte is verified on its way. The file appears whole, durable and at once, 
 Exit codes: 0 written, 82 no such checkpoint, a file that exists, or the command line is wrong, 83 the
 checkpoint is damaged, 84 the disk cannot be read or written, or the store does not answer.)";
 
-constexpr std::size_t kGatherBytes = 1 << 20;
+constexpr std::size_t kWriteBufferBytes = 1 << 20;
 
 struct ExportArguments {
   CommonArguments common;
@@ -54,10 +54,10 @@ class FileSink final : public checkpoint::ByteSink {
   FileSink(int fd, const std::string& shown) : fd_(fd), shown_(shown) {}
 
   Result<void> append(std::span<const std::byte> bytes) override {
-    if (gathered_.size() + bytes.size() > kGatherBytes) {
+    if (gathered_.size() + bytes.size() > kWriteBufferBytes) {
       if (auto flushed = flush(); !flushed) return flushed;
     }
-    if (bytes.size() > kGatherBytes) return write(bytes);
+    if (bytes.size() > kWriteBufferBytes) return write(bytes);
     gathered_.insert(gathered_.end(), bytes.begin(), bytes.end());
     return {};
   }
@@ -110,8 +110,8 @@ Result<void> check_target(const ExportArguments& arguments) {
 }
 
 // Reserves disk space, so that a full disk is reported now and not after most bytes are written. On file
-// systems without fallocate() the function does nothing and succeeds.
-Result<void> reserve(int fd, std::uint64_t bytes, const std::string& shown) {
+// systems without fallocate(), does nothing and returns success.
+Result<void> preallocate_file(int fd, std::uint64_t bytes, const std::string& shown) {
   if (bytes == 0 || ::fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)) == 0) return {};
   if (errno != ENOSPC && errno != EDQUOT && errno != EFBIG) return {};
   return system_error(errno, "reserving " + size_text(bytes) + " for " + shown);
@@ -121,10 +121,10 @@ Result<void> write_file(const ExportArguments& arguments, const std::string& for
                         const TensorStream& stream, Progress& progress) {
   const auto sources = stream.sources([&](std::uint64_t bytes) { progress.advance(bytes); });
   const auto fill = [&](int fd) -> Result<void> {
-    if (auto reserved = reserve(fd, stream.size_bytes(), arguments.file); !reserved) return reserved;
+    if (auto reserved = preallocate_file(fd, stream.size_bytes(), arguments.file); !reserved) return reserved;
     FileSink sink(fd, arguments.file);
-    const auto written = format == "pt" ? checkpoint::write_pt(sources, sink)
-                                        : checkpoint::write_safetensors(sources, sink, {{"format", "pt"}});
+    auto written = format == "pt" ? checkpoint::write_pt(sources, sink)
+                                  : checkpoint::write_safetensors(sources, sink, {{"format", "pt"}});
     if (!written) return written;
     return sink.flush();
   };
@@ -135,30 +135,30 @@ Result<void> write_file(const ExportArguments& arguments, const std::string& for
 void report(const ExportArguments& arguments, const std::string& format, const OpenCheckpoint& opened,
             const TensorStream& stream, std::size_t tensors) {
   if (!arguments.common.is_json) {
-    std::string text = printable(arguments.file) + ": " + counted(tensors, "tensor") + ", " +
-                       size_text(stream.size_bytes()) + ", of the checkpoint of " + shown(opened.found.id) +
-                       "\n";
-    if (stream.parts_taken_as_they_are() != 0)
-      text += std::to_string(stream.parts_taken_as_they_are()) +
+    std::string text = printable(arguments.file) + ": " + count_with_noun(tensors, "tensor") + ", " +
+                       size_text(stream.size_bytes()) + ", of the checkpoint of " +
+                       checkpoint_text(opened.found.id) + "\n";
+    if (stream.unjoined_parts() != 0)
+      text += std::to_string(stream.unjoined_parts()) +
               " of them are parts of larger tensors, as that rank stored them\n";
-    for (const std::string& name : stream.left_out())
+    for (const std::string& name : stream.left_out_tensors())
       text += "without " + printable(name) +
               ", which differs on each rank: --rank exports the tensors of one rank\n";
     return print_text(text);
   }
-  nlohmann::json document = begin_json(arguments.common);
+  nlohmann::json document = begin_json_document(arguments.common);
   document["file"] = arguments.file;
   document["format"] = format;
   document["step"] = opened.found.id.step.value();
   document["attempt"] = opened.found.id.attempt.value();
   document["tensors"] = tensors;
-  document["parts"] = stream.parts_taken_as_they_are();
-  document["left_out"] = stream.left_out();
+  document["parts"] = stream.unjoined_parts();
+  document["left_out"] = stream.left_out_tensors();
   document["size_bytes"] = stream.size_bytes();
   print_json(document);
 }
 
-// Exports once. Returns kConflict if the run has retired the checkpoint: the caller may choose another.
+// Exports once. Returns kConflict if the run has retired this checkpoint: the caller may choose another.
 Result<void> export_from(const checkpoint::Disk& disk, const ExportArguments& arguments,
                          const std::string& format) {
   const auto opened = open_checkpoint(disk, arguments.selection, arguments.rank);
@@ -169,8 +169,8 @@ Result<void> export_from(const checkpoint::Disk& disk, const ExportArguments& ar
   if (tensors == 0 && !arguments.tensors.empty())
     return Error(ErrorKind::kNotFound, "no tensor has that name: `ratoon checkpoint show` lists the names");
   const SystemClock clock;
-  auto named = name_export(arguments.file, arguments.common.run, *opened->found.manifest, arguments.rank,
-                           clock.wall_now());
+  auto named = make_export_name(arguments.file, arguments.common.run, *opened->found.manifest, arguments.rank,
+                                clock.wall_now());
   if (!named) return named.error();
   ExportArguments told = arguments;
   told.file = *std::move(named);
@@ -194,11 +194,11 @@ int run_export(const ExportArguments& arguments) {
   raise_limit_of_open_files();
   ignore_signal(SIGXFSZ);  // a file larger than `ulimit -f` is reported as an error
   const auto format = format_of(arguments);
-  if (!format) return complain_of(format.error());
+  if (!format) return print_error_and_exit_code(format.error());
   const auto place = RunLocation::open(arguments.common.run);
-  if (!place) return complain_of(place.error());
+  if (!place) return print_error_and_exit_code(place.error());
   const auto exported = retry_if_retired([&] { return export_from(place->disk(), arguments, *format); });
-  return exported ? 0 : complain_of(exported.error());
+  return exported ? 0 : print_error_and_exit_code(exported.error());
 }
 
 }  // namespace
@@ -207,7 +207,7 @@ void add_export_command(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<ExportArguments>();
   CLI::App* command = app.add_subcommand("export", "Write a checkpoint as one file for other programs");
   command->footer(kExportExamples);
-  add_common(*command, arguments->common);
+  add_common_arguments(*command, arguments->common);
   command
       ->add_option("file", arguments->file,
                    "The name of the exported file: NAME.safetensors or NAME.pt; {run_name}, {epoch}, "

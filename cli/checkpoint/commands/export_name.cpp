@@ -15,17 +15,17 @@ std::string last_part_of(std::string run) {
 
 }  // namespace
 
-Result<std::string> name_export(const std::string& file, const std::string& run,
-                                const checkpoint::Manifest& manifest, std::optional<std::uint32_t> rank,
-                                WallTime now) {
+Result<std::string> make_export_name(const std::string& file, const std::string& run,
+                                     const checkpoint::Manifest& manifest, std::optional<std::uint32_t> rank,
+                                     WallTime now) {
   const std::filesystem::path path(file);
   const std::string pattern = path.filename().string();
   if (pattern.find_first_of("{}") == std::string::npos) return file;
-  const checkpoint::NameFacts facts{.run_name = last_part_of(run),
-                                    .epoch = checkpoint::epoch_of(manifest.run),
-                                    .batch = manifest.id.step.value(),
-                                    .rank = rank.value_or(0),
-                                    .timestamp = now};
+  const checkpoint::PatternValues facts{.run_name = last_part_of(run),
+                                        .epoch = checkpoint::epoch_of(manifest.run),
+                                        .batch = manifest.id.step.value(),
+                                        .rank = rank.value_or(0),
+                                        .timestamp = now};
   const auto name = checkpoint::expand_name(pattern, facts);
   if (!name) return name.error();
   return (path.parent_path() / *name).string();

@@ -33,7 +33,7 @@ void print_result(const GcArguments& arguments, const std::vector<GcItem>& items
   std::uint64_t size_bytes = 0;
   for (const GcItem& item : items) size_bytes += item.size_bytes;
   if (arguments.common.is_json) {
-    nlohmann::json document = begin_json(arguments.common);
+    nlohmann::json document = begin_json_document(arguments.common);
     document["deleted"] = arguments.deletes;
     document["size_bytes"] = size_bytes;
     document["items"] = nlohmann::json::array();
@@ -60,11 +60,11 @@ Result<std::vector<GcItem>> remove_garbage(checkpoint::Disk& disk, const GcRules
   const auto survey = take_survey(disk);
   if (!survey) return survey.error();
   const GcPlan plan = plan_gc(*survey, rules);
-  const auto newest = choose(*survey, {});
+  const auto newest = choose_checkpoint(*survey, {});
   const SystemClock clock;
   Progress progress("verify the newest", newest ? (*newest)->size_bytes : 0, clock);
   std::vector<GcItem> removed;
-  const auto done = carry_out(
+  const auto done = run_gc(
       disk, *survey, plan, [&](std::uint64_t bytes) { progress.advance(bytes); },
       [&](const GcItem& item) { removed.push_back(item); });
   if (!done) return done.error();
@@ -73,15 +73,15 @@ Result<std::vector<GcItem>> remove_garbage(checkpoint::Disk& disk, const GcRules
 
 int gc(const GcArguments& arguments) {
   const auto place = RunLocation::open(arguments.common.run);
-  if (!place) return complain_of(place.error());
+  if (!place) return print_error_and_exit_code(place.error());
   if (!arguments.deletes) {
     const auto survey = take_survey(place->disk());
-    if (!survey) return complain_of(survey.error());
+    if (!survey) return print_error_and_exit_code(survey.error());
     print_result(arguments, plan_gc(*survey, arguments.rules).items);
     return 0;
   }
   const auto removed = retry_if_retired([&] { return remove_garbage(place->disk(), arguments.rules); });
-  if (!removed) return complain_of(removed.error());
+  if (!removed) return print_error_and_exit_code(removed.error());
   print_result(arguments, *removed);
   return 0;
 }
@@ -93,7 +93,7 @@ void add_gc_command(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "gc", "Remove uncommitted and retired checkpoints; without --delete, only list them");
   command->footer(kGcExamples);
-  add_common(*command, arguments->common);
+  add_common_arguments(*command, arguments->common);
   auto* const dry_run =
       command->add_flag("--dry-run", arguments->is_dry_run, "Only list what would be removed (the default)");
   command->add_flag("--delete", arguments->deletes, "Remove the listed files")->excludes(dry_run);

@@ -1,6 +1,6 @@
 #include "agent/src/checkpoint/format/file_names.h"
 #include "base/core/clock.h"
-#include "base/core/counted.h"
+#include "base/core/count_with_noun.h"
 #include "base/core/utf8.h"
 #include "cli/checkpoint/commands/commands.h"
 #include "cli/checkpoint/run_location.h"
@@ -47,17 +47,19 @@ void print_table(const Survey& survey, const RunLocation& place) {
   std::string text = rows.size() > 1 ? table_text(rows) : "no checkpoint was ever committed here\n";
   for (const FoundCheckpoint& found : survey.checkpoints)
     if (!found.why.empty())
-      text += shown(found.id) + " is " + std::string(name_of(found.standing)) + ": " + printable(found.why) +
-              "\n";
+      text += checkpoint_text(found.id) + " is " + std::string(name_of(found.standing)) + ": " +
+              printable(found.why) + "\n";
   for (const FoundCheckpoint& found : survey.checkpoints)
-    if (found.is_pinned) text += shown(found.id) + " is pinned: " + found.pinned_why + "\n";
+    if (found.is_pinned) text += checkpoint_text(found.id) + " is pinned: " + found.pin_reason + "\n";
+  for (const std::string& best : checkpoint::describe_kept_best(find_kept_best(survey)))
+    text += "best " + printable(best) + "\n";
   for (const FoundCheckpoint& found : survey.checkpoints)
     if (const auto* end = early_end_of(found); end != nullptr)
-      text += shown(found.id) + " ended the run: " + printable(end->reason) + "\n";
-  for (const checkpoint::Pin& pin : survey.lone_pins)
-    text += shown(pin.id) + " is pinned, but the checkpoint does not exist: " + pin.why + "\n";
-  for (const Uncommitted& one : survey.uncommitted)
-    text += shown(one.id) + " is not committed: " + counted(one.packs, "pack") + ", " +
+      text += checkpoint_text(found.id) + " ended the run: " + printable(end->reason) + "\n";
+  for (const checkpoint::Pin& pin : survey.orphaned_pins)
+    text += checkpoint_text(pin.id) + " is pinned, but the checkpoint does not exist: " + pin.why + "\n";
+  for (const UncommittedCheckpoint& one : survey.uncommitted)
+    text += checkpoint_text(one.id) + " is not committed: " + count_with_noun(one.packs, "pack") + ", " +
             size_text(one.size_bytes) + "; it is being written, or its writer died\n";
   print_text(text);
 }
@@ -66,7 +68,7 @@ nlohmann::json to_json(const FoundCheckpoint& found, const RunLocation& place) {
   nlohmann::json object = {{"step", found.id.step.value()},      {"attempt", found.id.attempt.value()},
                            {"state", name_of(found.standing)},   {"size_bytes", found.size_bytes},
                            {"saved_at", saved_at(place, found)}, {"pinned", found.is_pinned}};
-  if (found.is_pinned) object["pinned_why"] = found.pinned_why;
+  if (found.is_pinned) object["pinned_why"] = found.pin_reason;
   if (found.manifest) {
     object["digest"] = found.digest;
     object["ranks"] = found.manifest->packs.size();
@@ -80,16 +82,22 @@ nlohmann::json to_json(const FoundCheckpoint& found, const RunLocation& place) {
 
 int list(const CommonArguments& arguments) {
   const auto place = RunLocation::open(arguments.run);
-  if (!place) return complain_of(place.error());
+  if (!place) return print_error_and_exit_code(place.error());
   const auto survey = take_survey(place->disk());
-  if (!survey) return complain_of(survey.error());
+  if (!survey) return print_error_and_exit_code(survey.error());
   if (!arguments.is_json) {
     print_table(*survey, *place);
     return 0;
   }
-  nlohmann::json document = begin_json(arguments);
+  nlohmann::json document = begin_json_document(arguments);
   document["checkpoints"] = nlohmann::json::array();
   for (const auto& found : survey->checkpoints) document["checkpoints"].push_back(to_json(found, *place));
+  document["best"] = nlohmann::json::array();
+  for (const auto& one : find_kept_best(*survey))
+    document["best"].push_back({{"name", one.name},
+                                {"value", one.checkpoint.value},
+                                {"step", one.checkpoint.id.step.value()},
+                                {"attempt", one.checkpoint.id.attempt.value()}});
   document["uncommitted"] = nlohmann::json::array();
   for (const auto& one : survey->uncommitted)
     document["uncommitted"].push_back({{"step", one.id.step.value()},
@@ -97,7 +105,7 @@ int list(const CommonArguments& arguments) {
                                        {"packs", one.packs},
                                        {"size_bytes", one.size_bytes}});
   document["lone_pins"] = nlohmann::json::array();
-  for (const checkpoint::Pin& pin : survey->lone_pins)
+  for (const checkpoint::Pin& pin : survey->orphaned_pins)
     document["lone_pins"].push_back(
         {{"step", pin.id.step.value()}, {"attempt", pin.id.attempt.value()}, {"pinned_why", pin.why}});
   print_json(document);
@@ -110,7 +118,7 @@ void add_list_command(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<CommonArguments>();
   CLI::App* command = app.add_subcommand("list", "List the checkpoints of a run");
   command->footer(kListExamples);
-  add_common(*command, *arguments);
+  add_common_arguments(*command, *arguments);
   command->callback([arguments, &exit_code] { exit_code = list(*arguments); });
 }
 

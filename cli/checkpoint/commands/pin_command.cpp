@@ -21,22 +21,23 @@ fails.)";
 struct PinArguments {
   CommonArguments common;
   CheckpointSelection selection;
-  std::string why = kPinnedByHand;
+  std::string why = kDefaultPinReason;
 };
 
 int pin(const PinArguments& arguments) {
   const auto place = RunLocation::open(arguments.common.run);
-  if (!place) return complain_of(place.error());
+  if (!place) return print_error_and_exit_code(place.error());
   const auto made = make_pin(place->disk(), arguments.selection, arguments.why);
-  if (!made) return complain_of(made.error());
+  if (!made) return print_error_and_exit_code(made.error());
   const checkpoint::Pin& pin = made->pin;
   if (!arguments.common.is_json) {
-    print_text(made->is_new ? "pinned " + shown(pin.id) + " with " + made->file + ": " + pin.why + "\n"
-                            : shown(pin.id) + " was pinned before with " + made->file +
-                                  ", and the first reason is kept: " + pin.why + "\n");
+    print_text(made->is_new
+                   ? "pinned " + checkpoint_text(pin.id) + " with " + made->file + ": " + pin.why + "\n"
+                   : checkpoint_text(pin.id) + " was pinned before with " + made->file +
+                         ", and the first reason is kept: " + pin.why + "\n");
     return 0;
   }
-  nlohmann::json document = begin_json(arguments.common);
+  nlohmann::json document = begin_json_document(arguments.common);
   document["step"] = pin.id.step.value();
   document["attempt"] = pin.id.attempt.value();
   document["is_new"] = made->is_new;
@@ -52,12 +53,12 @@ void add_pin_command(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<PinArguments>();
   CLI::App* command = app.add_subcommand("pin", "Keep one checkpoint: retention and gc do not remove it");
   command->footer(kPinExamples);
-  add_common(*command, arguments->common);
+  add_common_arguments(*command, arguments->common);
   add_selection_options(*command, arguments->selection);
   command
       ->add_option("--why", arguments->why,
                    "The reason that `list` shows, one line (default: pinned by hand)")
-      ->check(CLI::Validator([](const std::string& why) { return fault_of_reason(why); }, ""));
+      ->check(CLI::Validator([](const std::string& why) { return check_pin_reason(why); }, ""));
   command->callback([arguments, &exit_code] { exit_code = pin(*arguments); });
 }
 

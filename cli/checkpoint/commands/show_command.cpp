@@ -1,7 +1,7 @@
 #include <map>
 
 #include "agent/src/checkpoint/pack/boxes.h"
-#include "agent/src/checkpoint/pack/header/types.h"
+#include "agent/src/checkpoint/pack/header/safetensors_types.h"
 #include "agent/src/checkpoint/pack/part_index.h"
 #include "base/core/utf8.h"
 #include "base/core/xxh3.h"
@@ -34,6 +34,7 @@ struct Part {
   std::uint32_t rank = 0;
   const checkpoint::PackedTensor* tensor = nullptr;
   Hash128 hash;
+  bool is_part_file = false;
 };
 using Parts = std::map<std::string, std::vector<Part>>;  // by name
 
@@ -44,7 +45,7 @@ Parts parts_of(const std::vector<OpenPack>& packs, const std::vector<std::string
     for (std::size_t i = 0; i < header.layout.tensors.size(); ++i) {
       const auto& tensor = header.layout.tensors[i];
       if (matches_any(tensor.name, patterns))
-        parts[tensor.name].push_back({pack.record.rank.value(), &tensor, header.hashes[i]});
+        parts[tensor.name].push_back({pack.record.rank.value(), &tensor, header.hashes[i], pack.is_part});
     }
   }
   return parts;
@@ -54,6 +55,7 @@ Parts parts_of(const std::vector<OpenPack>& packs, const std::vector<std::string
 std::string locations(const std::vector<Part>& parts, std::size_t ranks) {
   const Part& first = parts.front();
   if (parts.size() == 1 && !first.tensor->box && ranks > 1) return "rank " + std::to_string(first.rank);
+  if (first.is_part_file) return std::to_string(parts.size()) + " part files";
   bool are_alike = true;
   for (const Part& part : parts) {
     if (part.tensor->box) return "parts on " + std::to_string(parts.size()) + " ranks";
@@ -65,13 +67,14 @@ std::string locations(const std::vector<Part>& parts, std::size_t ranks) {
 
 void print_tables(const OpenCheckpoint& opened, const Parts& parts) {
   const auto& manifest = *opened.found.manifest;
-  print_text("checkpoint of " + shown(opened.found.id) + ", written by " + printable(manifest.writer) +
-             ", digest " + opened.found.digest + "\n" +
-             (opened.found.is_pinned ? "pinned: " + opened.found.pinned_why + "\n\n" : "\n"));
+  print_text("checkpoint of " + checkpoint_text(opened.found.id) + ", written by " +
+             printable(manifest.writer) + ", digest " + opened.found.digest + "\n" +
+             (opened.found.is_pinned ? "pinned: " + opened.found.pin_reason + "\n\n" : "\n"));
   std::vector<std::vector<std::string>> rows = {{"RANK", "SIZE", "TENSORS", "HEADER DIGEST"}};
   for (const OpenPack& pack : opened.packs)
-    rows.push_back({std::to_string(pack.record.rank.value()), size_text(pack.record.size_bytes),
-                    std::to_string(pack.reader.header().layout.tensors.size()), pack.record.header_digest});
+    if (!pack.is_part)
+      rows.push_back({std::to_string(pack.record.rank.value()), size_text(pack.record.size_bytes),
+                      std::to_string(pack.reader.header().layout.tensors.size()), pack.record.header_digest});
   print_text(table_text(rows) + "\n");
   rows = {{"TENSOR", "TYPE", "SHAPE", "SIZE", "WHERE"}};
   for (const auto& [name, found] : parts) {
@@ -105,21 +108,23 @@ nlohmann::json to_json(const std::string& name, const std::vector<Part>& parts) 
 }
 
 void print_document(const ShowArguments& arguments, const OpenCheckpoint& opened, const Parts& parts) {
-  nlohmann::json document = begin_json(arguments.common);
+  nlohmann::json document = begin_json_document(arguments.common);
   document["step"] = opened.found.id.step.value();
   document["attempt"] = opened.found.id.attempt.value();
   document["digest"] = opened.found.digest;
   document["writer"] = opened.found.manifest->writer;
   document["ranks"] = opened.found.manifest->packs.size();
   document["pinned"] = opened.found.is_pinned;
-  if (opened.found.is_pinned) document["pinned_why"] = opened.found.pinned_why;
+  if (opened.found.is_pinned) document["pinned_why"] = opened.found.pin_reason;
   document["packs"] = nlohmann::json::array();
-  for (const OpenPack& pack : opened.packs)
+  for (const OpenPack& pack : opened.packs) {
+    if (pack.is_part) continue;
     document["packs"].push_back({{"rank", pack.record.rank.value()},
                                  {"path", checkpoint::pack_path(opened.found.id, pack.record.rank)},
                                  {"size_bytes", pack.record.size_bytes},
                                  {"header_bytes", pack.record.header_bytes},
                                  {"header_digest", pack.record.header_digest}});
+  }
   document["tensors"] = nlohmann::json::array();
   for (const auto& [name, found] : parts) document["tensors"].push_back(to_json(name, found));
   print_json(document);
@@ -128,9 +133,9 @@ void print_document(const ShowArguments& arguments, const OpenCheckpoint& opened
 int show(const ShowArguments& arguments) {
   raise_limit_of_open_files();
   const auto place = RunLocation::open(arguments.common.run);
-  if (!place) return complain_of(place.error());
+  if (!place) return print_error_and_exit_code(place.error());
   const auto opened = open_checkpoint(place->disk(), arguments.selection, arguments.rank);
-  if (!opened) return complain_of(opened.error());
+  if (!opened) return print_error_and_exit_code(opened.error());
   const Parts parts = parts_of(opened->packs, arguments.tensors);
   if (arguments.common.is_json)
     print_document(arguments, *opened, parts);
@@ -146,7 +151,7 @@ void add_show_command(CLI::App& app, int& exit_code) {
   CLI::App* command =
       app.add_subcommand("show", "Show the packs (tensor files) and the tensors of one checkpoint");
   command->footer(kShowExamples);
-  add_common(*command, arguments->common);
+  add_common_arguments(*command, arguments->common);
   add_selection_options(*command, arguments->selection);
   command->add_option("--rank", arguments->rank, "Show only the pack (tensor file) of this rank");
   command->add_option("--tensors", arguments->tensors,

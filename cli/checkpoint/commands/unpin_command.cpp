@@ -23,18 +23,18 @@ struct UnpinArguments {
 
 int unpin(const UnpinArguments& arguments) {
   const auto place = RunLocation::open(arguments.common.run);
-  if (!place) return complain_of(place.error());
+  if (!place) return print_error_and_exit_code(place.error());
   const auto pins = checkpoint::read_pins(place->disk());
-  if (!pins) return complain_of(pins.error());
+  if (!pins) return print_error_and_exit_code(pins.error());
   const auto pin = choose_pin(*pins, arguments.selection);
-  if (!pin) return complain_of(pin.error());
+  if (!pin) return print_error_and_exit_code(pin.error());
   const auto unpinned = checkpoint::unpin(place->disk(), pin->id);
-  if (!unpinned) return complain_of(unpinned.error());
+  if (!unpinned) return print_error_and_exit_code(unpinned.error());
   if (!arguments.common.is_json) {
-    print_text(shown(pin->id) + " is no longer pinned; the reason was: " + pin->why + "\n");
+    print_text(checkpoint_text(pin->id) + " is no longer pinned; the reason was: " + pin->why + "\n");
     return 0;
   }
-  nlohmann::json document = begin_json(arguments.common);
+  nlohmann::json document = begin_json_document(arguments.common);
   document["step"] = pin->id.step.value();
   document["attempt"] = pin->id.attempt.value();
   document["pinned_why"] = pin->why;
@@ -48,7 +48,7 @@ void add_unpin_command(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<UnpinArguments>();
   CLI::App* command = app.add_subcommand("unpin", "Remove the pin of a checkpoint, and only the pin");
   command->footer(kUnpinExamples);
-  add_common(*command, arguments->common);
+  add_common_arguments(*command, arguments->common);
   command->add_option("--step", arguments->selection.step,
                       "Remove the pin of this step (default: the only pin)");
   command->add_option("--attempt", arguments->selection.attempt,

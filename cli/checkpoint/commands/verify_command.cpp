@@ -28,7 +28,7 @@ struct VerifyArguments {
   bool is_newest_only = false;
 };
 
-Result<std::vector<FoundCheckpoint>> selected(const VerifyArguments& arguments, Survey survey) {
+Result<std::vector<FoundCheckpoint>> select_checkpoints(const VerifyArguments& arguments, Survey survey) {
   const bool is_one = arguments.is_newest_only || arguments.selection.step || arguments.selection.attempt;
   if (!is_one) return std::move(survey.checkpoints);
   std::vector<FoundCheckpoint> chosen;
@@ -40,17 +40,18 @@ Result<std::vector<FoundCheckpoint>> selected(const VerifyArguments& arguments, 
     if (is_selected && arguments.is_newest_only) break;
   }
   if (!chosen.empty()) return chosen;
-  return choose(survey, arguments.selection).error();  // the error lists the checkpoints that exist
+  return choose_checkpoint(survey, arguments.selection)
+      .error();  // the error lists the checkpoints that exist
 }
 
 std::string line_of(const VerifyResult& one) {
   const std::string word(name_of(one.verdict));
   if (one.verdict == VerifyOutcome::kGood)
-    return shown(one.id) + ": " + word + ", " + size_text(one.size_bytes) + "\n";
-  return shown(one.id) + ": " + word + (one.why.empty() ? "" : ": " + printable(one.why)) + "\n";
+    return checkpoint_text(one.id) + ": " + word + ", " + size_text(one.size_bytes) + "\n";
+  return checkpoint_text(one.id) + ": " + word + (one.why.empty() ? "" : ": " + printable(one.why)) + "\n";
 }
 
-std::string_view word_of(int exit_code) {
+std::string_view outcome_word(int exit_code) {
   switch (exit_code) {
     case 0:
       return "good";
@@ -66,8 +67,8 @@ std::string_view word_of(int exit_code) {
 }
 
 void print_document(const VerifyArguments& arguments, std::span<const VerifyResult> verified, int exit_code) {
-  nlohmann::json document = begin_json(arguments.common);
-  document["result"] = word_of(exit_code);
+  nlohmann::json document = begin_json_document(arguments.common);
+  document["result"] = outcome_word(exit_code);
   document["checkpoints"] = nlohmann::json::array();
   for (const VerifyResult& one : verified) {
     nlohmann::json object = {{"step", one.id.step.value()},
@@ -82,11 +83,11 @@ void print_document(const VerifyArguments& arguments, std::span<const VerifyResu
 
 int verify(const VerifyArguments& arguments) {
   const auto place = RunLocation::open(arguments.common.run);
-  if (!place) return complain_of(place.error());
+  if (!place) return print_error_and_exit_code(place.error());
   auto survey = take_survey(place->disk());
-  if (!survey) return complain_of(survey.error());
-  const auto chosen = selected(arguments, *std::move(survey));
-  if (!chosen) return complain_of(chosen.error());
+  if (!survey) return print_error_and_exit_code(survey.error());
+  const auto chosen = select_checkpoints(arguments, *std::move(survey));
+  if (!chosen) return print_error_and_exit_code(chosen.error());
 
   std::uint64_t total_bytes = 0;
   for (const FoundCheckpoint& found : *chosen)
@@ -102,7 +103,7 @@ int verify(const VerifyArguments& arguments) {
   }
   const int exit_code = exit_code_of(verified);
   if (arguments.common.is_json) print_document(arguments, verified, exit_code);
-  if (verified.empty()) complain("no checkpoint was ever committed in " + arguments.common.run);
+  if (verified.empty()) print_error("no checkpoint was ever committed in " + arguments.common.run);
   return exit_code;
 }
 
@@ -113,7 +114,7 @@ void add_verify_command(CLI::App& app, int& exit_code) {
   CLI::App* command =
       app.add_subcommand("verify", "Read every byte of checkpoints and compare it with their checksums");
   command->footer(kVerifyExamples);
-  add_common(*command, arguments->common);
+  add_common_arguments(*command, arguments->common);
   command->add_flag("--newest", arguments->is_newest_only, "Only the newest checkpoint");
   command->add_option("--step", arguments->selection.step, "Only checkpoints of this step");
   command->add_option("--attempt", arguments->selection.attempt, "Only checkpoints of this attempt");

@@ -14,7 +14,7 @@ using nlohmann::json;
 // Returns the entry of a kubeconfig's list by its name: {name: N, cluster: {...}}.
 Result<json> find_named(const json& document, const char* list, const char* kind, const std::string& name) {
   for (const auto& entry : items_of(document, list)) {
-    if (text_in(entry, "name") == name && child(entry, kind).is_object()) return child(entry, kind);
+    if (string_field(entry, "name") == name && child(entry, kind).is_object()) return child(entry, kind);
   }
   return Error(ErrorKind::kInvalid, "the kubeconfig names the " + std::string(kind) + " '" + name +
                                         "', but its list '" + list + "' has no entry with that name");
@@ -23,12 +23,12 @@ Result<json> find_named(const json& document, const char* list, const char* kind
 // Reads PEM text. Inline base64 data takes precedence over a file's path, as in kubectl.
 Result<std::string> read_pem(const json& entry, const char* data, const char* file,
                              const ReadKubeconfigFile& read_file) {
-  if (const std::string inline_data = text_in(entry, data); !inline_data.empty()) {
+  if (const std::string inline_data = string_field(entry, data); !inline_data.empty()) {
     auto bytes = decode_base64(inline_data);
     if (!bytes) return bytes.error().with_context(data);
     return bytes;
   }
-  const std::string path = text_in(entry, file);
+  const std::string path = string_field(entry, file);
   if (path.empty()) return std::string();
   return read_file(path);
 }
@@ -46,10 +46,10 @@ std::optional<Error> find_unsupported(const json& cluster, const json& user) {
     const json value = child(user, field);
     if (!value.is_null() && value != "") return refuse(field, "API servers no longer accept passwords");
   }
-  if (!text_in(user, "as").empty()) return refuse("as", "give that user's credentials directly");
-  if (flag_in(cluster, "insecure-skip-tls-verify"))
+  if (!string_field(user, "as").empty()) return refuse("as", "give that user's credentials directly");
+  if (bool_field(cluster, "insecure-skip-tls-verify"))
     return refuse("insecure-skip-tls-verify", "give the server's authority in certificate-authority-data");
-  if (text_in(cluster, "proxy-url").starts_with("https:"))
+  if (string_field(cluster, "proxy-url").starts_with("https:"))
     return refuse("proxy-url with https", "give a proxy with http:// or socks5://");
   return std::nullopt;
 }
@@ -66,12 +66,12 @@ std::optional<Error> read_credentials(const json& cluster, const json& user,
     return Error(ErrorKind::kInvalid,
                  "the kubeconfig has only one of client certificate and client key; both are needed");
   access.ca_pem = std::move(*ca);
-  if (text_in(cluster, "certificate-authority-data").empty())
-    access.ca_file = text_in(cluster, "certificate-authority");
+  if (string_field(cluster, "certificate-authority-data").empty())
+    access.ca_file = string_field(cluster, "certificate-authority");
   access.certificate_pem = std::move(*certificate);
   access.private_key_pem = std::move(*key);
-  access.token = text_in(user, "token");
-  access.token_file = text_in(user, "tokenFile");
+  access.token = string_field(user, "token");
+  access.token_file = string_field(user, "tokenFile");
   if (child(user, "exec").is_null()) return std::nullopt;
   auto plugin = decode_credential_plugin(child(user, "exec"), cluster, access.ca_pem);
   if (!plugin) return plugin.error();
@@ -84,7 +84,7 @@ std::string without_end_slash(std::string text) {
   return text;
 }
 
-std::string trim_end(std::string text) {
+std::string trim_trailing_space(std::string text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' ')) text.pop_back();
   return text;
 }
@@ -93,25 +93,25 @@ std::string trim_end(std::string text) {
 
 Result<ApiServerAccess> decode_kubeconfig(const json& document, const std::string& context_name,
                                           const ReadKubeconfigFile& read_file) {
-  const std::string name = context_name.empty() ? text_in(document, "current-context") : context_name;
+  const std::string name = context_name.empty() ? string_field(document, "current-context") : context_name;
   if (name.empty())
     return Error(ErrorKind::kInvalid, "the kubeconfig has no current-context: set one, or pass --context");
   const auto context = find_named(document, "contexts", "context", name);
   if (!context) return context.error();
-  const auto cluster = find_named(document, "clusters", "cluster", text_in(*context, "cluster"));
+  const auto cluster = find_named(document, "clusters", "cluster", string_field(*context, "cluster"));
   if (!cluster) return cluster.error();
-  const auto user = find_named(document, "users", "user", text_in(*context, "user"));
+  const auto user = find_named(document, "users", "user", string_field(*context, "user"));
   if (!user) return user.error();
   if (auto refusal = find_unsupported(*cluster, *user)) return *refusal;
 
   ApiServerAccess access;
-  access.server = without_end_slash(text_in(*cluster, "server"));
+  access.server = without_end_slash(string_field(*cluster, "server"));
   if (!access.server.starts_with("https://") && !access.server.starts_with("http://"))
     return Error(ErrorKind::kInvalid, "the kubeconfig's server must be an http or https address, found '" +
                                           cut_text(access.server, 100) + "'");
-  access.server_name = text_in(*cluster, "tls-server-name");
-  access.proxy = text_in(*cluster, "proxy-url");
-  access.name_space = text_in(*context, "namespace");
+  access.server_name = string_field(*cluster, "tls-server-name");
+  access.proxy = string_field(*cluster, "proxy-url");
+  access.name_space = string_field(*context, "namespace");
   if (access.name_space.empty()) access.name_space = "default";
   if (auto complaint = read_credentials(*cluster, *user, read_file, access))
     return complaint->with_context("kubeconfig context '" + name + "'");
@@ -134,7 +134,7 @@ Result<ApiServerAccess> in_cluster_access(const std::string& host, const std::st
   access.ca_file = folder + "/ca.crt";
   access.token_file = folder + "/token";
   const auto name_space = read_file(folder + "/namespace");
-  access.name_space = trim_end(name_space.value_or(""));
+  access.name_space = trim_trailing_space(name_space.value_or(""));
   if (access.name_space.empty()) access.name_space = "default";
   return access;
 }

@@ -1,6 +1,6 @@
 // operator/kube/access/: credentials for the API server. ApiServerAccess: the address of the API server, and
 // this program's credentials, decoded from a kubeconfig or from a pod's service account. The functions here
-// read no file: the caller passes the content of files.
+// open no file themselves: the caller passes a function that reads files.
 #pragma once
 
 #include <functional>
@@ -25,10 +25,10 @@ struct ApiServerAccess {
   std::string proxy;        // URL of the proxy to the server; empty: none
   std::string server_name;  // expected in the server's certificate; empty: the server's host
   std::string token;
-  std::string token_file;                    // takes precedence over token; read again, as tokens expire
-  std::optional<CredentialPlugin> plugin{};  // gives the token, the client certificate or both
-  std::optional<WallTime> token_ends{};      // expiry of the plugin's token, if it gave one
-  std::string name_space;                    // namespace of calls that name none
+  std::string token_file;                      // takes precedence over token; read again, as tokens expire
+  std::optional<CredentialPlugin> plugin{};    // gives the token, the client certificate or both
+  std::optional<WallTime> token_expires_at{};  // expiry of the plugin's token, if it gave one
+  std::string name_space;                      // namespace of calls that name none
 };
 
 // The folder in which Kubernetes mounts a pod's service account.
@@ -37,7 +37,7 @@ inline constexpr std::string_view kServiceAccountFolder = "/var/run/secrets/kube
 // Reads a file that a kubeconfig names; relative paths are relative to the kubeconfig's folder.
 using ReadKubeconfigFile = std::function<Result<std::string>(const std::string& path)>;
 
-// Decodes a kubeconfig, given as JSON. An empty `context` means the kubeconfig's current-context.
+// Decodes a kubeconfig, given as JSON. If `context` is empty, uses the context in the field current-context.
 [[nodiscard]] Result<ApiServerAccess> decode_kubeconfig(const nlohmann::json& document,
                                                         const std::string& context,
                                                         const ReadKubeconfigFile& read_file);

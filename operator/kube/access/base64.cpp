@@ -7,7 +7,7 @@ namespace ratoon::kube {
 namespace {
 
 // Returns the six bits that the base64 character stands for, or -1.
-int bits_of(char c) {
+int base64_value_of(char c) {
   if (c >= 'A' && c <= 'Z') return c - 'A';
   if (c >= 'a' && c <= 'z') return c - 'a' + 26;
   if (c >= '0' && c <= '9') return c - '0' + 52;
@@ -28,7 +28,7 @@ Result<std::string> decode_base64(std::string_view text) {
   int padding = 0;
   for (const char c : text) {
     if (is_space(c)) continue;
-    const int bits = c == '=' ? 0 : bits_of(c);
+    const int bits = c == '=' ? 0 : base64_value_of(c);
     if (c == '=') ++padding;
     if (bits < 0 || (c != '=' && padding > 0) || padding > 2 || (c == '=' && characters < 2))
       return Error(ErrorKind::kInvalid, "not base64: it has a character that base64 does not allow");

@@ -8,7 +8,7 @@
 
 namespace ratoon::kube {
 
-// Skips white space between characters, because users break long lines.
+// The decoder skips white space between characters, because users break long lines.
 [[nodiscard]] Result<std::string> decode_base64(std::string_view text);
 // Returns the base64 text as one line.
 [[nodiscard]] std::string encode_base64(std::string_view bytes);

@@ -16,27 +16,27 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kRequestVariable = "KUBERNETES_EXEC_INFO";
-constexpr const char* kKind = "ExecCredential";
+constexpr const char* kExecCredentialKind = "ExecCredential";
 constexpr auto kVersions = std::to_array<std::string_view>(
     {"client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"});
 constexpr std::size_t kPrintedBytesMax = std::size_t{1} << 20U;
 constexpr int kDepthMax = 32;
 
-// Returns the request (ExecCredential) to the plugin; it always says that there is no terminal.
-std::string request_of(const std::string& api_version, const json& exec, const json& cluster,
-                       std::string_view ca_pem) {
+// Returns the request (ExecCredential) to the plugin. The request says that the plugin has no terminal.
+std::string make_exec_request(const std::string& api_version, const json& exec, const json& cluster,
+                              std::string_view ca_pem) {
   json spec = {{"interactive", false}};
-  if (flag_in(exec, "provideClusterInfo")) {
-    json about = {{"server", text_in(cluster, "server")}};
+  if (bool_field(exec, "provideClusterInfo")) {
+    json about = {{"server", string_field(cluster, "server")}};
     for (const char* field : {"tls-server-name", "proxy-url"})
-      if (const std::string text = text_in(cluster, field); !text.empty()) about[field] = text;
+      if (const std::string text = string_field(cluster, field); !text.empty()) about[field] = text;
     if (!ca_pem.empty()) about["certificate-authority-data"] = encode_base64(ca_pem);
     for (const auto& extension : items_of(cluster, "extensions"))
-      if (text_in(extension, "name") == "client.authentication.k8s.io/exec")
+      if (string_field(extension, "name") == "client.authentication.k8s.io/exec")
         about["config"] = child(extension, "extension");
     spec["cluster"] = std::move(about);
   }
-  return dump({{"apiVersion", api_version}, {"kind", kKind}, {"spec", std::move(spec)}});
+  return dump({{"apiVersion", api_version}, {"kind", kExecCredentialKind}, {"spec", std::move(spec)}});
 }
 
 // Parses an RFC 3339 time with any fraction and any offset, because plugins come from many languages.
@@ -53,14 +53,14 @@ std::optional<WallTime> parse_time(std::string_view text) {
   }
   if (!whole || rest == "Z" || rest == "z") return whole;
   const bool is_offset = rest.size() == 6 && (rest[0] == '+' || rest[0] == '-') && rest[3] == ':';
-  const auto hours = is_offset ? parse_whole(rest.substr(1, 2)) : std::nullopt;
-  const auto minutes = is_offset ? parse_whole(rest.substr(4, 2)) : std::nullopt;
+  const auto hours = is_offset ? parse_unsigned(rest.substr(1, 2)) : std::nullopt;
+  const auto minutes = is_offset ? parse_unsigned(rest.substr(4, 2)) : std::nullopt;
   if (!hours || !minutes) return std::nullopt;
   const Duration ahead = std::chrono::minutes(60 * *hours + *minutes) * (rest[0] == '+' ? 1 : -1);
   return WallTime{whole->since_epoch - ahead};
 }
 
-Error wrong_answer(const CredentialPlugin& plugin, const std::string& problem) {
+Error invalid_plugin_output(const CredentialPlugin& plugin, const std::string& problem) {
   return Error(ErrorKind::kInvalid,
                "the credential plugin '" + plugin.command + "' answered with " + problem +
                    ": run it by hand with the arguments of the kubeconfig and check its output");
@@ -70,18 +70,18 @@ Error wrong_answer(const CredentialPlugin& plugin, const std::string& problem) {
 
 Result<CredentialPlugin> decode_credential_plugin(const json& exec, const json& cluster,
                                                   std::string_view ca_pem) {
-  CredentialPlugin plugin{.api_version = text_in(exec, "apiVersion"),
-                          .command = text_in(exec, "command"),
+  CredentialPlugin plugin{.api_version = string_field(exec, "apiVersion"),
+                          .command = string_field(exec, "command"),
                           .arguments = {},
                           .variables = {},
-                          .install_hint = text_in(exec, "installHint")};
+                          .install_hint = string_field(exec, "installHint")};
   if (plugin.command.empty()) return Error(ErrorKind::kInvalid, "the kubeconfig's 'exec' names no command");
   if (std::ranges::find(kVersions, plugin.api_version) == kVersions.end())
     return Error(ErrorKind::kInvalid,
                  "the kubeconfig's 'exec' has the apiVersion '" + cut_text(plugin.api_version, 100) +
                      "'; it must be client.authentication.k8s.io/v1 or v1beta1: let its tool "
                      "write the kubeconfig again");
-  if (text_in(exec, "interactiveMode") == "Always")
+  if (string_field(exec, "interactiveMode") == "Always")
     return Error(ErrorKind::kInvalid,
                  "the credential plugin '" + plugin.command +
                      "' needs a terminal (interactiveMode: Always), but Ratoon gives it none: use a plugin "
@@ -93,35 +93,37 @@ Result<CredentialPlugin> decode_credential_plugin(const json& exec, const json& 
     plugin.arguments.push_back(word.get<std::string>());
   }
   for (const auto& variable : items_of(exec, "env"))
-    if (const std::string name = text_in(variable, "name"); !name.empty())
-      plugin.variables[name] = text_in(variable, "value");
-  plugin.variables[kRequestVariable] = request_of(plugin.api_version, exec, cluster, ca_pem);
+    if (const std::string name = string_field(variable, "name"); !name.empty())
+      plugin.variables[name] = string_field(variable, "value");
+  plugin.variables[kRequestVariable] = make_exec_request(plugin.api_version, exec, cluster, ca_pem);
   return plugin;
 }
 
 Result<PluginCredential> decode_plugin_credential(const CredentialPlugin& plugin, std::string_view printed) {
   const auto document = parse_json(printed, kPrintedBytesMax, kDepthMax);
-  if (!document) return wrong_answer(plugin, "no JSON (" + document.error().message() + ")");
-  if (text_in(*document, "kind") != kKind || text_in(*document, "apiVersion") != plugin.api_version)
-    return wrong_answer(plugin, "'" + cut_text(text_in(*document, "kind"), 100) + "' of '" +
-                                    cut_text(text_in(*document, "apiVersion"), 100) + "' instead of " +
-                                    kKind + " of " + plugin.api_version);
+  if (!document) return invalid_plugin_output(plugin, "no JSON (" + document.error().message() + ")");
+  if (string_field(*document, "kind") != kExecCredentialKind ||
+      string_field(*document, "apiVersion") != plugin.api_version)
+    return invalid_plugin_output(plugin, "'" + cut_text(string_field(*document, "kind"), 100) + "' of '" +
+                                             cut_text(string_field(*document, "apiVersion"), 100) +
+                                             "' instead of " + kExecCredentialKind + " of " +
+                                             plugin.api_version);
   const json& status = child(*document, "status");
-  PluginCredential credential{.token = text_in(status, "token"),
-                              .certificate_pem = text_in(status, "clientCertificateData"),
-                              .private_key_pem = text_in(status, "clientKeyData"),
-                              .ends = std::nullopt};
+  PluginCredential credential{.token = string_field(status, "token"),
+                              .certificate_pem = string_field(status, "clientCertificateData"),
+                              .private_key_pem = string_field(status, "clientKeyData"),
+                              .expires_at = std::nullopt};
   if (credential.token.empty() && credential.certificate_pem.empty())
-    return wrong_answer(plugin, "neither a token nor a client certificate");
+    return invalid_plugin_output(plugin, "neither a token nor a client certificate");
   if (credential.certificate_pem.empty() != credential.private_key_pem.empty())
-    return wrong_answer(plugin, "only one of client certificate and client key; both are needed");
+    return invalid_plugin_output(plugin, "only one of client certificate and client key; both are needed");
   const bool has_line_end =
       std::ranges::any_of(credential.token, [](unsigned char c) { return c < 0x21 || c > 0x7e; });
-  if (has_line_end) return wrong_answer(plugin, "a token with spaces or control characters in it");
-  if (const std::string ends = text_in(status, "expirationTimestamp"); !ends.empty()) {
-    credential.ends = parse_time(ends);
-    if (!credential.ends)
-      return wrong_answer(plugin, "the expirationTimestamp '" + cut_text(ends, 100) + "'");
+  if (has_line_end) return invalid_plugin_output(plugin, "a token with spaces or control characters in it");
+  if (const std::string ends = string_field(status, "expirationTimestamp"); !ends.empty()) {
+    credential.expires_at = parse_time(ends);
+    if (!credential.expires_at)
+      return invalid_plugin_output(plugin, "the expirationTimestamp '" + cut_text(ends, 100) + "'");
   }
   return credential;
 }

@@ -1,4 +1,4 @@
-// CredentialPlugin: the program that a kubeconfig names to fetch credentials, as managed clouds do
+// CredentialPlugin: a program that fetches credentials; the kubeconfigs of managed clouds name such a program
 // (client-go's exec plugins, client.authentication.k8s.io). This file encodes the request to the plugin and
 // decodes its answer; other code runs the plugin.
 #pragma once
@@ -29,11 +29,11 @@ struct PluginCredential {
   std::string token;            // empty: only a certificate
   std::string certificate_pem;  // empty: only a token
   std::string private_key_pem;
-  std::optional<WallTime> ends;  // nothing: valid until the server refuses it
+  std::optional<WallTime> expires_at;  // nothing: valid until the server refuses it
 };
 
-// `exec`: the field users[].user.exec of the kubeconfig. `cluster`: the context's cluster. `ca_pem`: the
-// cluster's CA as PEM text.
+// `exec`: the field users[].user.exec of the kubeconfig. `cluster`: the kubeconfig's entry for the cluster.
+// `ca_pem`: the cluster's CA as PEM text.
 [[nodiscard]] Result<CredentialPlugin> decode_credential_plugin(const nlohmann::json& exec,
                                                                 const nlohmann::json& cluster,
                                                                 std::string_view ca_pem);

@@ -1,5 +1,5 @@
-// The Secret with the certificate that members get, of type kubernetes.io/tls. Besides the fields of the type
-// kubernetes.io/tls the Secret has the authorities that members trust and the key of the newest authority.
+// The Secret with the certificate that the operator shows to members. Besides the fields of its type
+// kubernetes.io/tls, this Secret has the authorities that members trust and the key of the newest authority.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace ratoon::kube {
 
-// All texts are PEM; a text is empty if the Secret lacks it or if it is not base64.
+// All texts are PEM. A text is empty if the Secret lacks it or if the text is not base64.
 struct CertificateParts {
   std::string authorities_pem;    // ca.crt: members accept certificates that one of these signed
   std::string authority_key_pem;  // ca.key: of one of these authorities
@@ -20,7 +20,7 @@ struct CertificateParts {
 
 [[nodiscard]] CertificateParts read_certificate_secret(const nlohmann::json& secret);
 
-// Returns a whole Secret, for the case that the Secret does not exist yet.
+// Returns a whole new Secret, to be created if the Secret does not exist yet.
 [[nodiscard]] nlohmann::json make_certificate_secret(const std::string& name, const CertificateParts& parts);
 
 // The patch that writes `parts` into the Secret that was read. The server refuses the patch if the Secret was

@@ -10,15 +10,15 @@
 namespace ratoon::kube {
 
 // Returns the name of this Service's slice for the IP family of `address`.
-[[nodiscard]] std::string slice_name(const std::string& service, const std::string& address);
+[[nodiscard]] std::string endpoint_slice_name(const std::string& service, const std::string& address);
 // Returns the patch that makes `address` the slice's only address and sets the labels by which the Service
-// finds the slice, or an empty object if the slice is already like that. The server refuses the patch if the
+// finds the slice. Returns an empty object if the slice needs no change. The server refuses the patch if the
 // slice was written after it was read.
-[[nodiscard]] nlohmann::json point_slice_to(const nlohmann::json& slice, const std::string& service,
-                                            const std::string& address, std::uint16_t port);
+[[nodiscard]] nlohmann::json make_slice_patch(const nlohmann::json& slice, const std::string& service,
+                                              const std::string& address, std::uint16_t port);
 
-// Returns a whole slice, for the case that the slice does not exist.
-[[nodiscard]] nlohmann::json make_slice(const std::string& service, const std::string& address,
-                                        std::uint16_t port);
+// Returns a whole new slice, to be created if the slice does not exist.
+[[nodiscard]] nlohmann::json make_endpoint_slice(const std::string& service, const std::string& address,
+                                                 std::uint16_t port);
 
 }  // namespace ratoon::kube

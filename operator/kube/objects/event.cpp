@@ -14,20 +14,21 @@ using nlohmann::json;
 constexpr std::size_t kEventReasonBytesMax = 128;
 constexpr std::size_t kNoteBytesMax = 1000;
 
-std::string one_word(std::string text) {
+std::string to_event_reason(std::string text) {
   std::erase_if(text, [](char c) { return c == ' ' || c == '\n' || c == '\t'; });
   text = cut_text(std::move(text), kEventReasonBytesMax);
   return text.empty() ? "News" : text;
 }
 
-json series_of(std::uint32_t count, WallTime time) {
+json event_series_of(std::uint32_t count, WallTime time) {
   return {{"count", count}, {"lastObservedTime", format_micros(time)}};
 }
 
 }  // namespace
 
 json make_event(const api::ObjectMeta& object, const EventText& text, const std::string& name,
-                const std::string& reporter, WallTime time, std::uint32_t count, const SubjectKind& kind) {
+                const std::string& reporter, WallTime time, std::uint32_t count,
+                const EventSubjectKind& kind) {
   json event = {{"apiVersion", "events.k8s.io/v1"},
                 {"kind", "Event"},
                 {"metadata", {{"name", name}, {"namespace", object.name_space}}},
@@ -35,7 +36,7 @@ json make_event(const api::ObjectMeta& object, const EventText& text, const std:
                 {"reportingController", std::string(names::kApiGroup) + "/operator"},
                 {"reportingInstance", cut_text(reporter.empty() ? "operator" : reporter, 128)},
                 {"action", "Reconcile"},
-                {"reason", one_word(text.reason)},
+                {"reason", to_event_reason(text.reason)},
                 {"type", text.is_warning ? "Warning" : "Normal"},
                 {"note", cut_text(text.message, kNoteBytesMax)},
                 {"regarding",
@@ -45,12 +46,12 @@ json make_event(const api::ObjectMeta& object, const EventText& text, const std:
                   {"name", object.name},
                   {"uid", object.uid},
                   {"resourceVersion", object.resource_version}}}};
-  if (count > 1) event["series"] = series_of(count, time);  // the server's bound
+  if (count > 1) event["series"] = event_series_of(count, time);  // the server's bound
   return event;
 }
 
-json repeat_event(const std::string& note, std::uint32_t count, WallTime time) {
-  return {{"message", cut_text(note, kNoteBytesMax)}, {"series", series_of(count, time)}};
+json make_event_repeat_patch(const std::string& note, std::uint32_t count, WallTime time) {
+  return {{"message", cut_text(note, kNoteBytesMax)}, {"series", event_series_of(count, time)}};
 }
 
 }  // namespace ratoon::kube

@@ -21,21 +21,22 @@ struct EventText {
   friend auto operator<=>(const EventText&, const EventText&) = default;
 };
 
-struct SubjectKind {
+struct EventSubjectKind {
   std::string_view version;
   std::string_view name;
 };
-inline constexpr SubjectKind kJobKind{names::kApiVersion, names::kKind};
-inline constexpr SubjectKind kSecretKind{"v1", "Secret"};
+inline constexpr EventSubjectKind kJobKind{names::kApiVersion, names::kKind};
+inline constexpr EventSubjectKind kSecretKind{"v1", "Secret"};
 
 // Returns a new event about `object`. `name` must be new in the object's namespace; `reporter`: this
 // program's instance.
 [[nodiscard]] nlohmann::json make_event(const api::ObjectMeta& object, const EventText& text,
                                         const std::string& name, const std::string& reporter, WallTime time,
-                                        std::uint32_t count = 1, const SubjectKind& kind = kJobKind);
+                                        std::uint32_t count = 1, const EventSubjectKind& kind = kJobKind);
 
-// Returns the patch that counts a repetition of an existing event. The patch is for a core/v1 Event, because
+// Returns the patch that increments the count of an existing event. The patch is for a core/v1 Event, because
 // events.k8s.io does not allow a note to change.
-[[nodiscard]] nlohmann::json repeat_event(const std::string& note, std::uint32_t count, WallTime time);
+[[nodiscard]] nlohmann::json make_event_repeat_patch(const std::string& note, std::uint32_t count,
+                                                     WallTime time);
 
 }  // namespace ratoon::kube

@@ -1,5 +1,5 @@
 // operator/kube/objects/: objects other than jobs, pods and nodes that the operator reads and writes. A Lease
-// of coordination.k8s.io names the leader. The times in a Lease are from its holder's clock and only for
+// of coordination.k8s.io names the leader. The times in a Lease come from its holder's clock, and only inform
 // people. Candidates measure the Lease's duration from the moment at which they saw the Lease change.
 #pragma once
 
@@ -23,14 +23,14 @@ struct Lease {
 
 [[nodiscard]] Lease read_lease(const nlohmann::json& object);
 
-// Returns a whole Lease, for the case that it does not exist yet.
+// Returns a whole new Lease, to be created if the Lease does not exist yet.
 [[nodiscard]] nlohmann::json make_lease(const std::string& name, const std::string& holder, Duration duration,
                                         WallTime now);
-// The functions below return patches of the Lease `read`. The server refuses a patch if the Lease was written
-// after it was read.
-[[nodiscard]] nlohmann::json take_lease(const Lease& read, const std::string& holder, Duration duration,
-                                        WallTime now);
+// The functions below return patches for the Lease `read`. The server refuses a patch if the Lease was
+// written after it was read.
+[[nodiscard]] nlohmann::json acquire_lease(const Lease& read, const std::string& holder, Duration duration,
+                                           WallTime now);
 [[nodiscard]] nlohmann::json renew_lease(const Lease& read, WallTime now);
-[[nodiscard]] nlohmann::json give_back_lease(const Lease& read, WallTime now);
+[[nodiscard]] nlohmann::json release_lease(const Lease& read, WallTime now);
 
 }  // namespace ratoon::kube

@@ -1,5 +1,5 @@
-// Lets the API server review a token, to find the token's pod. Accepts only tokens for the operator's own
-// audience.
+// Lets the API server review a token, to find the token's pod. Accepts only tokens that were issued for the
+// operator's own audience.
 #pragma once
 
 #include <string>
@@ -23,7 +23,7 @@ struct TokenIdentity {
 
 [[nodiscard]] nlohmann::json make_token_review(std::string_view token);
 
-// Returns kPermissionDenied if the token is invalid, not for our audience, or not bound to a pod.
+// Returns kPermissionDenied if the token is invalid, is for another audience, or is bound to no pod.
 [[nodiscard]] Result<TokenIdentity> read_token_review(const nlohmann::json& reply);
 
 }  // namespace ratoon::kube

@@ -16,12 +16,15 @@ inline constexpr const char* kCheckpointVolume = "ratoon-checkpoints";
 inline constexpr const char* kCheckpointPath = "/ratoon/checkpoints";
 inline constexpr const char* kStagingVolume = "ratoon-staging";
 inline constexpr const char* kStagingPath = "/ratoon/staging";
+inline constexpr const char* kLauncherVolume = "ratoon-launcher";
+inline constexpr const char* kLauncherPath = "/ratoon/launcher";
+inline constexpr const char* kLauncherFile = "/ratoon/launcher/ratoon-launcher";
 
 // Returns the port for the trainer's /metrics: from the user's RATOON_METRICS_PORT, or the default.
 [[nodiscard]] std::uint16_t metrics_port_of(const nlohmann::json& container);
 
-// Completes the first container of `pod_spec`, in which the grace period must already be set.
-void complete_trainer(nlohmann::json& pod_spec, const api::TrainingJob& job, const api::Pod& member,
-                      const PodSettings& settings);
+// Completes the first container of `pod_spec`; the grace period must already be set in `pod_spec`.
+void complete_trainer_container(nlohmann::json& pod_spec, const api::TrainingJob& job, const api::Pod& member,
+                                const PodSettings& settings);
 
 }  // namespace ratoon::kube

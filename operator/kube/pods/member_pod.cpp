@@ -1,6 +1,6 @@
 #include "operator/kube/pods/member_pod.h"
 
-#include "base/core/lists.h"
+#include "base/core/split_join.h"
 #include "operator/kube/lenient_json.h"
 #include "operator/kube/pods/member_container.h"
 
@@ -12,7 +12,7 @@ using nlohmann::json;
 Result<json> find_template(const api::TrainingJob& job, const std::string& role) {
   if (job.document) {
     for (const auto& item : items_of(child(*job.document, "spec"), "roles"))
-      if (text_in(item, "name") == role) return child(item, "template");
+      if (string_field(item, "name") == role) return child(item, "template");
   }
   return Error(ErrorKind::kInvalid, "the job has no role '" + role + "'");
 }
@@ -21,9 +21,9 @@ void set_if_absent(json& object, const char* name, json value) {
   if (child(object, name).is_null()) object[name] = std::move(value);
 }
 
-// Returns the user's labels or annotations without Ratoon's own: a user may copy the template of another pod
-// with them.
-json without_ours(const json& of_template) {
+// Returns the user's labels or annotations without Ratoon's own, because a user may have copied the template
+// of another pod.
+json without_ratoon_keys(const json& of_template) {
   const std::string prefix = std::string(names::kApiGroup) + "/";
   json kept = json::object();
   if (!of_template.is_object()) return kept;
@@ -35,22 +35,22 @@ json without_ours(const json& of_template) {
 json make_metadata(const json& of_template, const api::TrainingJob& job, const api::Pod& member,
                    const std::vector<std::string>& excluded, std::uint16_t port, const std::string& trainer) {
   namespace label = names::label;
-  json labels = without_ours(child(of_template, "labels"));
+  json labels = without_ratoon_keys(child(of_template, "labels"));
   labels.update({{label::kJobName, job.meta.name},
                  {label::kJobUid, job.meta.uid},
                  {label::kRole, member.role},
                  {label::kIndex, std::to_string(member.index)},
                  {label::kIncarnation, std::to_string(member.incarnation)}});
-  json annotations = without_ours(child(of_template, "annotations"));
-  if (!member.group_seat) {  // without the agent, the user's own annotations apply
+  json annotations = without_ratoon_keys(child(of_template, "annotations"));
+  if (api::reports_steps(job.spec)) {  // without the agent, the user's own annotations apply
     set_if_absent(annotations, "prometheus.io/scrape", "true");
     set_if_absent(annotations, "prometheus.io/port", std::to_string(port));
     set_if_absent(annotations, "prometheus.io/path", "/metrics");
   }
-  if (member.group_seat && !member.group_seat->master_uid.empty())
-    annotations[std::string(kMeetsAnnotation)] = member.group_seat->master_uid;
+  if (member.group_rank_assignment && !member.group_rank_assignment->master_uid.empty())
+    annotations[std::string(kMasterPodAnnotation)] = member.group_rank_assignment->master_uid;
   if (!excluded.empty()) annotations[names::annotation::kAvoidedNodes] = join(excluded, ",");
-  annotations[std::string(kTrainerAnnotation)] = trainer;
+  annotations[std::string(kTrainerContainerAnnotation)] = trainer;
   annotations[names::annotation::kMadeForAttempt] = std::to_string(job.status.attempt.value());
   const json owner = {{"apiVersion", names::kApiVersion},
                       {"kind", names::kKind},
@@ -73,6 +73,8 @@ void add_volumes(json& spec, const api::TrainingJob& job, bool has_agent, const 
                       {"path", kTokenFileName}};
   const json projected = {{"sources", json::array({{{"serviceAccountToken", token}}})}};
   if (has_agent) volumes.push_back({{"name", kTokenVolume}, {"projected", projected}});
+  if (api::uses_launcher(job.spec))
+    volumes.push_back({{"name", kLauncherVolume}, {"emptyDir", json::object()}});
   const std::string& claim = job.spec.checkpoint_policy.volume_claim_name;
   if (!claim.empty())
     volumes.push_back({{"name", kCheckpointVolume}, {"persistentVolumeClaim", {{"claimName", claim}}}});
@@ -84,6 +86,27 @@ void add_volumes(json& spec, const api::TrainingJob& job, bool has_agent, const 
   }
 }
 
+// Adds the init container that copies ratoon-launcher into the pod, before the init containers of the user.
+// The container has limits, because a ResourceQuota may demand limits of every container. Its requests equal
+// its limits, so that the pod keeps its QoS class.
+void add_launcher(json& spec, const PodSettings& settings) {
+  const json resources = {{"cpu", "100m"}, {"memory", "32Mi"}};
+  json container = {
+      {"name", kLauncherVolume},
+      {"image", settings.launcher_image},
+      {"command", json::array({"/usr/local/bin/ratoon-launcher", "--install", kLauncherFile})},
+      {"resources", {{"requests", resources}, {"limits", resources}}},
+      {"securityContext",
+       {{"allowPrivilegeEscalation", false},
+        {"readOnlyRootFilesystem", true},
+        {"capabilities", {{"drop", json::array({"ALL"})}}}}},
+      {"volumeMounts", json::array({{{"name", kLauncherVolume}, {"mountPath", kLauncherPath}}})}};
+  if (!settings.launcher_pull_policy.empty()) container["imagePullPolicy"] = settings.launcher_pull_policy;
+  json containers = json::array({std::move(container)});
+  for (const auto& of_user : items_of(spec, "initContainers")) containers.push_back(of_user);
+  spec["initContainers"] = std::move(containers);
+}
+
 // Makes kubelet keep the last log lines of a failed init container, to explain its failure.
 void keep_last_log_lines(json& spec) {
   const auto containers = spec.find("initContainers");
@@ -92,20 +115,27 @@ void keep_last_log_lines(json& spec) {
     if (container.is_object()) set_if_absent(container, "terminationMessagePolicy", "FallbackToLogsOnError");
 }
 
-Result<void> check(const api::TrainingJob& job, const json& spec) {
+Result<void> check_pod_spec(const api::TrainingJob& job, const json& spec, const PodSettings& settings) {
   const auto refuse = [](const std::string& sentence) { return Error(ErrorKind::kInvalid, sentence); };
   if (job.meta.uid.empty())
     return refuse("the job has no UID, so it is not from the API server: read it again");
-  if (api::is_group(job.spec) && job.spec.processes_per_node > 1) {
+  if (api::is_agentless(job.spec) && job.spec.processes_per_node > 1) {
     return refuse("processesPerNode is " + std::to_string(job.spec.processes_per_node) +
                   ", but a pod without the agent has one process: set it to 1 and raise numNodes");
+  }
+  if (api::uses_launcher(job.spec) && settings.launcher_image.empty()) {
+    return refuse(
+        "agent is Launcher, but the operator does not know the image with ratoon-launcher: start the "
+        "operator "
+        "with --launcher-image (the chart does), or use agent: None");
   }
   const json& containers = items_of(spec, "containers");
   if (containers.empty() || !containers.front().is_object())
     return refuse("the template has no container: add one that runs the trainer");
   for (const auto& volume : items_of(spec, "volumes")) {
-    const std::string name = text_in(volume, "name");
-    if (name == kTokenVolume || name == kCheckpointVolume || name == kStagingVolume)
+    const std::string name = string_field(volume, "name");
+    if (name == kTokenVolume || name == kCheckpointVolume || name == kStagingVolume ||
+        name == kLauncherVolume)
       return refuse("the template has a volume '" + name +
                     "', a name that the operator uses itself: rename the volume");
   }
@@ -119,18 +149,20 @@ Result<json> make_member_pod(const api::TrainingJob& job, const api::Pod& member
   const auto pod_template = find_template(job, member.role);
   if (!pod_template) return pod_template.error().with_context("pod " + member.name);
   json spec = child(*pod_template, "spec");
-  if (const auto checked = check(job, spec); !checked)
+  if (const auto checked = check_pod_spec(job, spec, settings); !checked)
     return checked.error().with_context("role " + member.role);
   const std::uint16_t port = metrics_port_of(spec["containers"][0]);
-  const std::string trainer = text_in(spec["containers"][0], "name");
-  // A template's grace period is at least as long as the checkpoint policy's: otherwise the job would be
-  // refused.
+  const std::string trainer = string_field(spec["containers"][0], "name");
+  // Keep a grace period in the template: it is at least as long as the checkpoint policy's, because the API
+  // server refuses a job with a shorter one.
   const std::uint32_t grace_seconds = job.spec.checkpoint_policy.grace_seconds;
   if (grace_seconds > 0) set_if_absent(spec, "terminationGracePeriodSeconds", grace_seconds);
-  complete_trainer(spec, job, member, settings);
+  complete_trainer_container(spec, job, member, settings);
+  if (api::uses_launcher(job.spec)) add_launcher(spec, settings);
   keep_last_log_lines(spec);
-  add_volumes(spec, job, !member.group_seat, settings);
-  const auto excluded = place_away(spec, shunned, job.meta.uid);
+  add_volumes(spec, job, !member.group_rank_assignment, settings);
+  const auto excluded = exclude_nodes(spec, shunned, job.meta.uid);
+  pack_by(spec, job.spec.topology.pack_by, job.meta.uid);
   leave_lost_nodes_after(spec, settings.lost_node_toleration_seconds);
   spec["restartPolicy"] = "Never";  // never restarted: its replacement is a new incarnation
   set_if_absent(spec, "automountServiceAccountToken", false);

@@ -1,5 +1,5 @@
-// operator/kube/pods/: pods and nodes. This header makes the pod of a member from its role's template: keeps
-// the user's fields and adds the fields that a member needs.
+// operator/kube/pods/: pods and nodes. The functions of this header make a member's pod from its role's
+// template: they add the fields that a member needs to the user's fields.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +18,19 @@
 
 namespace ratoon::kube {
 
-// An annotation of a pod without the agent: the UID of the pod with rank 0 whose address it received. Only
-// code in operator/kube/pods/ writes and reads the annotation with the container's name.
-inline constexpr std::string_view kMeetsAnnotation = "ratoon.dev/meets";
-// An annotation with the name of the trainer's container: webhooks may insert containers before it.
-inline constexpr std::string_view kTrainerAnnotation = "ratoon.dev/trainer";
+// An annotation of a pod without the agent: the UID of the rank 0 pod whose address the pod got at its start.
+// Only code in operator/kube/pods/ writes and reads this annotation and the next one.
+inline constexpr std::string_view kMasterPodAnnotation = "ratoon.dev/meets";
+// An annotation with the name of the trainer's container, before which webhooks may insert other containers.
+inline constexpr std::string_view kTrainerContainerAnnotation = "ratoon.dev/trainer";
 
 // Settings for the pods of all members of all jobs.
 struct PodSettings {
-  std::string coordinator_url;   // http://10.96.0.7:9443, as pods reach it
-  std::string coordinator_ca;    // over TLS: the CA that they trust, PEM
-  std::string coordinator_name;  // the name that they expect in its certificate; empty: the URL's host
+  std::string coordinator_url;       // http://10.96.0.7:9443, as pods reach it
+  std::string coordinator_ca;        // over TLS: the CA that they trust, PEM
+  std::string coordinator_name;      // the name that they expect in its certificate; empty: the URL's host
+  std::string launcher_image;        // with ratoon-launcher, for roles with agent: Launcher; empty: none
+  std::string launcher_pull_policy;  // of that image; empty: the API server's default
   std::uint32_t token_seconds = 3600;
   std::uint32_t lost_node_toleration_seconds = 20;
 };

@@ -21,10 +21,10 @@ std::map<std::string, std::string> texts_with(const std::set<std::string>& keys,
   return found;
 }
 
-void note_condition(const nlohmann::json& condition, const api::NodeFactKeys& keys, api::Node& out) {
-  const std::string type = text_in(condition, "type");
-  const std::string status = text_in(condition, "status");
-  const auto since = parse_rfc3339(text_in(condition, "lastTransitionTime"));
+void read_node_condition(const nlohmann::json& condition, const api::NodeFactKeys& keys, api::Node& out) {
+  const std::string type = string_field(condition, "type");
+  const std::string status = string_field(condition, "status");
+  const auto since = parse_rfc3339(string_field(condition, "lastTransitionTime"));
   const bool is_noted =
       std::ranges::find(out.conditions, type, &api::NodeCondition::type) != out.conditions.end();
   if (keys.conditions.contains(type) && !is_noted)
@@ -34,9 +34,9 @@ void note_condition(const nlohmann::json& condition, const api::NodeFactKeys& ke
   out.is_lost = status == "Unknown";  // "False" comes from a living kubelet, whose pods may continue
   // Kubelet reports a shutdown of its node at once, before it ends the pods there.
   out.is_shutting_down =
-      !out.is_ready && text_in(condition, "message").find("node is shutting down") != std::string::npos;
+      !out.is_ready && string_field(condition, "message").find("node is shutting down") != std::string::npos;
   out.shutting_down_since = out.is_shutting_down ? since : std::nullopt;
-  out.last_heartbeat = parse_rfc3339(text_in(condition, "lastHeartbeatTime")).value_or(WallTime{});
+  out.last_heartbeat = parse_rfc3339(string_field(condition, "lastHeartbeatTime")).value_or(WallTime{});
 }
 
 }  // namespace
@@ -45,24 +45,24 @@ Result<api::Node> decode_node(const nlohmann::json& node, const api::NodeFactKey
   constexpr std::size_t kTaintsMax = 256;
   const auto& meta = child(node, "metadata");
   const auto& spec = child(node, "spec");
-  api::Node out{.name = text_in(meta, "name"),
-                .zone = text_in(child(meta, "labels"), "topology.kubernetes.io/zone"),
+  api::Node out{.name = string_field(meta, "name"),
+                .zone = string_field(child(meta, "labels"), "topology.kubernetes.io/zone"),
                 .taints = {},
-                .is_unschedulable = flag_in(spec, "unschedulable"),
-                .is_deleting = !text_in(meta, "deletionTimestamp").empty(),
+                .is_unschedulable = bool_field(spec, "unschedulable"),
+                .is_deleting = !string_field(meta, "deletionTimestamp").empty(),
                 .labels = texts_with(keys.labels, child(meta, "labels")),
                 .annotations = texts_with(keys.annotations, child(meta, "annotations"))};
   if (out.name.empty()) return Error(ErrorKind::kInvalid, "the node has no name");
   for (const auto& taint : items_of(spec, "taints")) {
     if (out.taints.size() == kTaintsMax) break;
-    if (std::string key = text_in(taint, "key"); !key.empty())
+    if (std::string key = string_field(taint, "key"); !key.empty())
       out.taints.push_back({.key = std::move(key),
-                            .effect = text_in(taint, "effect"),
-                            .added_at = parse_rfc3339(text_in(taint, "timeAdded")),
-                            .value = text_in(taint, "value")});
+                            .effect = string_field(taint, "effect"),
+                            .added_at = parse_rfc3339(string_field(taint, "timeAdded")),
+                            .value = string_field(taint, "value")});
   }
   for (const auto& condition : items_of(child(node, "status"), "conditions"))
-    note_condition(condition, keys, out);
+    read_node_condition(condition, keys, out);
   return out;
 }
 

@@ -7,8 +7,8 @@
 
 #include "base/contract/codec.h"
 #include "base/contract/names.h"
-#include "base/core/lists.h"
 #include "base/core/never_destroyed.h"
+#include "base/core/split_join.h"
 #include "base/core/utf8.h"
 #include "operator/api/training_job.h"
 #include "operator/kube/lenient_json.h"
@@ -21,60 +21,60 @@ using nlohmann::json;
 
 constexpr std::size_t kReasonBytesMax = 1024;
 
-std::optional<std::uint32_t> number_label(const json& labels, std::string_view name) {
-  const auto value = parse_whole(text_in(labels, std::string(name).c_str()));
+std::optional<std::uint32_t> number_in_label(const json& labels, std::string_view name) {
+  const auto value = parse_unsigned(string_field(labels, std::string(name).c_str()));
   if (!value || *value > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
   return static_cast<std::uint32_t>(*value);
 }
 
 std::string label(const json& labels, std::string_view name) {
-  return text_in(labels, std::string(name).c_str());
+  return string_field(labels, std::string(name).c_str());
 }
 
-const json& nothing() {
+const json& null_json() {
   static const NeverDestroyed<json> kNothing;
   return *kNothing;
 }
 
-const json& end_of(const json& container_status) {
+const json& terminated_state_of(const json& container_status) {
   return child(child(container_status, "state"), "terminated");
 }
 
 // Finds a container's status by name, because the order may differ from that of the spec.
 const json& status_of(const json& statuses, const std::string& name) {
   for (const auto& status : statuses)
-    if (text_in(status, "name") == name) return status;
-  return nothing();
+    if (string_field(status, "name") == name) return status;
+  return null_json();
 }
 
-bool do_others_run(const json& status, const std::string& trainer) {
-  const std::string phase = text_in(status, "phase");
+bool is_any_sidecar_running(const json& status, const std::string& trainer) {
+  const std::string phase = string_field(status, "phase");
   if (phase == "Succeeded" || phase == "Failed") return false;
   return std::ranges::any_of(items_of(status, "containerStatuses"), [&](const json& container) {
-    return text_in(container, "name") != trainer && !end_of(container).is_object();
+    return string_field(container, "name") != trainer && !terminated_state_of(container).is_object();
   });
 }
 
-// Returns the status of the init container whose failure kept the trainer from running. Ignores sidecars
-// (init containers with a restartPolicy).
+// Returns the status of the init container whose failure kept the trainer from running. Ignores sidecars,
+// which are init containers with a restartPolicy.
 const json& find_failed_init(const json& pod) {
   const json& status = child(pod, "status");
-  if (text_in(status, "phase") != "Failed") return nothing();
+  if (string_field(status, "phase") != "Failed") return null_json();
   for (const auto& container : items_of(child(pod, "spec"), "initContainers")) {
-    if (!text_in(container, "restartPolicy").empty()) continue;
-    const json& known = status_of(items_of(status, "initContainerStatuses"), text_in(container, "name"));
-    if (whole_in(end_of(known), "exitCode").value_or(0) != 0) return known;
+    if (!string_field(container, "restartPolicy").empty()) continue;
+    const json& known = status_of(items_of(status, "initContainerStatuses"), string_field(container, "name"));
+    if (int_field(terminated_state_of(known), "exitCode").value_or(0) != 0) return known;
   }
-  return nothing();
+  return null_json();
 }
 
 const json& condition(const json& status, std::string_view type) {
   for (const auto& item : items_of(status, "conditions"))
-    if (text_in(item, "type") == type) return item;
-  return nothing();
+    if (string_field(item, "type") == type) return item;
+  return null_json();
 }
 
-// Returns whether kubelet itself ended or refused the pod, perhaps without the condition DisruptionTarget.
+// Returns whether kubelet itself ended or refused the pod, even if the condition DisruptionTarget is missing.
 bool is_platform_reason(const std::string& reason) {
   constexpr std::array<std::string_view, 9> kReasons = {"Evicted",
                                                         "Preempting",
@@ -89,48 +89,48 @@ bool is_platform_reason(const std::string& reason) {
 }
 
 bool is_evicted(const json& status, const json& terminated, api::PodPhase phase) {
-  if (text_in(condition(status, "DisruptionTarget"), "status") == "True") return true;
-  return phase == api::PodPhase::kFailed &&
-         (is_platform_reason(text_in(status, "reason")) || is_platform_reason(text_in(terminated, "reason")));
+  if (string_field(condition(status, "DisruptionTarget"), "status") == "True") return true;
+  return phase == api::PodPhase::kFailed && (is_platform_reason(string_field(status, "reason")) ||
+                                             is_platform_reason(string_field(terminated, "reason")));
 }
 
-bool has_begun(const json& container_status) {
+bool has_container_started(const json& container_status) {
   const json& state = child(container_status, "state");
   return child(state, "running").is_object() || child(state, "terminated").is_object() ||
          child(child(container_status, "lastState"), "terminated").is_object();
 }
 
-bool has_any_begun(const json& status) {
+bool has_any_container_started(const json& status) {
   for (const char* list : {"initContainerStatuses", "containerStatuses"})
-    if (std::ranges::any_of(items_of(status, list), has_begun)) return true;
+    if (std::ranges::any_of(items_of(status, list), has_container_started)) return true;
   return false;
 }
 
 std::optional<WallTime> pending_since(const json& document) {
   const json& status = child(document, "status");
-  if (has_any_begun(status)) return std::nullopt;
+  if (has_any_container_started(status)) return std::nullopt;
   const json& scheduled = condition(status, "PodScheduled");
-  const auto placed = text_in(scheduled, "status") == "True"
-                          ? parse_rfc3339(text_in(scheduled, "lastTransitionTime"))
+  const auto placed = string_field(scheduled, "status") == "True"
+                          ? parse_rfc3339(string_field(scheduled, "lastTransitionTime"))
                           : std::nullopt;
-  return placed ? placed : parse_rfc3339(text_in(child(document, "metadata"), "creationTimestamp"));
+  return placed ? placed : parse_rfc3339(string_field(child(document, "metadata"), "creationTimestamp"));
 }
 
-// Returns why kubelet refused a pod before any of its containers started: it disagrees with the scheduler, or
-// devices, topology or pressure on the node forbid the pod. An eviction of a running pod can look like a
-// refusal, if kubelet does not keep the status of the pod's containers.
+// Returns why kubelet refused a pod before any of its containers started, for example because of the node's
+// devices, topology or pressure. If kubelet does not keep the status of containers, an evicted pod looks like
+// a refused pod: only reason and message tell the difference.
 std::string find_rejection(const json& status) {
   constexpr std::array<std::string_view, 7> kEndsOfWhatRan = {
       "DeadlineExceeded",       "Preempting", "Terminated", "Shutdown", "NodeLost",
       "ContainerStatusUnknown", "Error"};
   constexpr std::string_view kEvicted = "Evicted";
   constexpr std::string_view kUnderPressure = "The node had condition";
-  const std::string reason = text_in(status, "reason");
-  const std::string message = text_in(status, "message");
+  const std::string reason = string_field(status, "reason");
+  const std::string message = string_field(status, "message");
   const bool is_of_what_ran = std::ranges::find(kEndsOfWhatRan, reason) != kEndsOfWhatRan.end() ||
                               (reason == kEvicted && message.find(kUnderPressure) == std::string::npos);
-  if (text_in(status, "phase") != "Failed" || reason.empty() || is_of_what_ran) return "";
-  if (has_any_begun(status)) return "";
+  if (string_field(status, "phase") != "Failed" || reason.empty() || is_of_what_ran) return "";
+  if (has_any_container_started(status)) return "";
   return cut_text(reason + (message.empty() ? "" : ": " + message), kReasonBytesMax);
 }
 
@@ -138,8 +138,8 @@ std::vector<std::string> end_reasons(const json& status, const json& terminated)
   const json& target = condition(status, "DisruptionTarget");
   std::vector<std::string> reasons;
   for (const std::string& reason :
-       {text_in(target, "status") == "True" ? text_in(target, "reason") : std::string(),
-        text_in(status, "reason"), text_in(terminated, "reason")}) {
+       {string_field(target, "status") == "True" ? string_field(target, "reason") : std::string(),
+        string_field(status, "reason"), string_field(terminated, "reason")}) {
     if (!reason.empty() && reason != "Error" && reason != "Completed")
       reasons.push_back(cut_text(reason, kReasonBytesMax));
   }
@@ -152,48 +152,48 @@ std::string find_unstarted(const json& status) {
   for (const char* list : {"initContainerStatuses", "containerStatuses"}) {
     for (const auto& container : items_of(status, list)) {
       const json& waiting = child(child(container, "state"), "waiting");
-      const std::string reason = text_in(waiting, "reason");
+      const std::string reason = string_field(waiting, "reason");
       if (reason.empty() || reason == "ContainerCreating" || reason == "PodInitializing") continue;
-      const std::string message = text_in(waiting, "message");
+      const std::string message = string_field(waiting, "message");
       return cut_text(reason + (message.empty() ? "" : ": " + message), kReasonBytesMax);
     }
   }
   return "";
 }
 
-// Returns the pod's phase. When the trainer's container ends, the pod counts as ended: its other containers
-// do not train. The phase "Unknown" means that the node is silent, not that the pod has ended.
+// Returns the pod's phase. The pod counts as ended when the trainer's container ends, because its other
+// containers do not train. The phase "Unknown" means that the node is silent, not that the pod has ended.
 api::PodPhase phase_of(const json& status, std::optional<int> trainer_exit_code, bool is_placed) {
-  const std::string phase = text_in(status, "phase");
+  const std::string phase = string_field(status, "phase");
   if (phase == "Succeeded") return api::PodPhase::kSucceeded;
-  // If Kubernetes ended the pod itself, the status has a reason; in this case exit code 0 of the trainer does
-  // not mean success.
+  // If the pod's status has a reason, Kubernetes itself ended the pod. Exit code 0 of the trainer is then no
+  // success.
   if (trainer_exit_code)
-    return *trainer_exit_code == 0 && text_in(status, "reason").empty() ? api::PodPhase::kSucceeded
-                                                                        : api::PodPhase::kFailed;
+    return *trainer_exit_code == 0 && string_field(status, "reason").empty() ? api::PodPhase::kSucceeded
+                                                                             : api::PodPhase::kFailed;
   if (phase == "Failed") return api::PodPhase::kFailed;
   if (phase == "Running" || (phase == "Unknown" && is_placed)) return api::PodPhase::kRunning;
   return api::PodPhase::kPending;
 }
 
 std::optional<int> exit_code_of(const json& terminated) {
-  const auto code = whole_in(terminated, "exitCode");
+  const auto code = int_field(terminated, "exitCode");
   if (!code || *code < std::numeric_limits<int>::min() || *code > std::numeric_limits<int>::max())
     return std::nullopt;
   return static_cast<int>(*code);
 }
 
 // Keeps the last output of a failed container, which explains the failure.
-void note_last_words(const json& terminated, api::Pod& pod) {
-  pod.ended_at = parse_rfc3339(text_in(terminated, "finishedAt"));
+void record_last_output(const json& terminated, api::Pod& pod) {
+  pod.ended_at = parse_rfc3339(string_field(terminated, "finishedAt"));
   if (pod.exit_code.value_or(0) == 0 || pod.is_completed) return;
-  pod.last_lines = end_of_text(text_in(terminated, "message"), api::kLastLinesBytesMax);
+  pod.last_lines = tail_of_text(string_field(terminated, "message"), api::kLastLinesBytesMax);
 }
 
-// Reads the completion record, if the termination message is such a record. With exit code 80 to 99 the agent
-// reports that the run is not at its end; any other code may come from cleanup after the program wrote the
-// record.
-void note_completion(const std::string& message, api::Pod& pod) {
+// Reads the completion record, if the termination message is one. Ignores it if the exit code is from 80 to
+// 99, by which the agent reports that the run is not at its end. Any other exit code may come from cleanup
+// after the program wrote the record.
+void read_completion_record(const std::string& message, api::Pod& pod) {
   constexpr int kOwnCodesFrom = 80;
   constexpr int kOwnCodesTo = 99;
   const int code = pod.exit_code.value_or(0);
@@ -206,49 +206,49 @@ void note_completion(const std::string& message, api::Pod& pod) {
   pod.finish_reason = std::move(record->finish_reason);
 }
 
-// Stores how the program ended, or why it did not run.
-void note_end(const json& document, api::Pod& pod) {
+// Records how the program ended, or why it did not run.
+void read_pod_end(const json& document, api::Pod& pod) {
   const json& status = child(document, "status");
-  const std::string trainer = trainer_of(document);
-  const json& own_end = end_of(status_of(items_of(status, "containerStatuses"), trainer));
+  const std::string trainer = trainer_container_name(document);
+  const json& own_end = terminated_state_of(status_of(items_of(status, "containerStatuses"), trainer));
   pod.exit_code = exit_code_of(own_end);
   pod.phase = phase_of(status, pod.exit_code, !pod.node.empty());
-  pod.others_run = pod.has_ended() && do_others_run(status, trainer);
-  const json& failed_init = own_end.is_object() ? nothing() : find_failed_init(document);
-  pod.failed_init = text_in(failed_init, "name");
-  if (!pod.failed_init.empty()) pod.exit_code = exit_code_of(end_of(failed_init));
-  const json& terminated = pod.failed_init.empty() ? own_end : end_of(failed_init);
-  if (pod.failed_init.empty()) note_completion(text_in(own_end, "message"), pod);
-  note_last_words(terminated, pod);
+  pod.has_running_sidecars = pod.has_ended() && is_any_sidecar_running(status, trainer);
+  const json& failed_init = own_end.is_object() ? null_json() : find_failed_init(document);
+  pod.failed_init = string_field(failed_init, "name");
+  if (!pod.failed_init.empty()) pod.exit_code = exit_code_of(terminated_state_of(failed_init));
+  const json& terminated = pod.failed_init.empty() ? own_end : terminated_state_of(failed_init);
+  if (pod.failed_init.empty()) read_completion_record(string_field(own_end, "message"), pod);
+  record_last_output(terminated, pod);
   pod.is_evicted = is_evicted(status, terminated, pod.phase);
-  pod.rejection = find_rejection(status);
+  pod.kubelet_rejection = find_rejection(status);
   pod.end_reasons = end_reasons(status, terminated);
 }
 
 // Returns the owner reference to a TrainingJob: only pods that a TrainingJob owns are members.
 const json& owning_job(const json& object) {
   for (const auto& owner : items_of(child(object, "metadata"), "ownerReferences"))
-    if (flag_in(owner, "controller") && text_in(owner, "kind") == names::kKind &&
-        text_in(owner, "apiVersion").starts_with(std::string(names::kApiGroup) + "/"))
+    if (bool_field(owner, "controller") && string_field(owner, "kind") == names::kKind &&
+        string_field(owner, "apiVersion").starts_with(std::string(names::kApiGroup) + "/"))
       return owner;
-  return nothing();
+  return null_json();
 }
 
 }  // namespace
 
 std::string owning_job_uid(const json& object) {
-  return text_in(owning_job(object), "uid");
+  return string_field(owning_job(object), "uid");
 }
 
 std::string owning_job_name(const json& object) {
-  return text_in(owning_job(object), "name");
+  return string_field(owning_job(object), "name");
 }
 
-std::string trainer_of(const json& pod) {
-  std::string told = label(child(child(pod, "metadata"), "annotations"), kTrainerAnnotation);
+std::string trainer_container_name(const json& pod) {
+  std::string told = label(child(child(pod, "metadata"), "annotations"), kTrainerContainerAnnotation);
   if (!told.empty()) return told;
   const json& containers = items_of(child(pod, "spec"), "containers");
-  return containers.empty() ? "" : text_in(containers.front(), "name");
+  return containers.empty() ? "" : string_field(containers.front(), "name");
 }
 
 Result<MemberPod> decode_pod(const json& document) {
@@ -256,18 +256,18 @@ Result<MemberPod> decode_pod(const json& document) {
   const json& labels = child(meta, "labels");
   const json& status = child(document, "status");
   MemberPod out;
-  out.name_space = text_in(meta, "namespace");
-  out.resource_version = text_in(meta, "resourceVersion");
+  out.name_space = string_field(meta, "namespace");
+  out.resource_version = string_field(meta, "resourceVersion");
   const json& job = owning_job(document);
-  out.job_name = text_in(job, "name");
-  out.job_uid = text_in(job, "uid");
+  out.job_name = string_field(job, "name");
+  out.job_uid = string_field(job, "uid");
 
   api::Pod& pod = out.pod;
-  pod.name = text_in(meta, "name");
-  pod.uid = text_in(meta, "uid");
+  pod.name = string_field(meta, "name");
+  pod.uid = string_field(meta, "uid");
   pod.role = label(labels, names::label::kRole);
-  const auto index = number_label(labels, names::label::kIndex);
-  const auto incarnation = number_label(labels, names::label::kIncarnation);
+  const auto index = number_in_label(labels, names::label::kIndex);
+  const auto incarnation = number_in_label(labels, names::label::kIncarnation);
   const bool is_member = !out.name_space.empty() && !pod.name.empty() && !pod.uid.empty() &&
                          !out.job_name.empty() && !out.job_uid.empty() && !pod.role.empty() && index &&
                          incarnation;
@@ -278,22 +278,23 @@ Result<MemberPod> decode_pod(const json& document) {
   }
   pod.index = *index;
   pod.incarnation = *incarnation;
-  pod.node = text_in(child(document, "spec"), "nodeName");
-  pod.address = text_in(status, "podIP");
-  pod.is_deleting = !text_in(meta, "deletionTimestamp").empty();
-  pod.ends_at =
-      parse_rfc3339(text_in(meta, "deletionTimestamp"));  // the end of the grace period, not its beginning
-  note_end(document, pod);
+  pod.node = string_field(child(document, "spec"), "nodeName");
+  pod.address = string_field(status, "podIP");
+  pod.is_deleting = !string_field(meta, "deletionTimestamp").empty();
+  pod.ends_at = parse_rfc3339(
+      string_field(meta, "deletionTimestamp"));  // the end of the grace period, not its beginning
+  read_pod_end(document, pod);
   if (pod.phase == api::PodPhase::kPending) {
     pod.unstarted_reason = find_unstarted(status);
     pod.pending_since = pending_since(document);
   }
-  pod.scheduler = text_in(child(document, "spec"), "schedulerName");
+  pod.scheduler = string_field(child(document, "spec"), "schedulerName");
   const json& annotations = child(meta, "annotations");
   pod.avoided_nodes = split(label(annotations, names::annotation::kAvoidedNodes), ',');
-  pod.meets = label(annotations, kMeetsAnnotation);
-  if (pod.node.empty() && text_in(condition(status, "PodScheduled"), "status") == "False")
-    pod.unplaced_reason = cut_text(text_in(condition(status, "PodScheduled"), "message"), kReasonBytesMax);
+  pod.rank0_pod_uid = label(annotations, kMasterPodAnnotation);
+  if (pod.node.empty() && string_field(condition(status, "PodScheduled"), "status") == "False")
+    pod.unplaced_reason =
+        cut_text(string_field(condition(status, "PodScheduled"), "message"), kReasonBytesMax);
   return out;
 }
 

@@ -19,13 +19,13 @@ struct MemberPod {
   std::string resource_version;
 };
 
-// Refuses only a pod that is not identified as a member: it has no name, UID or namespace, its labels do not
-// name a member, or no TrainingJob owns it (any user may write labels).
+// Refuses only a pod that it cannot identify as a member: a pod without name, UID or namespace, without
+// labels that name a member, or without a TrainingJob as its owner (any user may write labels).
 [[nodiscard]] Result<MemberPod> decode_pod(const nlohmann::json& pod);
 
-// Returns the name of the trainer's container, from the operator's annotation. Without the annotation the
-// trainer is the first container.
-[[nodiscard]] std::string trainer_of(const nlohmann::json& pod);
+// Returns the name of the trainer's container, from the operator's annotation. In a pod without the
+// annotation, the trainer is the first container.
+[[nodiscard]] std::string trainer_container_name(const nlohmann::json& pod);
 
 // Returns the UID of the TrainingJob that is this object's controller (owner), or an empty text.
 [[nodiscard]] std::string owning_job_uid(const nlohmann::json& object);

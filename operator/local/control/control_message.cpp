@@ -15,9 +15,9 @@ using nlohmann::json;
 constexpr int kVersion = 1;
 constexpr int kMessageDepthMax = 4;
 constexpr std::size_t kTargetBytesMax = 512;
-constexpr std::size_t kSentenceBytesMax = 4096;
-constexpr std::size_t kSaidBytesMax =
-    4000;  // quotes and backslashes take two bytes each, and other fields need some
+constexpr std::size_t kMessageTextBytesMax = 4096;
+// A message of this length fits into kControlBytesMax, even if each of its bytes is escaped as two bytes.
+constexpr std::size_t kSaidBytesMax = 4000;
 
 using Kind = ControlRequest::Kind;
 constexpr std::array<std::pair<std::string_view, Kind>, 4> kCommands = {{{"kill", Kind::kKill},
@@ -76,7 +76,7 @@ Result<ControlReply> decode_control_reply(std::string_view text) {
   std::optional<Error> complaint;
   Fields fields(*document, "", complaint);
   ControlReply reply{.is_done = fields.flag("done"),
-                     .message = fields.optional_text("message", kSentenceBytesMax)};
+                     .message = fields.optional_text("message", kMessageTextBytesMax)};
   if (complaint) return *complaint;
   return reply;
 }

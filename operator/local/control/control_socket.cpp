@@ -20,21 +20,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kName = "control";
-constexpr std::size_t kAskersMax = 16;
+constexpr const char* kSocketFileName = "control";
+constexpr std::size_t kConnectionsMax = 16;
 constexpr mode_t kSocketMode = 0600;
 
-// A Unix socket's path is limited to 107 bytes, and a run's folder may have a longer path. So the socket's
-// address is a short path, through the folder's descriptor (/proc/self/fd).
-sockaddr_un address_in(int folder) {
+// A Unix socket's path is limited to 107 bytes, and a run's folder may have a longer path. The socket
+// therefore gets a short address that goes through the folder's descriptor (/proc/self/fd).
+sockaddr_un socket_address_in(int folder) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  const std::string path = "/proc/self/fd/" + std::to_string(folder) + "/" + kName;
+  const std::string path = "/proc/self/fd/" + std::to_string(folder) + "/" + kSocketFileName;
   std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
   return address;
 }
 
-const sockaddr* as_address(const sockaddr_un& address) {
+const sockaddr* as_sockaddr(const sockaddr_un& address) {
   return reinterpret_cast<const sockaddr*>(&address);
 }
 
@@ -46,14 +46,14 @@ UniqueFd open_socket(int flags) {
   return UniqueFd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0));
 }
 
-bool watch(int waiting, int fd) {
+bool add_to_epoll(int waiting, int fd) {
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.fd = fd;
   return ::epoll_ctl(waiting, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-bool is_ours(int asker) {
+bool is_same_user(int asker) {
   ucred peer{};
   socklen_t length = sizeof peer;
   return ::getsockopt(asker, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
@@ -65,45 +65,46 @@ bool is_ours(int asker) {
 Result<ControlSocket> ControlSocket::open(const fs::path& folder, DiskWriter& disk) {
   UniqueFd at = open_folder(folder);
   if (!at.is_open()) return system_error(errno, "opening " + folder.string());
-  if (::unlinkat(at.get(), kName, 0) != 0 && errno != ENOENT)
-    return system_error(errno, "removing " + (folder / kName).string());
+  if (::unlinkat(at.get(), kSocketFileName, 0) != 0 && errno != ENOENT)
+    return system_error(errno, "removing " + (folder / kSocketFileName).string());
   UniqueFd listener = open_socket(SOCK_NONBLOCK);
   UniqueFd waiting(::epoll_create1(EPOLL_CLOEXEC));
-  const sockaddr_un address = address_in(at.get());
+  const sockaddr_un address = socket_address_in(at.get());
   // fchmod() before bind() sets the mode of the socket's file from its creation on.
   if (!listener.is_open() || !waiting.is_open() || ::fchmod(listener.get(), kSocketMode) != 0 ||
-      ::bind(listener.get(), as_address(address), sizeof address) != 0 ||
-      ::listen(listener.get(), kAskersMax) != 0 || !watch(waiting.get(), listener.get()))
-    return system_error(errno, "opening " + (folder / kName).string());
+      ::bind(listener.get(), as_sockaddr(address), sizeof address) != 0 ||
+      ::listen(listener.get(), kConnectionsMax) != 0 || !add_to_epoll(waiting.get(), listener.get()))
+    return system_error(errno, "opening " + (folder / kSocketFileName).string());
   return ControlSocket(std::move(at), std::move(listener), std::move(waiting), disk);
 }
 
 ControlSocket::~ControlSocket() {
   if (!folder_.is_open()) return;
-  disk_.add(
-      [folder = std::make_shared<UniqueFd>(std::move(folder_))] { ::unlinkat(folder->get(), kName, 0); });
+  disk_.add([folder = std::make_shared<UniqueFd>(std::move(folder_))] {
+    ::unlinkat(folder->get(), kSocketFileName, 0);
+  });
 }
 
-void ControlSocket::accept_all() {
+void ControlSocket::accept_connections() {
   for (;;) {
     UniqueFd asker(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!asker.is_open()) return;
-    if (!is_ours(asker.get()) || !watch(waiting_.get(), asker.get())) continue;
-    if (askers_.size() == kAskersMax) askers_.erase(askers_.begin());
-    askers_.push_back(std::move(asker));
+    if (!is_same_user(asker.get()) || !add_to_epoll(epoll_.get(), asker.get())) continue;
+    if (connections_.size() == kConnectionsMax) connections_.erase(connections_.begin());
+    connections_.push_back(std::move(asker));
   }
 }
 
-std::vector<ControlSocket::PendingRequest> ControlSocket::take() {
-  accept_all();
+std::vector<ControlSocket::PendingRequest> ControlSocket::take_requests() {
+  accept_connections();
   std::vector<PendingRequest> all;
-  std::erase_if(askers_, [&](UniqueFd& asker) {
+  std::erase_if(connections_, [&](UniqueFd& asker) {
     std::array<char, kControlBytesMax> text{};
     const ssize_t size = ::recv(asker.get(), text.data(), text.size(), 0);
     if (size < 0) return errno != EAGAIN && errno != EINTR;
     if (size == 0) return true;
     // Each connection has only one request, so further data must not wake `ratoon run` again.
-    ::epoll_ctl(waiting_.get(), EPOLL_CTL_DEL, asker.get(), nullptr);
+    ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, asker.get(), nullptr);
     auto request = decode_control_request({text.data(), static_cast<std::size_t>(size)});
     PendingRequest asked{.request = request ? *request : ControlRequest(), .asker = std::move(asker)};
     if (request)
@@ -121,14 +122,15 @@ void ControlSocket::answer(const PendingRequest& asked, const ControlReply& repl
   static_cast<void>(::send(asked.asker.get(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
 }
 
-Result<ControlReply> ask_runner(const fs::path& folder, const ControlRequest& request, Duration timeout) {
+Result<ControlReply> send_control_request(const fs::path& folder, const ControlRequest& request,
+                                          Duration timeout) {
   const Error no_run(ErrorKind::kNotFound, "no `ratoon run` is running in " + folder.string());
   const UniqueFd at = open_folder(folder);
   if (!at.is_open()) return errno == ENOENT ? no_run : system_error(errno, "opening " + folder.string());
   const UniqueFd socket = open_socket(0);
   if (!socket.is_open()) return system_error(errno, "opening a socket");
-  const sockaddr_un address = address_in(at.get());
-  if (::connect(socket.get(), as_address(address), sizeof address) != 0) {
+  const sockaddr_un address = socket_address_in(at.get());
+  if (::connect(socket.get(), as_sockaddr(address), sizeof address) != 0) {
     if (errno == ENOENT || errno == ECONNREFUSED) return no_run;
     return system_error(errno, "connecting to the run in " + folder.string());
   }

@@ -1,5 +1,5 @@
 // ControlSocket: a Unix socket in the run's folder, on which `ratoon run` takes requests of its owner. The
-// file's mode and a check of each connection's credentials keep out other users. It never blocks.
+// socket's file mode and a check of each connection's credentials keep out other users. No method blocks.
 #pragma once
 
 #include <filesystem>
@@ -16,43 +16,40 @@ namespace ratoon::local {
 
 class ControlSocket {
  public:
-  // The caller holds the lock of the run's `folder`, so an existing socket is of a killed run: replaces it.
-  // `disk` removes the socket at the end, and must outlive the ControlSocket.
+  // The caller must hold the lock of the run's `folder`. An existing socket can then only come from a killed
+  // run, so open() replaces it. `disk` removes the socket at the end, and must outlive the ControlSocket.
   [[nodiscard]] static Result<ControlSocket> open(const std::filesystem::path& folder, DiskWriter& disk);
   ~ControlSocket();
   ControlSocket(ControlSocket&& other) noexcept = default;
   ControlSocket& operator=(ControlSocket&&) = delete;
 
-  // Returns a descriptor that is readable while a request or a connection waits.
-  [[nodiscard]] int fd() const { return waiting_.get(); }
+  // Returns a file descriptor that is readable while a request or a connection waits.
+  [[nodiscard]] int fd() const { return epoll_.get(); }
 
   struct PendingRequest {
     ControlRequest request;
     UniqueFd asker;
   };
   // Returns the requests that can be read now. Answers malformed requests with an error.
-  [[nodiscard]] std::vector<PendingRequest> take();
+  [[nodiscard]] std::vector<PendingRequest> take_requests();
   static void answer(const PendingRequest& asked, const ControlReply& reply);
 
  private:
   ControlSocket(UniqueFd folder, UniqueFd listener, UniqueFd waiting, DiskWriter& disk)
-      : disk_(disk),
-        folder_(std::move(folder)),
-        listener_(std::move(listener)),
-        waiting_(std::move(waiting)) {}
+      : disk_(disk), folder_(std::move(folder)), listener_(std::move(listener)), epoll_(std::move(waiting)) {}
 
-  void accept_all();
+  void accept_connections();
 
   DiskWriter& disk_;
   UniqueFd folder_;
   UniqueFd listener_;
-  UniqueFd waiting_;              // epoll over the listener and connections without a request yet
-  std::vector<UniqueFd> askers_;  // limited in number: one more drops the oldest connection
+  UniqueFd epoll_;                     // epoll over the listener and connections without a request yet
+  std::vector<UniqueFd> connections_;  // limited in number: one more drops the oldest connection
 };
 
-// Sends a request to the `ratoon run` of this folder and waits for the reply. Returns kNotFound if no `ratoon
-// run` uses the folder.
-[[nodiscard]] Result<ControlReply> ask_runner(const std::filesystem::path& folder,
-                                              const ControlRequest& request, Duration timeout);
+// Sends a request to the `ratoon run` of this folder and waits for the reply. Returns kNotFound if no
+// `ratoon run` uses this folder.
+[[nodiscard]] Result<ControlReply> send_control_request(const std::filesystem::path& folder,
+                                                        const ControlRequest& request, Duration timeout);
 
 }  // namespace ratoon::local

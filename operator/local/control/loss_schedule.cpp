@@ -21,7 +21,7 @@ std::string_view take_field(std::string_view& line) {
   return field;
 }
 
-Result<TraceEvent> parse_event(std::string_view line) {
+Result<TraceEvent> parse_trace_line(std::string_view line) {
   const Error unlike(ErrorKind::kInvalid,
                      "expected '<milliseconds>,add|remove,<node>', found '" + std::string(line) + "'");
   const std::string_view time = take_field(line);
@@ -33,18 +33,18 @@ Result<TraceEvent> parse_event(std::string_view line) {
   if (what != "add" && what != "remove") return unlike;
   if (auto sound = NodePool::check_name(line); !sound) return sound.error();
   return TraceEvent{
-      .at = std::chrono::milliseconds(millis), .is_coming = what == "add", .node = std::string(line)};
+      .at = std::chrono::milliseconds(millis), .is_added = what == "add", .node = std::string(line)};
 }
 
 // Checks that the event of a trace is consistent with the events before it.
-Result<void> follow(const TraceEvent& event, const std::vector<TraceEvent>& before,
-                    std::set<std::string>& there) {
+Result<void> check_event_order(const TraceEvent& event, const std::vector<TraceEvent>& before,
+                               std::set<std::string>& there) {
   if (!before.empty() && event.at < before.back().at)
     return Error(ErrorKind::kInvalid, "its time is before that of the event above it");
-  const bool is_other = event.is_coming ? there.insert(event.node).second : there.erase(event.node) == 1;
+  const bool is_other = event.is_added ? there.insert(event.node).second : there.erase(event.node) == 1;
   if (is_other) return {};
   return Error(ErrorKind::kInvalid,
-               "node '" + event.node + (event.is_coming ? "' exists already" : "' does not exist"));
+               "node '" + event.node + (event.is_added ? "' exists already" : "' does not exist"));
 }
 
 }  // namespace
@@ -59,9 +59,9 @@ Result<std::vector<TraceEvent>> parse_trace(std::string_view text) {
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (line.empty()) continue;
     const std::string where = "line " + std::to_string(number);
-    auto event = parse_event(line);
+    auto event = parse_trace_line(line);
     if (!event) return event.error().with_context(where);
-    if (auto fits = follow(*event, events, there); !fits) return fits.error().with_context(where);
+    if (auto fits = check_event_order(*event, events, there); !fits) return fits.error().with_context(where);
     events.push_back(*std::move(event));
   }
   if (events.empty())
@@ -70,33 +70,35 @@ Result<std::vector<TraceEvent>> parse_trace(std::string_view text) {
 }
 
 Timestamp LossSchedule::time_of(const TraceEvent& event) const {
-  return began_ + from_seconds(seconds(event.at) / plan_.trace_speed);
+  return schedule_began_ + from_seconds(seconds(event.at) / plan_.trace_speed);
 }
 
-std::vector<LossSchedule::Due> LossSchedule::take(Timestamp now, const std::vector<std::string>& occupied) {
-  std::vector<Due> due;
-  for (; events_ < plan_.trace.size() && time_of(plan_.trace[events_]) <= now; ++events_) {
-    const TraceEvent& event = plan_.trace[events_];
-    due.push_back({.node = event.node, .is_coming = event.is_coming, .asked_by = "trace"});
+std::vector<LossSchedule::DueNodeEvent> LossSchedule::take_due_events(
+    Timestamp now, const std::vector<std::string>& occupied) {
+  std::vector<DueNodeEvent> due;
+  for (; trace_events_returned_ < plan_.trace.size() && time_of(plan_.trace[trace_events_returned_]) <= now;
+       ++trace_events_returned_) {
+    const TraceEvent& event = plan_.trace[trace_events_returned_];
+    due.push_back({.node = event.node, .is_added = event.is_added, .asked_by = "trace"});
   }
   if (!plan_.every) return due;
-  // If `ratoon run` stalled for a while, it skips the losses that were due in that time.
-  const auto ticks = static_cast<std::uint64_t>((now - began_) / *plan_.every);
-  if (ticks > ticks_ && !occupied.empty()) {
-    // The random choice of the n-th lost node depends on n and not on the number of passed intervals, because
-    // a busy machine skips some intervals.
-    CounterRandom random(plan_.seed, "reclaim", ++taken_);
+  // If `ratoon run` stalled for some time, it skips the losses that were due in this time.
+  const auto ticks = static_cast<std::uint64_t>((now - schedule_began_) / *plan_.every);
+  if (ticks > intervals_passed_ && !occupied.empty()) {
+    // The n-th choice depends on n, and not on the number of elapsed intervals: a busy machine skips
+    // intervals, but the same seed must choose the same nodes.
+    CounterRandom random(plan_.seed, "reclaim", ++nodes_chosen_);
     due.push_back({.node = occupied[random.below(occupied.size())]});
   }
-  ticks_ = std::max(ticks_, ticks);
+  intervals_passed_ = std::max(intervals_passed_, ticks);
   return due;
 }
 
-std::optional<Timestamp> LossSchedule::next() const {
+std::optional<Timestamp> LossSchedule::next_event_time() const {
   std::optional<Timestamp> next;
-  if (events_ < plan_.trace.size()) next = time_of(plan_.trace[events_]);
+  if (trace_events_returned_ < plan_.trace.size()) next = time_of(plan_.trace[trace_events_returned_]);
   if (!plan_.every) return next;
-  const Timestamp tick = began_ + *plan_.every * static_cast<Duration::rep>(ticks_ + 1);
+  const Timestamp tick = schedule_began_ + *plan_.every * static_cast<Duration::rep>(intervals_passed_ + 1);
   return std::min(tick, next.value_or(tick));
 }
 

@@ -1,4 +1,4 @@
-// LossSchedule: decides when a run loses which simulated node, regularly or by a recorded trace. Pure.
+// LossSchedule: decides when a run loses which simulated node, regularly or as in a recorded trace. Pure.
 //
 //   0,add,node1            a trace: milliseconds since the start, what happened, the node's name
 //   2040000,remove,node1
@@ -17,7 +17,7 @@ namespace ratoon::local {
 
 struct TraceEvent {
   Duration at{0};  // since the start
-  bool is_coming = false;
+  bool is_added = false;
   std::string node;
 
   friend bool operator==(const TraceEvent&, const TraceEvent&) = default;
@@ -38,26 +38,27 @@ struct LossPlan {
 class LossSchedule {
  public:
   LossSchedule() = default;
-  LossSchedule(LossPlan plan, Timestamp began) : plan_(std::move(plan)), began_(began) {}
+  LossSchedule(LossPlan plan, Timestamp began) : plan_(std::move(plan)), schedule_began_(began) {}
 
-  struct Due {
+  struct DueNodeEvent {
     std::string node;
-    bool is_coming = false;
+    bool is_added = false;
     const char* asked_by = "every";  // or "trace"
   };
-  // Returns the events that are due and were not returned before. `occupied`: the nodes that have members.
-  [[nodiscard]] std::vector<Due> take(Timestamp now, const std::vector<std::string>& occupied);
-  [[nodiscard]] std::optional<Timestamp> next() const;
+  // Returns events that are due and that no earlier call returned. `occupied`: the nodes that have members.
+  [[nodiscard]] std::vector<DueNodeEvent> take_due_events(Timestamp now,
+                                                          const std::vector<std::string>& occupied);
+  [[nodiscard]] std::optional<Timestamp> next_event_time() const;
   [[nodiscard]] std::optional<double> notice_seconds() const { return plan_.notice_seconds; }
 
  private:
   [[nodiscard]] Timestamp time_of(const TraceEvent& event) const;
 
   LossPlan plan_;
-  Timestamp began_{};
-  std::uint64_t ticks_ = 0;  // intervals of `every` that have passed
-  std::uint64_t taken_ = 0;  // nodes that `every` has chosen
-  std::size_t events_ = 0;   // events of the trace that were returned
+  Timestamp schedule_began_{};
+  std::uint64_t intervals_passed_ = 0;     // intervals of `every` that have passed
+  std::uint64_t nodes_chosen_ = 0;         // nodes that `every` has chosen
+  std::size_t trace_events_returned_ = 0;  // events of the trace that were returned
 };
 
 }  // namespace ratoon::local

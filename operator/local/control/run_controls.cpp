@@ -6,12 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "base/core/lists.h"
+#include "base/core/split_join.h"
 
 namespace ratoon::local {
 namespace {
 
-std::string listed(const std::vector<std::string>& names) {
+std::string join_names(const std::vector<std::string>& names) {
   return names.empty() ? "no member" : join(names, ", ");
 }
 
@@ -28,36 +28,36 @@ void RunControls::listen(const std::filesystem::path& folder, DiskWriter& disk) 
   if (socket)
     socket_.emplace(std::move(*socket));
   else
-    say_("`ratoon kill`, `reclaim`, `suspend` and `resume` do not reach this run: " +
-         socket.error().message());
+    print_("`ratoon kill`, `reclaim`, `suspend` and `resume` do not reach this run: " +
+           socket.error().message());
 }
 
-void RunControls::act() {
+void RunControls::process_pending() {
   if (socket_) {
-    for (const auto& asked : socket_->take()) {
-      const auto done = serve(asked.request);
+    for (const auto& asked : socket_->take_requests()) {
+      const auto done = serve_request(asked.request);
       ControlSocket::answer(asked,
                             {.is_done = done.has_value(), .message = done ? *done : done.error().message()});
     }
   }
   follow_schedule();
-  for (const auto& node : cluster_.nodes().due(clock_.now())) static_cast<void>(end(node));
+  for (const auto& node : cluster_.nodes().expired_nodes(clock_.now())) static_cast<void>(end_node(node));
 }
 
-std::optional<Timestamp> RunControls::next() const {
-  const auto due = cluster_.nodes().next_due();
-  const auto planned = schedule_.next();
+std::optional<Timestamp> RunControls::next_event_time() const {
+  const auto due = cluster_.nodes().next_end_time();
+  const auto planned = schedule_.next_event_time();
   return due && planned ? std::min(*due, *planned) : due ? due : planned;
 }
 
 void RunControls::follow_schedule() {
   std::vector<std::string> occupied;
-  for (const auto& node : cluster_.nodes().stable())
+  for (const auto& node : cluster_.nodes().stable_nodes())
     if (!cluster_.living_pods_on(node).empty()) occupied.push_back(node);
   std::vector<std::string> came;
-  for (const auto& due : schedule_.take(clock_.now(), occupied)) {
-    if (due.is_coming) {
-      // If a node with this name is still to be removed, remove it first: the new node is a different one.
+  for (const auto& due : schedule_.take_due_events(clock_.now(), occupied)) {
+    if (due.is_added) {
+      // An old node with this name may have a preemption notice: remove it before you add the new node.
       if (cluster_.nodes().end_of(due.node)) static_cast<void>(end(due.node));
       cluster_.nodes().add(due.node);
       came.push_back(due.node);
@@ -66,10 +66,10 @@ void RunControls::follow_schedule() {
       static_cast<void>(reclaim(due.node, schedule_.notice_seconds(), due.asked_by));
     }
   }
-  if (!came.empty()) say_(listed(came) + (came.size() == 1 ? " has come" : " have come"));
+  if (!came.empty()) print_(join_names(came) + (came.size() == 1 ? " has come" : " have come"));
 }
 
-Result<std::string> RunControls::serve(const ControlRequest& request) {
+Result<std::string> RunControls::serve_request(const ControlRequest& request) {
   switch (request.kind) {
     case ControlRequest::Kind::kKill:
       return kill(request.target);
@@ -87,7 +87,7 @@ Result<std::string> RunControls::suspend(bool is_to_be) {
   if (is_suspended_ == is_to_be)
     return Error(ErrorKind::kInvalid, is_to_be ? "the run is suspended already" : "the run is not suspended");
   is_suspended_ = is_to_be;
-  say_(is_to_be ? "suspended on request: members save and leave" : "resumed, as asked");
+  print_(is_to_be ? "suspended on request: members save and leave" : "resumed, as asked");
   return std::string(is_to_be ? "the run saves and ends its processes; `ratoon resume` continues it"
                               : "the run continues");
 }
@@ -96,7 +96,7 @@ Result<std::string> RunControls::kill(const std::string& member) {
   const auto killed = cluster_.kill_member(member);
   if (!killed) return killed.error();
   journal_.note_loss(clock_.wall_now(), "kill", *killed, {}, "command");
-  say_("killed " + *killed + " with kill -9, on request");
+  print_("killed " + *killed + " with kill -9, on request");
   return *killed + " is killed";
 }
 
@@ -109,25 +109,25 @@ Result<std::string> RunControls::reclaim(const std::string& node, std::optional<
       return Error(ErrorKind::kInvalid, node + " already got a preemption notice and is removed in " +
                                             seconds_text(*known - clock_.now()) +
                                             ": the time of notice can be shortened, but not extended");
-    const WallTime shown_end{clock_.wall_now().since_epoch + notice};
-    if (auto told = cluster_.nodes().announce_end(node, clock_.now() + notice, shown_end); !told)
+    const WallTime wall_clock_end{clock_.wall_now().since_epoch + notice};
+    if (auto told = cluster_.nodes().announce_end(node, clock_.now() + notice, wall_clock_end); !told)
       return told.error();
     journal_.note_loss(clock_.wall_now(), "reclaim", node, notice_seconds, asked_by);
     const std::string sentence = node + " got a preemption notice and is removed in " + seconds_text(notice) +
-                                 "; its members: " + listed(on_it);
-    say_(sentence);
+                                 "; its members: " + join_names(on_it);
+    print_(sentence);
     return sentence;
   }
-  const auto taken_along = end(node);
+  const auto taken_along = end_node(node);
   if (taken_along) journal_.note_loss(clock_.wall_now(), "reclaim", node, notice_seconds, asked_by);
   return taken_along;
 }
 
-Result<std::string> RunControls::end(const std::string& node) {
+Result<std::string> RunControls::end_node(const std::string& node) {
   const auto taken_along = cluster_.end_node(node);
   if (!taken_along) return taken_along.error();
-  const std::string sentence = node + " was removed with its members: " + listed(*taken_along);
-  say_(sentence);
+  const std::string sentence = node + " was removed with its members: " + join_names(*taken_along);
+  print_(sentence);
   return sentence;
 }
 

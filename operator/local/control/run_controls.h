@@ -1,7 +1,7 @@
-// operator/local/control/: changes of a local run on request. RunControls carries out requests: kill a
-// member, remove a node, suspend, resume. A command and a trace remove a node in the same way: the node may
-// get a preemption notice, and at its end its processes are killed. The operator's core decides about these
-// losses as about any other loss.
+// operator/local/control/: changes a local run when the user asks for it. RunControls carries out requests:
+// kill a member, remove a node, suspend, resume. A command and a trace remove a node in the same way: the
+// node may get a preemption notice, and its processes are killed at the end. The operator's core does not
+// know that such a loss was made on purpose, and treats it like any other loss.
 #pragma once
 
 #include <filesystem>
@@ -21,44 +21,45 @@ namespace ratoon::local {
 
 class RunControls {
  public:
-  using Say = std::function<void(const std::string& line)>;
+  using PrintLine = std::function<void(const std::string& line)>;
 
   // All arguments must outlive the RunControls.
-  RunControls(LocalCluster& cluster, RunJournal& journal, const Clock& clock, Say say, bool is_suspended)
+  RunControls(LocalCluster& cluster, RunJournal& journal, const Clock& clock, PrintLine say,
+              bool is_suspended)
       : cluster_(cluster),
         journal_(journal),
         clock_(clock),
-        say_(std::move(say)),
+        print_(std::move(say)),
         is_suspended_(is_suspended) {}
 
-  // From this call on, adds and removes nodes as `plan` says.
-  void follow(LossPlan plan) { schedule_ = LossSchedule(std::move(plan), clock_.now()); }
-  // From this call on, the run's owner can send requests. Prints why if the socket cannot be created.
+  // From now on, process_pending() adds and removes nodes as `plan` says.
+  void follow_plan(LossPlan plan) { schedule_ = LossSchedule(std::move(plan), clock_.now()); }
+  // The owner of the run can send requests after this call. If the socket cannot be created, prints why.
   void listen(const std::filesystem::path& folder, DiskWriter& disk);
   // Returns a descriptor that is readable while a request waits, or -1 without a socket.
   [[nodiscard]] int fd() const { return socket_ ? socket_->fd() : -1; }
 
   // Serves the waiting requests and carries out planned losses.
-  void act();
-  [[nodiscard]] std::optional<Timestamp> next() const;
-  // Returns whether the run is suspended, by the last request or, before any request, by the job's spec.
+  void process_pending();
+  [[nodiscard]] std::optional<Timestamp> next_event_time() const;
+  // Returns whether the run is suspended. The last request decides; before any request, the job's spec.
   [[nodiscard]] bool is_suspended() const { return is_suspended_; }
 
  private:
   void follow_schedule();
-  [[nodiscard]] Result<std::string> serve(const ControlRequest& request);
+  [[nodiscard]] Result<std::string> serve_request(const ControlRequest& request);
   [[nodiscard]] Result<std::string> kill(const std::string& member);
   // Announces that the node will be removed after `notice_seconds`. Without `notice_seconds`, removes the
   // node at once.
   [[nodiscard]] Result<std::string> reclaim(const std::string& node, std::optional<double> notice_seconds,
                                             const std::string& asked_by);
-  [[nodiscard]] Result<std::string> end(const std::string& node);
+  [[nodiscard]] Result<std::string> end_node(const std::string& node);
   [[nodiscard]] Result<std::string> suspend(bool is_to_be);
 
   LocalCluster& cluster_;
   RunJournal& journal_;
   const Clock& clock_;
-  const Say say_;
+  const PrintLine print_;
   bool is_suspended_;
   std::optional<ControlSocket> socket_;
   LossSchedule schedule_;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "base/core/lists.h"
+#include "base/core/split_join.h"
 
 namespace ratoon::local {
 

@@ -9,7 +9,7 @@ constexpr Duration kWindow = std::chrono::seconds(30);
 
 }  // namespace
 
-void ProgressRate::note(const Point& point) {
+void ProgressRate::add_point(const Point& point) {
   if (!points_.empty() && (point.steps < points_.back().steps || point.position < points_.back().position))
     restart();
   if (points_.empty() || point.steps > points_.back().steps) points_.push_back(point);

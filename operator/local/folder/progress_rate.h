@@ -11,17 +11,17 @@ namespace ratoon::local {
 
 class ProgressRate {
  public:
-  // The progress at one time, in steps and in the unit of the training's end (such as epochs).
+  // How far the training was at one time, in steps and in the unit of its end (such as epochs).
   struct Point {
     Timestamp at;
     std::uint64_t steps = 0;
     std::uint64_t position = 0;
   };
-  void note(const Point& point);
-  // Call this when another world begins, because points of the earlier world do not count for the new rate.
+  void add_point(const Point& point);
+  // Call restart() when a world begins: points of an earlier world do not count for the new world's rate.
   void restart() { points_.clear(); }
 
-  // Returns the rate over the last half minute (or since the world began), or nothing without progress.
+  // Returns the rate over the last half minute (of this world only), or nothing if the rate is unknown.
   [[nodiscard]] std::optional<double> steps_per_second() const;
   [[nodiscard]] std::optional<double> seconds_to(std::uint64_t position) const;
 

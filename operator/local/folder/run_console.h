@@ -20,24 +20,23 @@ class RunConsole {
     bool repeats_last_lines = true;  // of a member that failed
   };
   RunConsole(Print print, Logs logs, const Clock& clock)
-      : print_(std::move(print)), logs_(std::move(logs)), clock_(clock), began_(clock.wall_now()) {}
+      : print_(std::move(print)), logs_(std::move(logs)), clock_(clock), run_began_(clock.wall_now()) {}
 
-  void say(const std::string& line) const { print_(line); }
+  void print_line(const std::string& line) const { print_(line); }
   // Prints a line if `next` has a newer checkpoint than `before`.
-  void tell_checkpoint(const api::TrainingJobStatus& before, const api::TrainingJobStatus& next) const;
-  // Prints a line if a wait takes long. `without_node`: the members for which no node is free.
-  void tell_long_wait(const api::TrainingJobStatus& before, const api::TrainingJobStatus& next,
-                      const std::vector<std::string>& without_node);
-  // Prints the message of an event if it is new, and returns whether it is: a loss that ends the job emits
-  // two events with one message.
-  bool tell_event(const std::string& message);
-  // Prints the last output of the first failed member at once. Without this output, the user would see only
-  // after the job's tenth failed start why the program cannot start.
-  void tell_first_failure(const api::TrainingJobStatus& status);
+  void print_checkpoint(const api::TrainingJobStatus& before, const api::TrainingJobStatus& next) const;
+  // Prints a line if a wait takes long.
+  void print_long_wait(const api::TrainingJobStatus& before, const api::TrainingJobStatus& next);
+  // Prints the message of an event unless it repeats the last message, because a loss that ends the job emits
+  // two events with one message. Returns whether it printed the message.
+  bool print_event(const std::string& message);
+  // Prints the last output of the first failed member, as soon as it failed. Without this output, the user
+  // would see only after the tenth failed start of the job why the program cannot start.
+  void print_first_failure(const api::TrainingJobStatus& status);
   // Prints the last lines of the member that ended the job, unless they were printed already, and the path of
   // all logs.
-  void tell_failure(const api::TrainingJobStatus& status);
-  void tell_stop(const api::TrainingJobStatus& status) const;
+  void print_failure(const api::TrainingJobStatus& status);
+  void print_stop(const api::TrainingJobStatus& status) const;
 
  private:
   void print_last_lines(const api::MemberFailure& failure);
@@ -45,10 +44,10 @@ class RunConsole {
   const Print print_;
   const Logs logs_;
   const Clock& clock_;
-  const WallTime began_;
+  const WallTime run_began_;
   Timestamp waiting_since_ = clock_.now();
   std::string last_event_;
-  std::optional<api::MemberFailure> told_;  // the failure whose last lines were printed last
+  std::optional<api::MemberFailure> printed_failure_;  // the failure whose last lines were printed last
 };
 
 }  // namespace ratoon::local

@@ -14,19 +14,19 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kFormat = 1;
-constexpr Duration kStepPause = std::chrono::milliseconds(500);
-// The pause between two step lines is at least a 200th of the run's duration so far, which limits the number
-// of step lines for a run of any length.
-constexpr int kStepShare = 200;
+constexpr int kEventFormatVersion = 1;
+constexpr Duration kStepEventPauseMin = std::chrono::milliseconds(500);
+// The pause between two lines about steps is at least a 200th of the run's duration so far. The number of
+// these lines therefore grows only slowly in a long run.
+constexpr int kStepEventPauseDivisor = 200;
 
-std::string line_of(const char* kind, WallTime now, json body = json::object()) {
+std::string make_event_line(const char* kind, WallTime now, json body = json::object()) {
   body["kind"] = kind;
   body["time"] = format_rfc3339(now);
   return body.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
-std::string state_of(const api::Pod& pod) {
+std::string member_state_of(const api::Pod& pod) {
   if (pod.phase == api::PodPhase::kSucceeded) return "succeeded";
   if (pod.phase == api::PodPhase::kFailed) return "failed";
   if (pod.is_deleting) return "deleting";
@@ -36,78 +36,81 @@ std::string state_of(const api::Pod& pod) {
 }  // namespace
 
 void RunEvents::begin(const api::TrainingJob& job, WallTime now) {
-  began_ = now;
-  seen_ = job.status;
-  seen_.is_formed = false;  // no world outlives its runner
-  seen_.ledger = {};        // the time since the last runner ended was booked meanwhile
-  write_(line_of("run", now, {{"events", kFormat}, {"job", job.meta.name}}));
+  run_began_ = now;
+  last_status_ = job.status;
+  last_status_.is_world_formed = false;  // no world outlives its runner
+  last_status_.ledger = {};              // the time since the last runner ended was booked meanwhile
+  write_(make_event_line("run", now, {{"events", kEventFormatVersion}, {"job", job.meta.name}}));
 }
 
 void RunEvents::observe(const api::TrainingJobStatus& status, const std::vector<api::Pod>& pods,
                         WallTime now) {
   for (const auto& pod : pods) observe_member(pod, now);
-  observe_gone(pods, now);
+  observe_gone_members(pods, now);
   observe_progress(status, now);
   observe_world(status, now);
   observe_ledger(status.ledger, now);
-  seen_ = status;
+  last_status_ = status;
 }
 
 void RunEvents::observe_member(const api::Pod& pod, WallTime now) {
   std::string& state = members_[pod.name];
-  if (state == state_of(pod)) return;
-  state = state_of(pod);
+  if (state == member_state_of(pod)) return;
+  state = member_state_of(pod);
   json body = {{"member", pod.name}, {"role", pod.role}, {"index", pod.index},
                {"node", pod.node},   {"state", state},   {"incarnation", pod.incarnation}};
   if (pod.exit_code) body["exitCode"] = *pod.exit_code;
-  write_(line_of("member", now, std::move(body)));
+  write_(make_event_line("member", now, std::move(body)));
 }
 
-void RunEvents::observe_gone(const std::vector<api::Pod>& pods, WallTime now) {
+void RunEvents::observe_gone_members(const std::vector<api::Pod>& pods, WallTime now) {
   std::erase_if(members_, [&](const auto& member) {
     if (std::any_of(pods.begin(), pods.end(), [&](const auto& pod) { return pod.name == member.first; }))
       return false;
-    write_(line_of("member", now, {{"member", member.first}, {"state", "gone"}}));
+    write_(make_event_line("member", now, {{"member", member.first}, {"state", "gone"}}));
     return true;
   });
 }
 
 void RunEvents::observe_world(const api::TrainingJobStatus& status, WallTime now) {
-  const bool is_same = status.attempt == seen_.attempt;
-  if (seen_.is_formed && !(status.is_formed && is_same))
-    write_(line_of("apart", now, {{"attempt", seen_.attempt.value()}}));
-  if (status.is_formed && !(seen_.is_formed && is_same))
-    write_(line_of("world", now, {{"attempt", status.attempt.value()}, {"size", status.world_size}}));
-  if (status.last_disruption && status.last_disruption != seen_.last_disruption)
-    write_(line_of("recovery", now, {{"disruption", api::encode_status(status)["lastDisruption"]}}));
+  const bool is_same = status.attempt == last_status_.attempt;
+  if (last_status_.is_world_formed && !(status.is_world_formed && is_same))
+    write_(make_event_line("apart", now, {{"attempt", last_status_.attempt.value()}}));
+  if (status.is_world_formed && !(last_status_.is_world_formed && is_same))
+    write_(make_event_line("world", now, {{"attempt", status.attempt.value()}, {"size", status.world_size}}));
+  if (status.last_disruption && status.last_disruption != last_status_.last_disruption)
+    write_(make_event_line("recovery", now, {{"disruption", api::encode_status(status)["lastDisruption"]}}));
 }
 
-// The ledger's sums change only when another part of the time begins, so write a line only then.
-void RunEvents::observe_ledger(const api::JobLedger& ledger, WallTime now) {
-  if (ledger.part == seen_.ledger.part && ledger.since == seen_.ledger.since) return;
-  write_(line_of("ledger", now, {{"ledger", api::encode_ledger(ledger)}}));
+// The sums of the ledger change only when another part of the time begins, so write a line only at that time.
+void RunEvents::observe_ledger(const api::JobTimeLedger& ledger, WallTime now) {
+  if (ledger.part == last_status_.ledger.part && ledger.since == last_status_.ledger.since) return;
+  write_(make_event_line("ledger", now, {{"ledger", api::encode_time_ledger(ledger)}}));
 }
 
 void RunEvents::observe_progress(const api::TrainingJobStatus& status, WallTime now) {
   const auto& saved = status.last_checkpoint;
-  if (saved && (!seen_.last_checkpoint || is_newer(*saved, *seen_.last_checkpoint))) {
-    write_(line_of("checkpoint", now, {{"attempt", saved->attempt.value()}, {"step", saved->step.value()}}));
+  if (saved && (!last_status_.last_checkpoint || is_newer(*saved, *last_status_.last_checkpoint))) {
+    write_(make_event_line("checkpoint", now,
+                           {{"attempt", saved->attempt.value()}, {"step", saved->step.value()}}));
   }
-  if (status.step == seen_.step) return;
-  const Duration pause = std::max(kStepPause, (now.since_epoch - began_->since_epoch) / kStepShare);
-  if (stepped_ && now.since_epoch - stepped_->since_epoch < pause) return;
-  stepped_ = now;
-  write_(line_of("step", now, {{"attempt", status.attempt.value()}, {"step", status.step.value()}}));
+  if (status.step == last_status_.step) return;
+  const Duration pause =
+      std::max(kStepEventPauseMin, (now.since_epoch - run_began_->since_epoch) / kStepEventPauseDivisor);
+  if (last_step_event_at_ && now.since_epoch - last_step_event_at_->since_epoch < pause) return;
+  last_step_event_at_ = now;
+  write_(make_event_line("step", now, {{"attempt", status.attempt.value()}, {"step", status.step.value()}}));
 }
 
-void RunEvents::tell(const std::string& reason, const std::string& message, WallTime now) {
-  write_(line_of("news", now, {{"reason", reason}, {"message", message}}));
+void RunEvents::record_message(const std::string& reason, const std::string& message, WallTime now) {
+  write_(make_event_line("news", now, {{"reason", reason}, {"message", message}}));
 }
 
 void RunEvents::end(WallTime now) {
-  write_(line_of(
-      "end", now,
-      {{"phase", api::name_of(seen_.phase)}, {"message", seen_.message}, {"step", seen_.step.value()}}));
+  write_(make_event_line("end", now,
+                         {{"phase", api::name_of(last_status_.phase)},
+                          {"message", last_status_.message},
+                          {"step", last_status_.step.value()}}));
 }
 
 }  // namespace ratoon::local

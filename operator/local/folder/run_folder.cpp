@@ -17,7 +17,7 @@
 
 #include "base/contract/fields.h"
 #include "base/core/folder_identity.h"
-#include "base/core/folder_mark.h"
+#include "base/core/folder_inode_hash.h"
 #include "base/core/read_file.h"
 #include "base/core/xxh3.h"
 
@@ -27,15 +27,15 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kStatusBytesMax = 64 * 1024 * 1024;
-constexpr int kFileDepthMax = 64;
+constexpr int kStatusDepthMax = 64;
 constexpr unsigned kFileMode = 0600;
-constexpr const char* kLock = "lock";
-constexpr const char* kStatus = "status.json";
-constexpr const char* kLogs = "logs";
-constexpr const char* kUid = "uid";
+constexpr const char* kLockFile = "lock";
+constexpr const char* kStatusFile = "status.json";
+constexpr const char* kLogsFolder = "logs";
+constexpr const char* kUidFile = "uid";
 
-// Takes the lock of the folder, with several tries: is_in_use() in another process holds the lock for a
-// moment, and that must not look like another run.
+// Takes the lock of the folder. Tries several times, because is_in_use() in another process takes the lock
+// for a moment, and must not look like another run.
 bool take_lock(int fd) {
   constexpr int kTries = 20;
   constexpr int kPauseMillis = 10;
@@ -46,13 +46,13 @@ bool take_lock(int fd) {
   return false;
 }
 
-Error broken(const std::string& path, const Error& why) {
+Error unreadable_file_error(const std::string& path, const Error& why) {
   return {ErrorKind::kInvalid,
           path + ": " + why.message() +
               ": move it away, and the next `ratoon run` goes on from the newest checkpoint"};
 }
 
-// Checks that the path is no mount point, which a rename cannot move, and no link, which would move alone.
+// Checks that a rename can move the path's content: a mount point cannot be moved, and a link's target stays.
 Result<void> check_movable(const fs::path& path) {
   struct stat above{};
   struct stat there{};
@@ -69,7 +69,7 @@ Result<void> check_movable(const fs::path& path) {
 
 Result<RunFolder> RunFolder::open(fs::path folder) {
   std::error_code code;
-  fs::create_directories(folder / kLogs, code);
+  fs::create_directories(folder / kLogsFolder, code);
   if (code == std::errc::not_a_directory) {
     return Error(
         ErrorKind::kInvalid,
@@ -78,7 +78,7 @@ Result<RunFolder> RunFolder::open(fs::path folder) {
   }
   if (code) return system_error(code.value(), "creating the run's folder " + folder.string());
   folder = fs::absolute(folder);
-  const std::string lock_path = (folder / kLock).string();
+  const std::string lock_path = (folder / kLockFile).string();
   UniqueFd lock(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kFileMode));
   if (!lock.is_open()) return system_error(errno, "opening " + lock_path);
   static_cast<void>(::fchmod(lock.get(), kFileMode));  // an older version made it readable for others
@@ -91,12 +91,12 @@ Result<RunFolder> RunFolder::open(fs::path folder) {
 }
 
 bool RunFolder::is_in_use(const fs::path& folder) {
-  const UniqueFd lock(::open((folder / kLock).c_str(), O_RDONLY | O_CLOEXEC));
+  const UniqueFd lock(::open((folder / kLockFile).c_str(), O_RDONLY | O_CLOEXEC));
   return lock.is_open() && ::flock(lock.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
 Result<std::optional<nlohmann::json>> RunFolder::read_document(const fs::path& folder) {
-  const std::string path = (folder / kStatus).string();
+  const std::string path = (folder / kStatusFile).string();
   std::ifstream in(path, std::ios::binary);
   if (!in && errno == ENOENT) return std::optional<nlohmann::json>();
   if (!in) return system_error(errno, "opening " + path);
@@ -105,8 +105,8 @@ Result<std::optional<nlohmann::json>> RunFolder::read_document(const fs::path& f
   while (in.read(block.data(), block.size()) || in.gcount() > 0)
     text.append(block.data(), static_cast<std::size_t>(in.gcount()));
   if (in.bad()) return system_error(EIO, "reading " + path);
-  auto document = parse_json(text, kStatusBytesMax, kFileDepthMax);
-  if (!document) return broken(path, document.error());
+  auto document = parse_json(text, kStatusBytesMax, kStatusDepthMax);
+  if (!document) return unreadable_file_error(path, document.error());
   return std::optional(*std::move(document));
 }
 
@@ -116,7 +116,7 @@ Result<std::optional<api::TrainingJobStatus>> RunFolder::read_status(const api::
   if (!*read) return std::optional<api::TrainingJobStatus>();
   nlohmann::json& document = **read;
   auto stored = api::decode_training_job(document.is_object() ? document["job"] : document);
-  if (!stored) return broken(status_path().string(), stored.error());
+  if (!stored) return unreadable_file_error(status_path().string(), stored.error());
   if (api::key_of(*stored) != api::key_of(job)) {
     return Error(ErrorKind::kInvalid, folder_.string() + " holds a run of job '" + stored->meta.name +
                                           "', not of '" + job.meta.name + "': pass another --folder");
@@ -124,8 +124,8 @@ Result<std::optional<api::TrainingJobStatus>> RunFolder::read_status(const api::
   return std::optional(stored->status);
 }
 
-Result<fs::path> RunFolder::set_aside(WallTime now,
-                                      const std::function<Result<void>()>& store_fresh_status) const {
+Result<fs::path> RunFolder::archive_old_files(WallTime now,
+                                              const std::function<Result<void>()>& store_fresh_status) const {
   if (const auto movable = check_movable(folder_ / "checkpoints"); !movable) return movable.error();
   std::string time = format_rfc3339(now);
   std::ranges::replace(time, ':', '-');  // some file systems refuse ':'
@@ -135,16 +135,16 @@ Result<fs::path> RunFolder::set_aside(WallTime now,
     before = folder_ / "before" / (time + "-" + std::to_string(i));
   fs::create_directories(before, code);
   if (code) return system_error(code.value(), "creating " + before.string());
-  if (fs::exists(status_path(), code)) fs::copy_file(status_path(), before / kStatus, code);
+  if (fs::exists(status_path(), code)) fs::copy_file(status_path(), before / kStatusFile, code);
   if (code) return system_error(code.value(), "copying " + status_path().string() + " to " + before.string());
   if (auto stored = store_fresh_status(); !stored) return stored.error();
-  for (const char* name : {kLogs, "checkpoints", "events.jsonl", "report.html"}) {
+  for (const char* name : {kLogsFolder, "checkpoints", "events.jsonl", "report.html"}) {
     fs::rename(folder_ / name, before / name, code);
     if (code && code != std::errc::no_such_file_or_directory)
       return system_error(code.value(), "moving " + (folder_ / name).string() + " to " + before.string());
   }
-  fs::create_directories(folder_ / kLogs, code);
-  if (code) return system_error(code.value(), "creating " + (folder_ / kLogs).string());
+  fs::create_directories(folder_ / kLogsFolder, code);
+  if (code) return system_error(code.value(), "creating " + (folder_ / kLogsFolder).string());
   return before;
 }
 
@@ -159,19 +159,19 @@ Result<void> RunFolder::write_token(const std::string& token) const {
 }
 
 Result<std::string> RunFolder::job_uid() const {
-  const fs::path path = folder_ / kUid;
+  const fs::path path = folder_ / kUidFile;
   const auto text = read_file(path);
-  // A new identity is drawn only if the file is missing or damaged. If the file with the identity cannot be
-  // read now, keep it: with a new identity this run could not use its own checkpoints.
+  // Draws a new identity only if the file with the identity is missing or damaged. If the file with the
+  // identity cannot be read now, keep it: with a new identity, the run could not use its own checkpoints.
   const bool is_known =
       text || text.error().kind() == ErrorKind::kNotFound || text.error().kind() == ErrorKind::kInvalid;
   if (!is_known)
     return Error(text.error().kind(), text.error().message() +
                                           ": the identity of the run is unknown while this file cannot be "
-                                          "read; start it again once it can be read");
+                                          "read; start the run again when the file can be read");
   const std::string uid = text ? text->substr(0, text->find('\n')) : "";
-  const std::uint64_t mark = folder_mark(folder_);
-  if (is_identity(uid) && identity_there(uid, mark) == uid) return uid;
+  const std::uint64_t mark = folder_inode_hash(folder_);
+  if (is_identity(uid) && identity_of_folder(uid, mark) == uid) return uid;
   auto drawn = draw_identity(mark);
   if (!drawn) return drawn;
   if (auto saved = save_file_atomically(path, *drawn + "\n", {.mode = kFileMode}); !saved)
@@ -182,8 +182,8 @@ Result<std::string> RunFolder::job_uid() const {
 void RunFolder::append_event(const std::string& line) const {
   const UniqueFd file(::open(events_path().c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   if (!file.is_open()) return;
-  // If a full disk accepts only a part of the line, that part is cut off again. If a power failure left a
-  // partial line, the next write first ends it with a newline.
+  // If a full disk accepts only a part of the line, the run removes this part from the file. If a power
+  // failure left a partial line, the next write first ends it with a newline.
   const off_t before = ::lseek(file.get(), 0, SEEK_END);
   char last = '\n';
   if (before > 0 && ::pread(file.get(), &last, 1, before - 1) == 1 && last != '\n' &&
@@ -196,7 +196,7 @@ void RunFolder::append_event(const std::string& line) const {
 
 Result<UniqueFd> RunFolder::open_log(const std::string& member) const {
   std::error_code ignored;  // opening the log reports it
-  fs::create_directories(folder_ / kLogs, ignored);
+  fs::create_directories(folder_ / kLogsFolder, ignored);
   const std::string path = log_path(member).string();
   UniqueFd log(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   if (!log.is_open()) return system_error(errno, "opening " + path);
@@ -204,7 +204,7 @@ Result<UniqueFd> RunFolder::open_log(const std::string& member) const {
 }
 
 fs::path RunFolder::log_path(const std::string& member) const {
-  return folder_ / kLogs / (member + ".log");
+  return folder_ / kLogsFolder / (member + ".log");
 }
 
 std::string run_resource_name(const fs::path& run_folder) {

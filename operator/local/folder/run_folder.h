@@ -32,24 +32,24 @@ class RunFolder {
   // Creates the run's folder if it is missing, and takes the folder's lock.
   [[nodiscard]] static Result<RunFolder> open(std::filesystem::path folder);
 
-  // Returns whether a `ratoon run` holds the folder's lock. Creates nothing; a missing folder is not in use.
+  // Returns whether a `ratoon run` holds the folder's lock. If the folder is missing, returns false.
   [[nodiscard]] static bool is_in_use(const std::filesystem::path& folder);
-  // Returns the content of the folder's status.json, of any job, or nothing if there is no such file.
+  // Returns the content of the folder's status.json (of any job), or nothing if the file is missing.
   [[nodiscard]] static Result<std::optional<nlohmann::json>> read_document(
       const std::filesystem::path& folder);
 
   // Returns the status that the last run of `job` stored, or nothing. The job's spec may have changed since
-  // the last run. Refuses another job's folder.
+  // the last run. Refuses the folder of another job.
   [[nodiscard]] Result<std::optional<api::TrainingJobStatus>> read_status(const api::TrainingJob& job) const;
   // Moves the files of earlier runs to before/<time>/ and returns that path; deletes nothing. Calls
-  // `store_fresh_status` before the first move, so that the run starts over even if a move is
+  // `store_fresh_status` before it moves the first file, so that the run starts over even if moving is
   // interrupted.
-  [[nodiscard]] Result<std::filesystem::path> set_aside(
+  [[nodiscard]] Result<std::filesystem::path> archive_old_files(
       WallTime now, const std::function<Result<void>()>& store_fresh_status) const;
   [[nodiscard]] Result<void> write_status(const nlohmann::json& document) const;
   [[nodiscard]] Result<void> write_token(const std::string& token) const;
   // Returns the identity (UID) of this folder's job: the first run in the folder draws it, and later runs
-  // keep it. A copy of the folder gets a new identity.
+  // keep it. If the folder is a copy, the run draws a new identity.
   [[nodiscard]] Result<std::string> job_uid() const;
   // Opens the log of a member that starts, to append to it. Creates the folder logs/ again if it was removed
   // during the run.

@@ -8,16 +8,16 @@ namespace {
 
 using nlohmann::json;
 
-double rounded(double number) {
+double round_to_thousandths(double number) {
   constexpr double kThousand = 1000;
   return std::round(number * kThousand) / kThousand;
 }
 
 void keep_newest(json& list) {
-  while (list.size() > RunJournal::kKept) list.erase(list.begin());
+  while (list.size() > RunJournal::kEntriesMax) list.erase(list.begin());
 }
 
-json list_of(const json& document, const char* name) {
+json entries_in(const json& document, const char* name) {
   const auto found = document.find(name);
   if (found == document.end() || !found->is_array()) return json::array();
   json kept = json::array();
@@ -31,8 +31,8 @@ json list_of(const json& document, const char* name) {
 
 void RunJournal::restore(const json& document) {
   if (!document.is_object()) return;
-  recoveries_ = list_of(document, "recoveries");
-  on_purpose_ = list_of(document, "on_purpose");
+  recoveries_ = entries_in(document, "recoveries");
+  requested_losses_ = entries_in(document, "on_purpose");
 }
 
 void RunJournal::note_recovery(const api::Disruption& recovery) {
@@ -41,42 +41,45 @@ void RunJournal::note_recovery(const api::Disruption& recovery) {
                          {"reason", recovery.reason},
                          {"time", format_rfc3339(recovery.time)},
                          {"lost_steps", recovery.lost_steps},
-                         {"seconds", rounded(recovery.phases.total_seconds())}});
+                         {"seconds", round_to_thousandths(recovery.phases.total_seconds())}});
   keep_newest(recoveries_);
 }
 
 void RunJournal::note_loss(WallTime time, const std::string& kind, const std::string& target,
                            std::optional<double> notice_seconds, const std::string& asked_by) {
-  on_purpose_.push_back(
+  requested_losses_.push_back(
       {{"kind", kind}, {"target", target}, {"time", format_rfc3339(time)}, {"asked_by", asked_by}});
-  if (notice_seconds) on_purpose_.back()["notice_seconds"] = rounded(*notice_seconds);
-  keep_newest(on_purpose_);
+  if (notice_seconds) requested_losses_.back()["notice_seconds"] = round_to_thousandths(*notice_seconds);
+  keep_newest(requested_losses_);
 }
 
 void RunJournal::note_progress(const std::vector<api::ProcessFacts>& processes,
                                const api::TrainingJobStatus& status, Timestamp now) {
-  if (status.attempt != attempt_ || !status.is_formed) progress_rate_.restart();
+  if (status.attempt != attempt_ || !status.is_world_formed) progress_rate_.restart();
   attempt_ = status.attempt;
   for (const auto& process : processes) {
     if (!process.beat || !process.beat->outlook || process.beat->attempt != status.attempt) continue;
     outlook_ = process.beat->outlook;
-    if (!status.is_formed) continue;
-    // Compute the rate from the time when the heartbeat arrived: the later time of this observation would
-    // change the rate.
+    if (!status.is_world_formed) continue;
+    // Compute the rate from the time at which the heartbeat arrived: its steps were made by then, and not by
+    // the later time of this observation.
     const Timestamp heard = std::min(now, process.last_heard);
-    progress_rate_.note({.at = heard, .steps = process.beat->step.value(), .position = outlook_->position});
+    progress_rate_.add_point(
+        {.at = heard, .steps = process.beat->step.value(), .position = outlook_->position});
   }
 }
 
 json RunJournal::describe() const {
-  json document = {{"recoveries", recoveries_}, {"on_purpose", on_purpose_}};
+  json document = {{"recoveries", recoveries_}, {"on_purpose", requested_losses_}};
   if (!outlook_) return document;
   json& progress = document["progress"] = {
       {"position", outlook_->position}, {"total", outlook_->total}, {"unit", outlook_->unit}};
   if (outlook_->loss) progress["loss"] = *outlook_->loss;
-  if (const auto rate = progress_rate_.steps_per_second()) progress["steps_per_second"] = rounded(*rate);
+  if (!outlook_->best.empty()) progress["best"] = outlook_->best;
+  if (const auto rate = progress_rate_.steps_per_second())
+    progress["steps_per_second"] = round_to_thousandths(*rate);
   const auto left = outlook_->total == 0 ? std::nullopt : progress_rate_.seconds_to(outlook_->total);
-  if (left) progress["seconds_left"] = rounded(*left);
+  if (left) progress["seconds_left"] = round_to_thousandths(*left);
   return document;
 }
 

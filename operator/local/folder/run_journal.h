@@ -1,5 +1,5 @@
-// RunJournal: the parts of a local run's status.json beside the job's status: losses that a user caused on
-// purpose, recoveries, progress and speed. The next run in the folder continues the journal.
+// RunJournal: the parts of a local run's status.json that are not in the job's status: losses that a user
+// caused on purpose, recoveries, progress and speed. The next run in the same folder continues this journal.
 #pragma once
 
 #include <optional>
@@ -18,13 +18,13 @@ namespace ratoon::local {
 class RunJournal {
  public:
   // How many of the newest entries of each kind the journal keeps.
-  static constexpr std::size_t kKept = 100;
+  static constexpr std::size_t kEntriesMax = 100;
 
   // Restores the entries from the earlier run's status.json; parts may be missing in that file.
   void restore(const nlohmann::json& document);
 
   void note_recovery(const api::Disruption& recovery);
-  // Records a loss on purpose: "reclaim" of a node or "kill" of a member, by "command", "every" or "trace".
+  // Records a "reclaim" of a node or "kill" of a member; `asked_by` is "command", "every" or "trace".
   void note_loss(WallTime time, const std::string& kind, const std::string& target,
                  std::optional<double> notice_seconds, const std::string& asked_by);
   void note_progress(const std::vector<api::ProcessFacts>& processes, const api::TrainingJobStatus& status,
@@ -35,7 +35,7 @@ class RunJournal {
 
  private:
   nlohmann::json recoveries_ = nlohmann::json::array();
-  nlohmann::json on_purpose_ = nlohmann::json::array();
+  nlohmann::json requested_losses_ = nlohmann::json::array();
   ProgressRate progress_rate_;
   Attempt attempt_{0};
   std::optional<Outlook> outlook_;

@@ -38,8 +38,8 @@ std::string save_location(const api::TrainingJob& job, const SaveFolders& folder
   return relative_to_run((folders.work / folder / name).lexically_normal(), folders);
 }
 
-std::optional<std::string> told_save_location(const std::vector<api::ProcessFacts>& processes,
-                                              const SaveFolders& folders) {
+std::optional<std::string> reported_save_location(const std::vector<api::ProcessFacts>& processes,
+                                                  const SaveFolders& folders) {
   const auto told =
       std::ranges::find_if(processes, [](const auto& process) { return !process.save_location.empty(); });
   if (told == processes.end()) return std::nullopt;

@@ -1,5 +1,5 @@
-// Where the members of a local run save: in the run's folder, unless their program or its command line says
-// otherwise (--save-folder, --run-name), as given after `--` of `ratoon run` and `ratoon launch`.
+// Finds where the members of a local run save. This is in the run's folder, unless their program or an option
+// after `--` of `ratoon run` or `ratoon launch` (--save-folder, --run-name) names another place.
 //
 // A path within the run's folder is returned relative to it, so that it stays valid when the folder is
 // copied, moved or restored. Paths outside of the run's folder are returned as absolute paths.
@@ -24,13 +24,13 @@ struct SaveFolders {
 // Pure: returns the run's name, as the trainer takes it from its options.
 [[nodiscard]] std::string run_name_of(const api::TrainingJob& job);
 
-// Pure: returns "<save folder>/<run name>", or the URL of a bucket, as far as the command line and the
-// environment tell. A program may save in another place, which told_save_location() returns.
+// Pure: returns "<save folder>/<run name>", or the URL of a bucket, as given by command line and environment.
+// If a program saves in another location, reported_save_location() returns that location.
 [[nodiscard]] std::string save_location(const api::TrainingJob& job, const SaveFolders& folders);
 
-// Pure: returns where the members save according to a message of one of their processes, or nothing without
-// such a message.
-[[nodiscard]] std::optional<std::string> told_save_location(const std::vector<api::ProcessFacts>& processes,
-                                                            const SaveFolders& folders);
+// Pure: returns the save location that the members' processes reported in their messages, or nothing if no
+// process reported one.
+[[nodiscard]] std::optional<std::string> reported_save_location(
+    const std::vector<api::ProcessFacts>& processes, const SaveFolders& folders);
 
 }  // namespace ratoon::local

@@ -16,11 +16,11 @@ namespace fs = std::filesystem;
 
 constexpr mode_t kStagingMode = 0700;
 
-fs::path place_of(const fs::path& memory_root, const fs::path& run_folder) {
+fs::path staging_path_of(const fs::path& memory_root, const fs::path& run_folder) {
   return memory_root / run_resource_name(run_folder);
 }
 
-// Checks that the folder is ours: any user can create files in /dev/shm, also under this name.
+// Checks that the folder belongs to this user, because any user can create files with this name in /dev/shm.
 Result<void> check_private(const fs::path& folder) {
   struct stat info{};
   if (::lstat(folder.c_str(), &info) != 0) return system_error(errno, "looking at " + folder.string());
@@ -34,7 +34,7 @@ Result<void> check_private(const fs::path& folder) {
 }  // namespace
 
 Result<StagingFolder> StagingFolder::open(const fs::path& memory_root, const fs::path& run_folder) {
-  const fs::path in_memory = place_of(memory_root, run_folder);
+  const fs::path in_memory = staging_path_of(memory_root, run_folder);
   if (::mkdir(in_memory.c_str(), kStagingMode) != 0 && errno != EEXIST)
     return system_error(errno, "creating " + in_memory.string());
   if (auto checked = check_private(in_memory); !checked) return checked.error();
@@ -42,9 +42,9 @@ Result<StagingFolder> StagingFolder::open(const fs::path& memory_root, const fs:
 }
 
 Result<void> StagingFolder::discard(const fs::path& memory_root, const fs::path& run_folder) {
-  const fs::path in_memory = place_of(memory_root, run_folder);
+  const fs::path in_memory = staging_path_of(memory_root, run_folder);
   std::error_code code;
-  // A path that is not private to this user was never our staging folder: leave it alone.
+  // If other users can access the path, it was never our staging folder: do not touch it.
   if (!fs::exists(fs::symlink_status(in_memory, code)) || !check_private(in_memory)) return {};
   fs::remove_all(in_memory, code);
   return code ? system_error(code.value(), "removing " + in_memory.string()) : Result<void>();

@@ -17,11 +17,11 @@ class StagingFolder {
   // Other users cannot read the folder. Returns an error if this machine has no /dev/shm (`memory_root`).
   [[nodiscard]] static Result<StagingFolder> open(const std::filesystem::path& memory_root,
                                                   const std::filesystem::path& run_folder);
-  // Removes staged checkpoints when a run starts over: they are of an earlier run, whose folder was set aside
-  // or removed.
+  // Removes staged checkpoints. Call discard() when a run starts over, because the staged checkpoints then
+  // belong to an earlier run.
   [[nodiscard]] static Result<void> discard(const std::filesystem::path& memory_root,
                                             const std::filesystem::path& run_folder);
-  // Removes the folder if it is empty: processes that complete remove their own files from it.
+  // Removes the folder if it is empty, which it is after all processes completed and removed their own files.
   ~StagingFolder();
   StagingFolder(StagingFolder&& other) noexcept;
   StagingFolder& operator=(StagingFolder&& other) noexcept;

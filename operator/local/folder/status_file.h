@@ -1,7 +1,7 @@
 // StatusFile: decides when to write status.json. A change is written to the disk before `ratoon run` acts on
-// it, unless the disk is slow. Numbers that only grow, such as steps, are written later, because each write
-// waits for the disk. If the disk is full, fails, hangs or becomes read-only, there is only a warning, and
-// the run goes on: trainers tolerate such a disk for a while, too.
+// it, unless the disk is slow. Numbers that only grow, such as steps, are written less often, because each
+// write waits for the disk. If the disk is full, fails, hangs or becomes read-only, the run prints a warning
+// and goes on: trainers also tolerate such a disk for a while.
 #pragma once
 
 #include <functional>
@@ -19,35 +19,36 @@ namespace ratoon::local {
 
 // Returns whether the two status documents differ only in position, rate or newest checkpoint. Returns false
 // if `next` has the run's first checkpoint.
-[[nodiscard]] bool has_only_grown(const nlohmann::json& before, const nlohmann::json& next);
+[[nodiscard]] bool differs_only_in_progress(const nlohmann::json& before, const nlohmann::json& next);
 
 class StatusFile {
  public:
-  static constexpr Duration kPause = std::chrono::milliseconds(500);
-  // A decision waits this long for the disk, and no longer while an earlier write hangs.
+  static constexpr Duration kWriteIntervalMin = std::chrono::milliseconds(500);
+  // An operator decision waits at most this long for the disk, and not at all while an earlier write hangs.
   static constexpr Duration kDecisionTimeout = std::chrono::seconds(2);
-  // After this time a write that hangs is reported. The first and the last write of a run wait as long.
-  static constexpr Duration kHungAfter = std::chrono::seconds(10);
+  // A write that takes longer than this is reported as hung. A run's first and last write wait for this time.
+  static constexpr Duration kHungWriteTimeout = std::chrono::seconds(10);
   struct Timeouts {
-    Duration of_decision = kDecisionTimeout;
-    Duration of_first_and_last = kHungAfter;
+    Duration decision_write = kDecisionTimeout;
+    Duration first_and_last_write = kHungWriteTimeout;
   };
   // Begins to write the document on another thread.
   using Write = std::function<std::future<Result<void>>(const nlohmann::json& document)>;
-  using Say = std::function<void(const std::string& sentence)>;
+  using Report = std::function<void(const std::string& sentence)>;
 
   // `path` is for messages.
-  StatusFile(std::string path, Write write, Say say, Timeouts timeouts)
-      : path_(std::move(path)), write_(std::move(write)), say_(std::move(say)), timeouts_(timeouts) {}
-  StatusFile(std::string path, Write write, Say say)
+  StatusFile(std::string path, Write write, Report say, Timeouts timeouts)
+      : path_(std::move(path)), write_(std::move(write)), report_(std::move(say)), timeouts_(timeouts) {}
+  StatusFile(std::string path, Write write, Report say)
       : StatusFile(std::move(path), std::move(write), std::move(say), Timeouts()) {}
 
-  // Returns an error only if the run's very first write fails. Later errors are reported once, and the next
-  // call tries again. If only numbers have grown, waits with the write until kPause has passed since the last
-  // one. While a write hangs, begins no other: a call after its end writes the newest document.
+  // Returns an error only if the run's very first write fails. Reports later errors once, and the next call
+  // of put() tries the write again. If only numbers have grown, waits with the write until kWriteIntervalMin
+  // has passed since the last write. While a write hangs, put() begins no other write; the first call after
+  // its end writes the newest document.
   [[nodiscard]] Result<void> put(nlohmann::json document, Timestamp now);
-  // Writes the document without a delay, after a write that hangs, and waits for both for a limited time.
-  // Reports an error, too.
+  // If a write hangs, waits for its end, and then for the write of `document`, for a limited time each.
+  // Returns an error if the write of `document` fails.
   [[nodiscard]] Result<void> put_last(nlohmann::json document);
 
  private:
@@ -57,20 +58,20 @@ class StatusFile {
     std::future<Result<void>> outcome;
   };
 
-  void begin(nlohmann::json document, Timestamp now);
-  // Returns the outcome of the write that was begun, or nothing if it takes longer.
-  [[nodiscard]] std::optional<Result<void>> end_within(Duration at_most);
-  void tell_trouble(const Result<void>& outcome);
-  [[nodiscard]] Result<void> hung() const;
+  void begin_write(nlohmann::json document, Timestamp now);
+  // Returns the outcome of the write that was begun, or nothing if the write takes longer.
+  [[nodiscard]] std::optional<Result<void>> wait_for_write(Duration at_most);
+  void report_outcome(const Result<void>& outcome);
+  [[nodiscard]] Result<void> hung_write_error() const;
 
   const std::string path_;
   const Write write_;
-  const Say say_;
+  const Report report_;
   const Timeouts timeouts_;
   std::optional<PendingWrite> pending_;
-  nlohmann::json written_;
-  Timestamp written_at_{};
-  bool is_troubled_ = false;
+  nlohmann::json last_written_;
+  Timestamp last_written_at_{};
+  bool is_failing_ = false;
 };
 
 }  // namespace ratoon::local

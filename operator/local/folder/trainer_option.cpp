@@ -11,7 +11,7 @@ namespace {
 
 // Parses the command line as the trainer does: returns the word after the flag or after its '='. If the flag
 // occurs several times, its last occurrence before a `--` counts.
-std::optional<std::string> flag_in(const std::vector<std::string>& words, const std::string& flag) {
+std::optional<std::string> flag_value_in(const std::vector<std::string>& words, const std::string& flag) {
   std::optional<std::string> value;
   for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
     if (words[i] == flag && i + 1 < words.size())
@@ -22,18 +22,19 @@ std::optional<std::string> flag_in(const std::vector<std::string>& words, const 
   return value;
 }
 
-// The flag with the prefix (--ratoon-seed) has priority: the plain flag (--seed) may be the program's own.
-std::optional<std::string> either_flag_in(const std::vector<std::string>& words, const std::string& flag) {
+// The flag with the prefix (--ratoon-seed) has priority, because --seed may be a flag of the program itself.
+std::optional<std::string> prefixed_or_plain_flag_in(const std::vector<std::string>& words,
+                                                     const std::string& flag) {
   if (flag.empty()) return std::nullopt;
-  auto prefixed = flag_in(words, std::string(names::kFlagPrefix) + flag.substr(2));
-  return prefixed ? prefixed : flag_in(words, flag);
+  auto prefixed = flag_value_in(words, std::string(names::kFlagPrefix) + flag.substr(2));
+  return prefixed ? prefixed : flag_value_in(words, flag);
 }
 
 }  // namespace
 
 std::optional<std::string> find_trainer_option(const api::TrainingJob& job, const TrainerOption& option) {
   for (const api::Role& role : job.spec.roles)
-    if (auto value = either_flag_in(role.command, option.flag))
+    if (auto value = prefixed_or_plain_flag_in(role.command, option.flag))
       return api::expand_variables(*value, api::expand_environment(role.environment, {}));
   for (const api::Role& role : job.spec.roles) {
     const auto environment = api::expand_environment(role.environment, {});

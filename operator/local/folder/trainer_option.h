@@ -1,5 +1,5 @@
-// Finds the value of a trainer's option: on its command line, which comes from the job's file or stands after
-// `--` of `ratoon run` and `ratoon launch`, or in the container's `env`.
+// Finds the value of a trainer's option in the container's `env` or on the trainer's command line (from the
+// job's file, or after `--` of `ratoon run` and `ratoon launch`).
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ struct TrainerOption {
   const char* variable;
 };
 
-// Pure. A flag, of any role, has priority over a variable. Returns nothing if the option is not given.
+// Pure. A flag of any role has priority over a variable. Returns nothing if the option is not given.
 [[nodiscard]] std::optional<std::string> find_trainer_option(const api::TrainingJob& job,
                                                              const TrainerOption& option);
 

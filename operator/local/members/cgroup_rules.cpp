@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "base/core/lists.h"
+#include "base/core/split_join.h"
 
 namespace ratoon::local {
 namespace {
@@ -14,7 +14,7 @@ bool has_word(const std::string& text, std::string_view word) {
 }
 
 // Returns whether a shell accepts the name in NAME=VALUE: letters, digits and '_', no digit at its start.
-bool has_name_of_shell(const std::string& variable) {
+bool has_shell_variable_name(const std::string& variable) {
   const std::string name = variable.substr(0, variable.find('='));
   const auto is_inner = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
@@ -23,42 +23,43 @@ bool has_name_of_shell(const std::string& variable) {
 }
 
 // The period of CPU quotas, in microseconds.
-constexpr std::uint64_t kPeriodMicros = 100'000;
+constexpr std::uint64_t kCpuPeriodMicros = 100'000;
 
-std::string quota_of(const api::ResourceLimits& limits) {
+std::string cpu_quota_of(const api::ResourceLimits& limits) {
   constexpr std::uint64_t kMillis = 1000;
   constexpr std::uint64_t kQuotaMin = 1000;  // the kernel refuses less
-  return std::to_string(std::max(limits.cpu_millis * (kPeriodMicros / kMillis), kQuotaMin));
+  return std::to_string(std::max(limits.cpu_millis * (kCpuPeriodMicros / kMillis), kQuotaMin));
 }
 
 }  // namespace
 
 bool is_limited(const api::ResourceLimits& limits, std::string_view controller) {
-  return (controller == kMemory ? limits.memory_bytes : limits.cpu_millis) > 0;
+  return (controller == kMemoryController ? limits.memory_bytes : limits.cpu_millis) > 0;
 }
 
-std::vector<std::string_view> controllers_of(const api::TrainingJobSpec& spec) {
+std::vector<std::string_view> needed_controllers(const api::TrainingJobSpec& spec) {
   std::vector<std::string_view> controllers;
-  for (const std::string_view controller : {kMemory, kCpu}) {
+  for (const std::string_view controller : {kMemoryController, kCpuController}) {
     const auto takes_it = [&](const api::Role& role) { return is_limited(role.limits, controller); };
     if (std::ranges::any_of(spec.roles, takes_it)) controllers.push_back(controller);
   }
   return controllers;
 }
 
-// Disables swap: with swap, a member beyond its limit would only become slow and not be killed.
+// Disables swap. With swap, the kernel would only slow down a member beyond its limit, and not kill it.
 std::vector<CgroupSetting> cgroup_settings(const api::ResourceLimits& limits, std::string_view controller,
                                            bool is_unified) {
-  const std::string period = std::to_string(kPeriodMicros);
+  const std::string period = std::to_string(kCpuPeriodMicros);
   const std::string bytes = std::to_string(limits.memory_bytes);
-  if (controller == kCpu && is_unified) return {{"cpu.max", quota_of(limits) + " " + period}};
-  if (controller == kCpu) return {{"cpu.cfs_period_us", period}, {"cpu.cfs_quota_us", quota_of(limits)}};
+  if (controller == kCpuController && is_unified) return {{"cpu.max", cpu_quota_of(limits) + " " + period}};
+  if (controller == kCpuController)
+    return {{"cpu.cfs_period_us", period}, {"cpu.cfs_quota_us", cpu_quota_of(limits)}};
   if (is_unified)
     return {{"memory.max", bytes}, {"memory.swap.max", "0", false}, {"memory.oom.group", "1", false}};
   return {{"memory.limit_in_bytes", bytes}, {"memory.memsw.limit_in_bytes", bytes, false}};
 }
 
-std::string_view file_of_kills(bool is_unified) {
+std::string_view oom_kill_file(bool is_unified) {
   return is_unified ? "memory.events" : "memory.oom_control";
 }
 
@@ -66,27 +67,27 @@ Result<bool> must_move_to_child(const UnifiedCgroup& own, std::string_view contr
   const std::string next =
       ": put `systemd-run --user --scope -p Delegate=yes` before the command, which gives the command a "
       "cgroup of its own";
-  if (has_word(own.given, controller)) return false;
-  if (!has_word(own.offered, controller)) {
+  if (has_word(own.enabled_controllers, controller)) return false;
+  if (!has_word(own.available_controllers, controller)) {
     return Error(ErrorKind::kUnavailable,
                  own.folder + " is a cgroup without a " + std::string(controller) + " controller" + next);
   }
-  if (own.has_others) {
+  if (own.has_other_processes) {
     return Error(ErrorKind::kUnavailable, own.folder + " is a cgroup that also has other processes" + next);
   }
   return true;
 }
 
 // A shell drops variables with names that it does not accept; `env` after the shell sets them again.
-std::vector<std::string> command_within(const std::vector<std::string>& procs_files,
-                                        const std::vector<std::string>& command,
-                                        const std::vector<std::string>& variables) {
+std::vector<std::string> command_in_cgroups(const std::vector<std::string>& procs_files,
+                                            const std::vector<std::string>& command,
+                                            const std::vector<std::string>& variables) {
   std::string script;
   for (std::size_t i = 0; i < procs_files.size(); ++i) script += "echo 0 > \"$1\" && shift && ";
   std::vector<std::string> words = {"/bin/sh", "-c", script + "exec \"$@\"", "sh"};
   words.insert(words.end(), procs_files.begin(), procs_files.end());
   std::vector<std::string> dropped;
-  std::ranges::remove_copy_if(variables, std::back_inserter(dropped), has_name_of_shell);
+  std::ranges::remove_copy_if(variables, std::back_inserter(dropped), has_shell_variable_name);
   if (!dropped.empty()) words.insert(words.end(), {"env", "--"});
   words.insert(words.end(), dropped.begin(), dropped.end());
   words.insert(words.end(), command.begin(), command.end());

@@ -12,9 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/core/lists.h"
 #include "base/core/own_cgroup.h"
 #include "base/core/read_file.h"
+#include "base/core/split_join.h"
 #include "base/core/unique_fd.h"
 #include "operator/local/folder/run_folder.h"
 #include "operator/local/members/cgroup_rules.h"
@@ -25,68 +25,68 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kProcs = "cgroup.procs";
-constexpr const char* kGiven = "cgroup.subtree_control";
-constexpr const char* kRunner = "ratoon-runner";
+constexpr const char* kProcsFile = "cgroup.procs";
+constexpr const char* kSubtreeControlFile = "cgroup.subtree_control";
+constexpr const char* kRunnerCgroup = "ratoon-runner";
 
-std::string text_of(const fs::path& path) {
+std::string read_text(const fs::path& path) {
   return read_file(path).value_or("");
 }
 
-// Makes an error without the advice of system_error(), which is about volumes and wrong for cgroups.
-Error refused(int error_number, const std::string& doing) {
+// Makes an error without the advice of system_error(), which is about volumes and not about cgroups.
+Error cgroup_error(int error_number, const std::string& doing) {
   return {ErrorKind::kPermissionDenied, doing + ": " + std::generic_category().message(error_number)};
 }
 
-Result<void> write(const fs::path& path, std::string_view text) {
+Result<void> write_file(const fs::path& path, std::string_view text) {
   const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
   if (!file.is_open() || ::write(file.get(), text.data(), text.size()) < 0)
-    return refused(errno, "writing " + std::string(text) + " to " + path.string());
+    return cgroup_error(errno, "writing " + std::string(text) + " to " + path.string());
   return {};
 }
 
 Result<void> make_folder(const fs::path& path) {
   if (::mkdir(path.c_str(), 0755) == 0 || errno == EEXIST) return {};
-  return refused(errno, "creating " + path.string());
+  return cgroup_error(errno, "creating " + path.string());
 }
 
 std::vector<pid_t> processes_in(const fs::path& cgroup) {
   std::vector<pid_t> pids;
-  for (const auto& line : split(text_of(cgroup / kProcs), '\n')) {
+  for (const auto& line : split(read_text(cgroup / kProcsFile), '\n')) {
     pid_t pid = 0;
     std::from_chars(line.data(), line.data() + line.size(), pid);
     if (pid > 1)
-      // Skip the number 0, a process outside of this PID namespace: kill(0) would signal our own process
-      // group.
+      // Skip the number 0, which stands for a process outside of this PID namespace: kill(0) would signal our
+      // own process group.
       pids.push_back(pid);
   }
   return pids;
 }
 
 // Kills the cgroup's processes and removes the cgroup. Returns whether the cgroup is gone.
-bool is_removed(const fs::path& cgroup) {
+bool kill_and_remove(const fs::path& cgroup) {
   for (const pid_t pid : processes_in(cgroup))
     if (pid != ::getpid()) ::kill(pid, SIGKILL);
   return ::rmdir(cgroup.c_str()) == 0 || errno == ENOENT;
 }
 
-void remove_with_members(const fs::path& branch) {
+void kill_and_remove_tree(const fs::path& branch) {
   constexpr int kTries = 200;
   constexpr int kPauseMillis = 10;
-  for (int i = 0; i < kTries && !is_removed(branch); ++i) {
+  for (int i = 0; i < kTries && !kill_and_remove(branch); ++i) {
     std::error_code ignored;
     if (i > 0) ::poll(nullptr, 0, kPauseMillis);
     for (const auto& entry : fs::directory_iterator(branch, ignored))
-      if (entry.is_directory(ignored)) static_cast<void>(is_removed(entry.path()));
+      if (entry.is_directory(ignored)) static_cast<void>(kill_and_remove(entry.path()));
   }
 }
 
-UnifiedCgroup look_at(const fs::path& own) {
+UnifiedCgroup read_unified_cgroup(const fs::path& own) {
   const auto processes = processes_in(own);
   return {.folder = own.string(),
-          .offered = text_of(own / "cgroup.controllers"),
-          .given = text_of(own / kGiven),
-          .has_others = std::ranges::any_of(processes, [](pid_t pid) { return pid != ::getpid(); })};
+          .available_controllers = read_text(own / "cgroup.controllers"),
+          .enabled_controllers = read_text(own / kSubtreeControlFile),
+          .has_other_processes = std::ranges::any_of(processes, [](pid_t pid) { return pid != ::getpid(); })};
 }
 
 }  // namespace
@@ -96,60 +96,62 @@ Cgroups Cgroups::open(const fs::path& root, const fs::path& run_folder,
   const std::string name = run_resource_name(run_folder);
   Cgroups opened;
   for (const std::string_view controller : controllers) {
-    auto branch = opened.make_branch(controller, root, name);
+    auto branch = opened.make_run_cgroup(controller, root, name);
     if (branch)
-      opened.branches_.push_back(*std::move(branch));
+      opened.run_cgroups_.push_back(*std::move(branch));
     else
-      opened.refusals_.push_back("resources.limits." + std::string(controller) + " is not enforced here: " +
-                                 branch.error().message() + "; members are not limited");
+      opened.unenforced_limits_.push_back("resources.limits." + std::string(controller) +
+                                          " is not enforced here: " + branch.error().message() +
+                                          "; members are not limited");
   }
   return opened;
 }
 
-Result<Cgroups::Branch> Cgroups::make_branch(std::string_view controller, const fs::path& root,
-                                             const std::string& name) {
+Result<Cgroups::RunCgroup> Cgroups::make_run_cgroup(std::string_view controller, const fs::path& root,
+                                                    const std::string& name) {
   auto own = own_cgroup(controller, root);
   if (!own) return Error(ErrorKind::kNotFound, "this machine has no cgroups");
-  if (!left_.empty()) own->folder = left_;
+  if (!former_cgroup_.empty()) own->folder = former_cgroup_;
   const fs::path folder = own->folder / name;
   const bool is_first =
-      std::ranges::none_of(branches_, [&](const Branch& branch) { return branch.folder == folder; });
-  if (is_first) remove_with_members(folder);
+      std::ranges::none_of(run_cgroups_, [&](const RunCgroup& branch) { return branch.folder == folder; });
+  if (is_first) kill_and_remove_tree(folder);
   if (own->is_unified) {
     if (auto made = move_to_child(own->folder, controller); !made) return made.error();
   }
   if (auto made = make_folder(folder); !made) return made.error();
   if (own->is_unified) {
-    if (auto given = write(folder / kGiven, "+" + std::string(controller)); !given) return given.error();
+    if (auto given = write_file(folder / kSubtreeControlFile, "+" + std::string(controller)); !given)
+      return given.error();
   }
-  return Branch{controller, folder, own->is_unified};
+  return RunCgroup{controller, folder, own->is_unified};
 }
 
 Result<void> Cgroups::move_to_child(const fs::path& own, std::string_view controller) {
-  const auto has_to = must_move_to_child(look_at(own), controller);
+  const auto has_to = must_move_to_child(read_unified_cgroup(own), controller);
   if (!has_to) return has_to.error();
   if (!*has_to) return {};
-  if (left_.empty()) {
-    if (auto made = make_folder(own / kRunner); !made) return made;
-    if (auto moved = write(own / kRunner / kProcs, "0"); !moved) return moved;
-    left_ = own;
+  if (former_cgroup_.empty()) {
+    if (auto made = make_folder(own / kRunnerCgroup); !made) return made;
+    if (auto moved = write_file(own / kRunnerCgroup / kProcsFile, "0"); !moved) return moved;
+    former_cgroup_ = own;
   }
-  return write(own / kGiven, "+" + std::string(controller));
+  return write_file(own / kSubtreeControlFile, "+" + std::string(controller));
 }
 
 Cgroups::~Cgroups() {
-  for (const auto& branch : branches_) remove_with_members(branch.folder);
-  if (left_.empty()) return;
-  for (const auto& branch : branches_)
-    static_cast<void>(write(left_ / kGiven, "-" + std::string(branch.controller)));
-  static_cast<void>(write(left_ / kProcs, "0"));
-  static_cast<void>(::rmdir((left_ / kRunner).c_str()));
+  for (const auto& branch : run_cgroups_) kill_and_remove_tree(branch.folder);
+  if (former_cgroup_.empty()) return;
+  for (const auto& branch : run_cgroups_)
+    static_cast<void>(write_file(former_cgroup_ / kSubtreeControlFile, "-" + std::string(branch.controller)));
+  static_cast<void>(write_file(former_cgroup_ / kProcsFile, "0"));
+  static_cast<void>(::rmdir((former_cgroup_ / kRunnerCgroup).c_str()));
 }
 
 void Cgroups::swap(Cgroups& other) noexcept {
-  std::swap(branches_, other.branches_);
-  std::swap(refusals_, other.refusals_);
-  std::swap(left_, other.left_);
+  std::swap(run_cgroups_, other.run_cgroups_);
+  std::swap(unenforced_limits_, other.unenforced_limits_);
+  std::swap(former_cgroup_, other.former_cgroup_);
 }
 
 Result<std::vector<std::string>> Cgroups::confine(const std::string& member,
@@ -157,15 +159,15 @@ Result<std::vector<std::string>> Cgroups::confine(const std::string& member,
                                                   std::vector<std::string> command,
                                                   const std::vector<std::string>& variables) const {
   std::vector<std::string> procs_files;
-  for (const auto& branch : branches_) {
+  for (const auto& branch : run_cgroups_) {
     if (!is_limited(limits, branch.controller)) continue;
     const fs::path folder = branch.folder / member;
     if (auto made = make_folder(folder); !made) return made.error();
     for (const auto& setting : cgroup_settings(limits, branch.controller, branch.is_unified)) {
-      const auto written = write(folder / setting.file, setting.value);
+      const auto written = write_file(folder / setting.file, setting.value);
       if (!written && setting.is_required) return written.error();
     }
-    procs_files.push_back((folder / kProcs).string());
+    procs_files.push_back((folder / kProcsFile).string());
   }
   if (procs_files.empty()) return command;
   // In cgroup version 2 all controllers share one cgroup, which the member enters only once.
@@ -173,19 +175,19 @@ Result<std::vector<std::string>> Cgroups::confine(const std::string& member,
   auto program = find_program(command.front());
   if (!program) return program.error();
   command.front() = *std::move(program);
-  return command_within(procs_files, command, variables);
+  return command_in_cgroups(procs_files, command, variables);
 }
 
 bool Cgroups::was_out_of_memory(const std::string& member) const {
-  const auto memory = std::ranges::find(branches_, kMemory, &Branch::controller);
-  if (memory == branches_.end()) return false;
-  const std::string text = text_of(memory->folder / member / file_of_kills(memory->is_unified));
+  const auto memory = std::ranges::find(run_cgroups_, kMemoryController, &RunCgroup::controller);
+  if (memory == run_cgroups_.end()) return false;
+  const std::string text = read_text(memory->folder / member / oom_kill_file(memory->is_unified));
   return number_after(text, "oom_kill ").value_or(0) > 0;
 }
 
 void Cgroups::remove(const std::string& member) {
-  // Ignore a failure: the cgroup is then removed together with the run's cgroup at the end.
-  for (const auto& branch : branches_) static_cast<void>(is_removed(branch.folder / member));
+  // Ignore a failure: at the end of the run, the cgroup is removed together with the run's cgroup.
+  for (const auto& branch : run_cgroups_) static_cast<void>(kill_and_remove(branch.folder / member));
 }
 
 }  // namespace ratoon::local

@@ -20,8 +20,8 @@ class Cgroups {
   Cgroups() = default;  // enforces no limits
 
   // Prepares cgroups for members with limits of the given kinds. First kills and removes cgroups that a
-  // killed run left in the same folder: the caller holds the folder's lock, so they have no owner. `root` is
-  // the folder that contains /proc and /sys.
+  // killed run left in the same folder. The old cgroups have no owner, because the caller holds the folder's
+  // lock. `root` is the folder that contains /proc and /sys.
   [[nodiscard]] static Cgroups open(const std::filesystem::path& root,
                                     const std::filesystem::path& run_folder,
                                     const std::vector<std::string_view>& controllers);
@@ -34,35 +34,35 @@ class Cgroups {
   }
 
   // Returns a sentence for each kind of limit that cannot be enforced on this machine.
-  [[nodiscard]] const std::vector<std::string>& refusals() const { return refusals_; }
+  [[nodiscard]] const std::vector<std::string>& unenforced_limits() const { return unenforced_limits_; }
 
-  // Returns a command that runs `command` within the member's limits, if these are enforced. `variables`
-  // (NAME=VALUE) are the complete environment of the command.
+  // Returns a command that runs `command` within the member's limits, if the kernel enforces them.
+  // `variables` (NAME=VALUE) are the complete environment of the command.
   [[nodiscard]] Result<std::vector<std::string>> confine(
       const std::string& member, const api::ResourceLimits& limits, std::vector<std::string> command,
       const std::vector<std::string>& variables = {}) const;
-  // Returns whether the kernel killed a process of the member at its memory limit.
+  // Returns whether the kernel killed a process of the member because it reached its memory limit.
   [[nodiscard]] bool was_out_of_memory(const std::string& member) const;
-  // Call this when the member has ended: kills processes that it left behind, and removes its cgroup.
+  // When a member has ended, call remove(): it kills the member's remaining processes and removes its cgroup.
   void remove(const std::string& member);
 
  private:
-  struct Branch {
+  struct RunCgroup {
     std::string_view controller;
     std::filesystem::path folder;  // of the run
     bool is_unified = false;
   };
 
   void swap(Cgroups& other) noexcept;
-  [[nodiscard]] Result<Branch> make_branch(std::string_view controller, const std::filesystem::path& root,
-                                           const std::string& name);
+  [[nodiscard]] Result<RunCgroup> make_run_cgroup(std::string_view controller,
+                                                  const std::filesystem::path& root, const std::string& name);
   [[nodiscard]] Result<void> move_to_child(const std::filesystem::path& own, std::string_view controller);
 
-  std::vector<Branch> branches_;
-  std::vector<std::string> refusals_;
-  // In cgroup version 2, this process has left this cgroup for one of its child cgroups, so that the cgroup
-  // can enable controllers.
-  std::filesystem::path left_;
+  std::vector<RunCgroup> run_cgroups_;
+  std::vector<std::string> unenforced_limits_;
+  // The cgroup (version 2) that this process has left for a child cgroup, because a cgroup with processes
+  // cannot enable controllers for its children.
+  std::filesystem::path former_cgroup_;
 };
 
 }  // namespace ratoon::local

@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-#include "base/core/lists.h"
+#include "base/core/split_join.h"
 
 namespace ratoon::local {
 
@@ -26,25 +26,25 @@ Result<std::string> find_program(const std::string& name) {
       return program.string();
     problem = EACCES;
   }
-  return cannot_start(name, problem);
+  return start_error(name, problem);
 }
 
 namespace {
 
 // Returns whether the system only lacks a resource, such as memory, that may be free again in a second.
-bool is_shortage(int problem) {
+bool is_resource_shortage(int problem) {
   return problem == EAGAIN || problem == ENOMEM || problem == EMFILE || problem == ENFILE;
 }
 
 }  // namespace
 
-Error cannot_start(const std::string& name, int problem) {
+Error start_error(const std::string& name, int problem) {
   const Error error = system_error(problem, "starting '" + name + "'");
   if (problem == EACCES)
     return Error(
         ErrorKind::kInvalid,
         error.message() + ": you do not have the permission to run this file as a program; see `command`");
-  if (is_shortage(problem))
+  if (is_resource_shortage(problem))
     return Error(ErrorKind::kUnavailable,
                  error.message() +
                      ": this machine is short of processes, memory or open files; the start is tried again "

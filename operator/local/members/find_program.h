@@ -8,11 +8,11 @@
 namespace ratoon::local {
 
 // Searches like posix_spawnp(): a name with a slash is a path; otherwise the first executable file in $PATH
-// counts. If there is no such program, returns the same error as a failed start of it.
+// counts. If there is no such program, returns the same error as a start of the program.
 [[nodiscard]] Result<std::string> find_program(const std::string& name);
 
-// Explains the errno of a failed start, and where the program was searched. The error is retryable if the
-// system lacks resources.
-[[nodiscard]] Error cannot_start(const std::string& name, int problem);
+// Explains the errno of a failed start, and says where the program was searched. The error is retryable if
+// the system lacks resources.
+[[nodiscard]] Error start_error(const std::string& name, int problem);
 
 }  // namespace ratoon::local

@@ -7,19 +7,20 @@
 #include <sys/wait.h>
 
 #include "base/core/child_process.h"
+#include "base/core/split_join.h"
 #include "operator/api/training_job.h"
 #include "operator/local/folder/last_lines.h"
 
 namespace ratoon::local {
 namespace {
 
-constexpr int kExitCodeOfKill = 128 + 9;
+constexpr int kSigkillExitCode = 128 + 9;
 
-std::string place_of(const api::Pod& pod) {
+std::string role_and_index_of(const api::Pod& pod) {
   return pod.role + "-" + std::to_string(pod.index);
 }
 
-std::string_view name_of(const api::Pod& pod) {
+std::string_view phase_name_of(const api::Pod& pod) {
   if (pod.is_deleting) return "Terminating";
   switch (pod.phase) {
     case api::PodPhase::kPending:
@@ -41,10 +42,10 @@ std::string LocalCluster::find_node(const api::Pod& pod) const {
   for (const auto& [name, entry] : entries_) {
     if (!entry.group.has_ended()) taken.insert(entry.pod.node);
   }
-  const auto last = last_node_of_.find(place_of(pod));
-  const std::string avoided = last == last_node_of_.end() ? "" : last->second;
+  const auto last = last_node_by_member_.find(role_and_index_of(pod));
+  const std::string avoided = last == last_node_by_member_.end() ? "" : last->second;
   std::string fallback;
-  for (const std::string& node : nodes_.stable()) {
+  for (const std::string& node : nodes_.stable_nodes()) {
     if (taken.contains(node)) continue;
     if (node != avoided) return node;
     fallback = node;
@@ -61,14 +62,14 @@ Result<void> LocalCluster::create(api::Pod pod) {
   auto group = launch(pod);
   if (!group) return group.error().with_context(pod.name);
   pod.phase = api::PodPhase::kRunning;
-  last_node_of_[place_of(pod)] = pod.node;
+  last_node_by_member_[role_and_index_of(pod)] = pod.node;
   const std::string name = pod.name;
-  entries_.emplace(name, Entry{std::move(pod), std::move(*group)});
+  entries_.emplace(name, PodEntry{std::move(pod), std::move(*group)});
   return {};
 }
 
 Result<ProcessGroup> LocalCluster::launch(const api::Pod& pod) const {
-  MemberLaunchPlan plan = plan_(pod);
+  MemberLaunchPlan plan = planner_(pod);
   auto command = cgroups_.confine(pod.name, plan.limits, std::move(plan.command),
                                   environment_with(plan.environments.front()));
   if (!command) return command.error();
@@ -95,18 +96,18 @@ void LocalCluster::interrupt_all() {
   for (auto& [name, entry] : entries_) entry.group.interrupt();
 }
 
-void LocalCluster::send_to_all(int signal) const {
+void LocalCluster::signal_all_members(int signal) const {
   for (const auto& [name, entry] : entries_) entry.group.send(signal);
 }
 
 Result<std::string> LocalCluster::kill_member(const std::string& member) {
-  Entry* newest = nullptr;
+  PodEntry* newest = nullptr;
   std::string known;
   for (auto& [name, entry] : entries_) {
     if (entry.group.has_ended() || entry.pod.is_deleting) continue;
     known += (known.empty() ? "" : ", ") + name;
     const std::string without_incarnation = name.substr(0, name.rfind("-i"));
-    if (member != name && member != without_incarnation && member != place_of(entry.pod)) continue;
+    if (member != name && member != without_incarnation && member != role_and_index_of(entry.pod)) continue;
     if (newest == nullptr || newest->pod.incarnation < entry.pod.incarnation) newest = &entry;
   }
   if (newest == nullptr) {
@@ -134,18 +135,19 @@ std::vector<std::string> LocalCluster::living_pods_on(const std::string& node) c
 void LocalCluster::observe() {
   for (auto& [name, entry] : entries_) {
     entry.group.reap();
-    if (entry.group.has_ended() && !entry.pod.has_ended()) note_end(entry);
+    if (entry.group.has_ended() && !entry.pod.has_ended()) record_exit_code(entry);
   }
-  reap_adopted();
+  reap_orphans();
   std::erase_if(entries_,
                 [](const auto& item) { return item.second.pod.is_deleting && item.second.pod.has_ended(); });
 }
 
-// Reaps orphaned processes: if this process is a container's first process, it inherits them.
-void LocalCluster::reap_adopted() const {
+// Reaps orphaned processes, which this process inherits if it is the first process of a container.
+void LocalCluster::reap_orphans() const {
   const auto is_ours = [this](pid_t pid) {
     return std::ranges::any_of(entries_, [pid](const auto& item) {
-      return std::ranges::find(item.second.group.living(), pid) != item.second.group.living().end();
+      return std::ranges::find(item.second.group.running_pids(), pid) !=
+             item.second.group.running_pids().end();
     });
   };
   siginfo_t info{};
@@ -156,13 +158,13 @@ void LocalCluster::reap_adopted() const {
   }
 }
 
-void LocalCluster::note_end(Entry& entry) {
+void LocalCluster::record_exit_code(PodEntry& entry) {
   api::Pod& pod = entry.pod;
   pod.exit_code = entry.group.exit_code();
   pod.phase = *pod.exit_code == 0 ? api::PodPhase::kSucceeded : api::PodPhase::kFailed;
-  if (*pod.exit_code != 0) pod.last_lines = read_last_lines(plan_(pod).log_path, api::kLastLinesBytesMax);
-  // Unless the exit code is that of a kill, the kernel killed only a child process at the memory limit.
-  if (*pod.exit_code == kExitCodeOfKill && cgroups_.was_out_of_memory(pod.name))
+  if (*pod.exit_code != 0) pod.last_lines = read_last_lines(planner_(pod).log_path, api::kLastLinesBytesMax);
+  // With another exit code, the kernel killed at most a child process of the trainer, and not the trainer.
+  if (*pod.exit_code == kSigkillExitCode && cgroups_.was_out_of_memory(pod.name))
     pod.end_reasons = {"OOMKilled"};
   cgroups_.remove(pod.name);
 }
@@ -173,7 +175,7 @@ std::vector<api::Pod> LocalCluster::pods() const {
   return pods;
 }
 
-bool LocalCluster::is_quiet() const {
+bool LocalCluster::has_no_processes() const {
   return std::all_of(entries_.begin(), entries_.end(),
                      [](const auto& item) { return item.second.group.has_ended(); });
 }
@@ -183,10 +185,14 @@ nlohmann::json LocalCluster::describe() const {
   for (const auto& [name, entry] : entries_) {
     members.push_back({{"name", name},
                        {"node", entry.pod.node},
-                       {"phase", name_of(entry.pod)},
-                       {"pids", entry.group.living()}});
+                       {"phase", phase_name_of(entry.pod)},
+                       {"pids", entry.group.running_pids()}});
   }
   return members;
+}
+
+std::string explain_lack_of_nodes(const std::vector<std::string>& pods) {
+  return pods.empty() ? "" : "no node is free for " + join(pods, ", ") + " yet";
 }
 
 }  // namespace ratoon::local

@@ -1,6 +1,6 @@
 // operator/local/members/: runs the members' processes on one machine. LocalCluster: simulates a cluster on
-// this machine, where pods are process groups and nodes are only names. Each node holds one pod, and a node
-// that will be removed gets no new pod.
+// this machine, where pods are process groups and nodes are only names. Each node has room for one pod, and a
+// node that will be removed gets no new pod.
 #pragma once
 
 #include <functional>
@@ -21,26 +21,26 @@ namespace ratoon::local {
 
 class LocalCluster {
  public:
-  // A Planner returns how to start the processes of a pod, which has a UID already.
+  // A Planner returns the plan with which launch() starts the processes of a pod. The pod has a UID already.
   using Planner = std::function<MemberLaunchPlan(const api::Pod& pod)>;
 
-  LocalCluster(NodePool nodes, Planner plan) : nodes_(std::move(nodes)), plan_(std::move(plan)) {}
+  LocalCluster(NodePool nodes, Planner plan) : nodes_(std::move(nodes)), planner_(std::move(plan)) {}
 
-  // Call this before the first pod is created; without this call, no resource limits are enforced.
+  // Call set_cgroups() before the first pod is created; otherwise no resource limits are enforced.
   void set_cgroups(Cgroups cgroups) { cgroups_ = std::move(cgroups); }
 
   [[nodiscard]] bool has_room_for(const api::Pod& pod) const { return !find_node(pod).empty(); }
   // Creates a pod and starts its processes. Does nothing if a pod with the name of `pod` exists.
   [[nodiscard]] Result<void> create(api::Pod pod);
-  // Kills the processes of the pod with this `uid`. The pod is gone as soon as its processes have ended.
+  // Kills the processes of the pod with this `uid`. The pod is gone when all its processes have ended.
   void remove(const std::string& uid);
   void remove_all();
   // Sends SIGINT to the processes of all pods, like Ctrl-C.
   void interrupt_all();
-  void send_to_all(int signal) const;
-  // Kills the processes of the member's newest pod, which then looks as if it had ended by itself. The
-  // member's name is "<job>-<role>-<index>", with or without the incarnation, or "<role>-<index>". Returns
-  // the killed pod's name.
+  void signal_all_members(int signal) const;
+  // Kills the processes of the member's newest pod, which then looks like a pod that ended by itself. The
+  // member's name is "<job>-<role>-<index>", with or without its incarnation number, or "<role>-<index>".
+  // Returns the killed pod's name.
   [[nodiscard]] Result<std::string> kill_member(const std::string& member);
   // Removes the node and kills all processes on it. Returns the names of the node's pods.
   [[nodiscard]] Result<std::vector<std::string>> end_node(const std::string& node);
@@ -48,30 +48,33 @@ class LocalCluster {
   [[nodiscard]] const NodePool& nodes() const { return nodes_; }
   [[nodiscard]] std::vector<std::string> living_pods_on(const std::string& node) const;
 
-  // Updates pods whose processes have ended, and forgets removed pods that have no process left.
+  // Records the ends of processes in their pods, and forgets removed pods that have no process left.
   void observe();
 
   [[nodiscard]] std::vector<api::Pod> pods() const;
-  [[nodiscard]] bool is_quiet() const;  // no process is alive
+  [[nodiscard]] bool has_no_processes() const;  // no process is alive
   [[nodiscard]] nlohmann::json describe() const;
 
  private:
-  struct Entry {
+  struct PodEntry {
     api::Pod pod;
     ProcessGroup group;
   };
 
   [[nodiscard]] std::string find_node(const api::Pod& pod) const;
   [[nodiscard]] Result<ProcessGroup> launch(const api::Pod& pod) const;
-  void note_end(Entry& entry);
-  void reap_adopted() const;
+  void record_exit_code(PodEntry& entry);
+  void reap_orphans() const;
 
   NodePool nodes_;
-  Planner plan_;
+  Planner planner_;
   Cgroups cgroups_;
-  std::map<std::string, Entry> entries_;  // by name
-  // Maps "role-index" to the member's last node, because its replacement should get another node.
-  std::map<std::string, std::string> last_node_of_;
+  std::map<std::string, PodEntry> entries_;  // by name
+  // Maps "role-index" to the member's last node, because a replacement should get another node.
+  std::map<std::string, std::string> last_node_by_member_;
 };
+
+// Returns a text that says that no node is free for these pods. The text is empty if `pods` is empty.
+[[nodiscard]] std::string explain_lack_of_nodes(const std::vector<std::string>& pods);
 
 }  // namespace ratoon::local

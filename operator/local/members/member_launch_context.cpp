@@ -21,13 +21,13 @@ std::string format_seconds(WallTime time) {
 
 }  // namespace
 
-Result<MemberLaunchContext> MemberLaunchContext::draw(WallTime began) {
+Result<MemberLaunchContext> MemberLaunchContext::create(WallTime began) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0)
     return system_error(errno, "creating the pipe that closes when this run ends");
   UniqueFd read_end(ends[0]);
   UniqueFd write_end(ends[1]);
-  auto token = RunToken::draw();
+  auto token = RunToken::generate();
   if (!token) return token.error();
   return MemberLaunchContext(format_seconds(began), std::move(*token), std::move(read_end),
                              std::move(write_end));
@@ -61,13 +61,13 @@ MemberLaunchPlan MemberLaunchContext::plan(const api::TrainingJob& job, const ap
                      {.coordinator_port = ports.coordinator,
                       .group_port = ports.group,
                       .metrics_port = ports.metrics,
-                      .began = began_,
+                      .run_began = run_began_,
                       .job_uid = job_uid_,
                       .token_file = folder.token_path(),
                       .save_folder = save_folder_.empty() ? folder.checkpoints_path() : save_folder_,
                       .staging_folder = staging_ ? std::optional(staging_->path()) : std::nullopt,
                       .log_file = folder.log_path(pod.name),
-                      .lifeline_fd = read_end_.get()});
+                      .lifeline_fd = lifeline_read_end_.get()});
 }
 
 }  // namespace ratoon::local

@@ -1,5 +1,5 @@
-// MemberLaunchContext: resources that a local run provides for its members: their token, the lifeline (a pipe
-// that closes when `ratoon run` ends), a staging folder in memory, and the launch plan that uses them.
+// MemberLaunchContext: the resources of a local run's members: their token, the lifeline (a pipe that closes
+// when `ratoon run` ends), a staging folder in memory, and the launch plan that uses these resources.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ namespace ratoon::local {
 
 class MemberLaunchContext {
  public:
-  // Draws a new token. `began`: when the run began.
-  [[nodiscard]] static Result<MemberLaunchContext> draw(WallTime began);
+  // Draws a new random token. `began`: when the run began.
+  [[nodiscard]] static Result<MemberLaunchContext> create(WallTime began);
 
   // Writes the token's file and, if the job stages checkpoints, creates the staging folder in memory. Returns
   // a sentence for the user if the staging folder cannot be created.
@@ -44,15 +44,15 @@ class MemberLaunchContext {
 
  private:
   MemberLaunchContext(std::string began, RunToken token, UniqueFd read_end, UniqueFd write_end)
-      : began_(std::move(began)),
+      : run_began_(std::move(began)),
         token_(std::move(token)),
-        read_end_(std::move(read_end)),
-        write_end_(std::move(write_end)) {}
+        lifeline_read_end_(std::move(read_end)),
+        lifeline_write_end_(std::move(write_end)) {}
 
-  std::string began_;  // in seconds since 1970
+  std::string run_began_;  // in seconds since 1970
   RunToken token_;
-  UniqueFd read_end_;   // members inherit it and read its end of file when the runner is gone
-  UniqueFd write_end_;  // only the runner has it
+  UniqueFd lifeline_read_end_;   // members inherit it and read its end of file when the runner is gone
+  UniqueFd lifeline_write_end_;  // only the runner has it
   std::string job_uid_;
   std::optional<StagingFolder> staging_;
   std::filesystem::path save_folder_{};  // empty: in the run's folder

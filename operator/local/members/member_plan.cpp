@@ -15,8 +15,8 @@ namespace env = names::env;
 
 // Returns the variables that identify the member and its coordinator. The job's pod template cannot override
 // these variables.
-api::VariableMap place_environment(const api::TrainingJob& job, const api::Pod& pod,
-                                   const MemberLaunchInputs& inputs) {
+api::VariableMap identity_environment(const api::TrainingJob& job, const api::Pod& pod,
+                                      const MemberLaunchInputs& inputs) {
   api::VariableMap place;
   place[env::kJobNamespace] = job.meta.name_space;
   place[env::kJobName] = job.meta.name;
@@ -27,28 +27,30 @@ api::VariableMap place_environment(const api::TrainingJob& job, const api::Pod& 
   place[env::kMemberUid] = pod.uid;
   place[env::kProcessesPerNode] = std::to_string(job.spec.processes_per_node);
   place[env::kSaveFolder] = inputs.save_folder.string();
-  if (pod.group_seat) {
+  if (pod.group_rank_assignment) {
     place[env::kMasterAddress] = pod.address;  // all members are on this machine
-    place[env::kWorldSize] = std::to_string(pod.group_seat->world_size);
+    place[env::kWorldSize] = std::to_string(pod.group_rank_assignment->world_size);
   } else {
     place[env::kCoordinatorUrl] = "http://127.0.0.1:" + std::to_string(inputs.coordinator_port);
     place[env::kTokenFile] = inputs.token_file.string();
     place[env::kLifelineFd] = "3";
-    place[env::kTimeLimitSince] = inputs.began;
+    place[env::kTimeLimitSince] = inputs.run_began;
+    if (api::uses_launcher(job.spec))
+      place[env::kNoticeFile] = (inputs.token_file.parent_path() / ("notice-" + pod.name + ".json")).string();
     if (inputs.metrics_port != 0) place[env::kMetricsPort] = std::to_string(inputs.metrics_port);
   }
   return place;
 }
 
 // Returns the variables of all processes of the member. As on a cluster, values in the pod template may refer
-// to all of Ratoon's variables, and may override those that configure the training.
+// to all of Ratoon's variables, and may override the variables that configure the training.
 api::VariableMap common_environment(const api::TrainingJob& job, const api::Role& role, const api::Pod& pod,
                                     const MemberLaunchInputs& inputs) {
-  const api::VariableMap place = place_environment(job, pod, inputs);
+  const api::VariableMap place = identity_environment(job, pod, inputs);
   api::VariableMap common = place;
   common.merge(api::trainer_environment(job));
   if (inputs.staging_folder) common[env::kStagingFolder] = inputs.staging_folder->string();
-  if (pod.group_seat) common[env::kMasterPort] = std::to_string(inputs.group_port);
+  if (pod.group_rank_assignment) common[env::kMasterPort] = std::to_string(inputs.group_port);
   common = api::expand_environment(role.environment, std::move(common));
   for (const auto& [name, value] : place) common[name] = value;
   return common;
@@ -64,15 +66,18 @@ MemberLaunchPlan plan_member(const api::TrainingJob& job, const api::Pod& pod,
                         .environments = {},
                         .log_path = inputs.log_file.string(),
                         .lifeline_fd = inputs.lifeline_fd,
-                        .ends_with_lifeline = pod.group_seat.has_value(),
+                        .is_killed_with_runner = pod.group_rank_assignment.has_value(),
                         .limits = role->limits};
   for (std::uint32_t local_rank = 0; local_rank < job.spec.processes_per_node; ++local_rank) {
     plan.environments.push_back(common);
     plan.environments.back()[env::kLocalRank] = std::to_string(local_rank);
-    if (pod.group_seat)
-      plan.environments.back()[env::kRank] = std::to_string(pod.group_seat->first_rank + local_rank);
+    if (pod.group_rank_assignment)
+      plan.environments.back()[env::kRank] =
+          std::to_string(pod.group_rank_assignment->first_rank + local_rank);
   }
-  // Expand $(NAME) with the first process's environment: a container has one command for all processes.
+  // The program ratoon-launcher must be in the folder of the `ratoon` program, or in $PATH.
+  if (role->uses_launcher) plan.command = {"ratoon-launcher", "--"};
+  // Expand $(NAME) with the first process's environment, because all processes of a pod share one command.
   for (const std::string& word : role->command)
     plan.command.push_back(api::expand_variables(word, plan.environments.front()));
   return plan;

@@ -16,7 +16,7 @@ struct MemberLaunchInputs {
   std::uint16_t coordinator_port = 0;
   std::uint16_t group_port = 0;    // the master port of members without the agent
   std::uint16_t metrics_port = 0;  // of the member's first process; 0: as the container's `env` has it
-  std::string began{};             // the run's start, in seconds since 1970
+  std::string run_began{};         // the run's start, in seconds since 1970
   std::string job_uid{};           // the job's identity
   std::filesystem::path token_file;
   std::filesystem::path save_folder;

@@ -33,8 +33,8 @@ class SpawnPlan {
     posix_spawn_file_actions_adddup2(&actions_, STDOUT_FILENO, STDERR_FILENO);
     if (plan.lifeline_fd >= 0)
       posix_spawn_file_actions_adddup2(&actions_, plan.lifeline_fd, kChildLifelineFd);
-    // Close all other descriptors: some libraries open sockets without CLOEXEC, and a member must not inherit
-    // the coordinator's port.
+    // Close all other file descriptors: some libraries open sockets without CLOEXEC, and a member must not
+    // inherit the coordinator's port.
     posix_spawn_file_actions_addclosefrom_np(&actions_,
                                              plan.lifeline_fd >= 0 ? kChildLifelineFd + 1 : kChildLifelineFd);
 
@@ -63,7 +63,7 @@ class SpawnPlan {
     auto variables = pointers_to(environment);
     const int error =
         ::posix_spawnp(&pid, arguments.front(), &actions_, &attributes_, arguments.data(), variables.data());
-    if (error != 0) return cannot_start(command.front(), error);
+    if (error != 0) return start_error(command.front(), error);
     return pid;
   }
 
@@ -72,17 +72,17 @@ class SpawnPlan {
   posix_spawnattr_t attributes_{};
 };
 
-// Opens the same pipe again, because each open file has its own receiver of SIGIO.
-Result<UniqueFd> open_again(int fd) {
+// Opens the pipe a second time, because each open file description has its own receiver of SIGIO.
+Result<UniqueFd> reopen_pipe(int fd) {
   const std::string path = "/proc/self/fd/" + std::to_string(fd);
   UniqueFd again(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  if (!again.is_open()) return cannot_start("a member with the lifeline pipe " + path, errno);
+  if (!again.is_open()) return start_error("a member with the lifeline pipe " + path, errno);
   return again;
 }
 
 // Makes the kernel kill the process group when the pipe's last writer has ended, provided that one process of
 // the group still has the file open.
-void kill_at_end_of(int fd, pid_t group) {
+void kill_group_when_closed(int fd, pid_t group) {
   const bool is_set = ::fcntl(fd, F_SETOWN, -group) == 0 && ::fcntl(fd, F_SETSIG, SIGKILL) == 0 &&
                       ::fcntl(fd, F_SETFL, O_ASYNC | O_NONBLOCK) == 0;
   static_cast<void>(is_set);  // without it the processes outlive a killed runner, with no other effect
@@ -98,23 +98,23 @@ Result<ProcessGroup> ProcessGroup::launch(const MemberLaunchPlan& plan) {
   ProcessGroup group;
   MemberLaunchPlan own = plan;
   UniqueFd lifeline;
-  if (plan.ends_with_lifeline) {
-    auto opened = open_again(plan.lifeline_fd);
+  if (plan.is_killed_with_runner) {
+    auto opened = reopen_pipe(plan.lifeline_fd);
     if (!opened) return opened.error();
     lifeline = *std::move(opened);
     own.lifeline_fd = lifeline.get();
   }
   for (const auto& environment : plan.environments) {
-    const auto pid = SpawnPlan(own, group.group_).spawn(plan.command, environment_with(environment));
+    const auto pid = SpawnPlan(own, group.group_id_).spawn(plan.command, environment_with(environment));
     if (!pid) {
       group.kill();
       while (!group.has_ended()) group.reap();
       return pid.error();
     }
-    if (group.group_ == 0) group.group_ = *pid;
-    group.living_.push_back(*pid);
+    if (group.group_id_ == 0) group.group_id_ = *pid;
+    group.running_.push_back(*pid);
   }
-  if (lifeline.is_open()) kill_at_end_of(lifeline.get(), group.group_);
+  if (lifeline.is_open()) kill_group_when_closed(lifeline.get(), group.group_id_);
   return group;
 }
 
@@ -125,15 +125,15 @@ void ProcessGroup::reap() {
     return ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
            info.si_pid == pid;
   };
-  if (std::all_of(living_.begin(), living_.end(), has_ended)) kill();
-  std::erase_if(living_, [&](pid_t pid) {
+  if (std::all_of(running_.begin(), running_.end(), has_ended)) kill();
+  std::erase_if(running_, [&](pid_t pid) {
     int status = 0;
     const pid_t ended = ::waitpid(pid, &status, WNOHANG);
     if (ended == 0 || (ended < 0 && errno == EINTR)) return false;
     if (ended == pid && status != 0 && !first_failure_) first_failure_ = exit_code_of(status);
     return true;
   });
-  if (first_failure_ && !living_.empty() && !is_interrupted_) kill();
+  if (first_failure_ && !running_.empty() && !is_interrupted_) kill();
 }
 
 void ProcessGroup::interrupt() {
@@ -146,9 +146,9 @@ void ProcessGroup::kill() const {
 }
 
 void ProcessGroup::send(int signal) const {
-  // As long as one process has not been reaped, the group's number cannot be reused, so the signal cannot
+  // While at least one process has not been reaped, the group's number cannot be reused, so the signal cannot
   // reach another group.
-  if (group_ > 0 && !living_.empty()) ::kill(-group_, signal);
+  if (group_id_ > 0 && !running_.empty()) ::kill(-group_id_, signal);
 }
 
 }  // namespace ratoon::local

@@ -22,9 +22,9 @@ struct MemberLaunchPlan {
   std::string log_path;  // both outputs are appended to it
   int log_fd = -1;       // the open log; -1: launch() opens it and waits for its disk
   int lifeline_fd = -1;  // passed to each process as descriptor 3
-  // The kernel kills the processes when `ratoon run` ends, so they need not watch the lifeline, a pipe that
-  // closes at that time.
-  bool ends_with_lifeline = false;
+  // True if the kernel kills the processes when `ratoon run` ends, so that they need not watch the lifeline
+  // (a pipe that closes at that time).
+  bool is_killed_with_runner = false;
   api::ResourceLimits limits{};  // for all processes together; the caller enforces them
 };
 
@@ -33,25 +33,25 @@ class ProcessGroup {
   // Starts all processes of the plan, or none. An error explains why the program cannot be started.
   [[nodiscard]] static Result<ProcessGroup> launch(const MemberLaunchPlan& plan);
 
-  // Reaps processes that have ended. If a process failed, kills the member's other processes: a member
-  // without one of its processes counts as lost. After the last process has ended, kills the group's
+  // Reaps processes that have ended. If a process failed, kills the member's other processes, because a
+  // member without one of its processes is lost. After the last process has ended, kills the group's
   // remaining children.
   void reap();
   void kill() const;
   void send(int signal) const;
   // Sends SIGINT, like Ctrl-C at a terminal. After interrupt() the end of one process does not kill the
-  // others: each process leaves when it is ready.
+  // others: each process ends when it is ready.
   void interrupt();
 
-  [[nodiscard]] bool has_ended() const { return living_.empty(); }
+  [[nodiscard]] bool has_ended() const { return running_.empty(); }
   // Returns the member's exit code after its end: 0 if all processes exited with 0, else the code of the
   // first process that did not (128 + n after signal n).
   [[nodiscard]] int exit_code() const { return first_failure_.value_or(0); }
-  [[nodiscard]] const std::vector<pid_t>& living() const { return living_; }
+  [[nodiscard]] const std::vector<pid_t>& running_pids() const { return running_; }
 
  private:
-  pid_t group_ = 0;
-  std::vector<pid_t> living_;
+  pid_t group_id_ = 0;
+  std::vector<pid_t> running_;
   std::optional<int> first_failure_;
   bool is_interrupted_ = false;
 };

@@ -6,8 +6,8 @@
 
 namespace ratoon::local {
 
-Result<RunToken> RunToken::draw() {
-  auto drawn = draw_secret(32);
+Result<RunToken> RunToken::generate() {
+  auto drawn = random_hex_secret(32);
   if (!drawn) return drawn.error();
   return RunToken(*std::move(drawn));
 }

@@ -1,5 +1,5 @@
-// RunToken: the secret with which the members of a local run authenticate to its coordinator. Each run draws
-// a new token and passes it only in a file.
+// RunToken: the secret with which the members of a local run authenticate to its coordinator. Each local run
+// generates a new random token and passes it to its members only in a file.
 #pragma once
 
 #include <string>
@@ -12,10 +12,10 @@ namespace ratoon::local {
 
 class RunToken {
  public:
-  [[nodiscard]] static Result<RunToken> draw();
+  [[nodiscard]] static Result<RunToken> generate();
 
   [[nodiscard]] const std::string& text() const { return text_; }
-  // Compares in constant time: all wrong tokens of the right length take equally long.
+  // Compares in constant time: all wrong tokens of the correct length take the same time.
   [[nodiscard]] bool is(std::string_view shown) const;
 
  private:

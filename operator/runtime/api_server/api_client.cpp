@@ -9,11 +9,11 @@ namespace {
 
 using nlohmann::json;
 
-// The largest reply: several times the largest object that the API server stores (1.5 MiB). A parsed reply of
-// 16 MiB still fits into the memory limit that the chart sets for the operator.
+// The largest accepted reply. It is much larger than the largest object of an API server (1.5 MiB), and a
+// parsed reply of this size fits into the memory limit that the chart sets for the operator.
 constexpr std::size_t kReplyBytesMax = 16 * 1024 * 1024;
-constexpr int kDepthMax = 128;
-constexpr std::string_view kBearer = "Bearer ";
+constexpr int kJsonDepthMax = 128;
+constexpr std::string_view kBearerPrefix = "Bearer ";
 
 std::unique_ptr<http::HttpTransport> make_transport(const kube::ApiServerAccess& access, const Clock& clock) {
   http::TransportOptions options{.tls = {.ca_pem = access.ca_pem,
@@ -27,8 +27,10 @@ std::unique_ptr<http::HttpTransport> make_transport(const kube::ApiServerAccess&
 
 std::unique_ptr<PluginCredentials> make_plugin(const kube::ApiServerAccess& access, const Clock& clock) {
   if (!access.plugin) return nullptr;
-  kube::PluginCredential first{
-      .token = access.token, .certificate_pem = {}, .private_key_pem = {}, .ends = access.token_ends};
+  kube::PluginCredential first{.token = access.token,
+                               .certificate_pem = {},
+                               .private_key_pem = {},
+                               .expires_at = access.token_expires_at};
   return std::make_unique<PluginCredentials>(*access.plugin, std::move(first), clock, run_program);
 }
 
@@ -45,7 +47,7 @@ ApiClient::ApiClient(kube::ApiServerAccess access, const Clock& clock, OnCall on
       plugin_(make_plugin(access_, clock)),
       transport_(transport ? std::move(transport) : make_transport(access_, clock)) {}
 
-Result<http::Request> ApiClient::prepare(const kube::ApiRequest& request) const {
+Result<http::Request> ApiClient::prepare_request(const kube::ApiRequest& request) const {
   http::Request prepared{
       .method = request.method, .url = access_.server + request.target, .body = request.body};
   prepared.headers.set("Accept", "application/json");
@@ -54,18 +56,18 @@ Result<http::Request> ApiClient::prepare(const kube::ApiRequest& request) const 
                : token_file_ ? Result<std::string>(token_file_->token())
                              : Result<std::string>(access_.token);
   if (!token) return token.error();
-  if (!token->empty()) prepared.headers.set("Authorization", std::string(kBearer) + *token);
+  if (!token->empty()) prepared.headers.set("Authorization", std::string(kBearerPrefix) + *token);
   return prepared;
 }
 
 bool ApiClient::mark_token_refused(const http::Request& refused) const {
   const std::string_view sent = refused.headers.get("Authorization");
-  if (!plugin_ || !sent.starts_with(kBearer)) return false;
-  plugin_->doubt(std::string(sent.substr(kBearer.size())));
+  if (!plugin_ || !sent.starts_with(kBearerPrefix)) return false;
+  plugin_->mark_refused(std::string(sent.substr(kBearerPrefix.size())));
   return true;
 }
 
-void ApiClient::tell(const kube::ApiRequest& request, int status, Timestamp began) const {
+void ApiClient::report_call(const kube::ApiRequest& request, int status, Timestamp began) const {
   if (!on_call_) return;
   on_call_({.verb = request.verb,
             .resource = request.resource,
@@ -73,7 +75,7 @@ void ApiClient::tell(const kube::ApiRequest& request, int status, Timestamp bega
             .seconds = seconds(clock_.now() - began)});
 }
 
-bool ApiClient::may_send(const kube::ApiRequest& request, Timestamp now) const {
+bool ApiClient::may_send_write(const kube::ApiRequest& request, Timestamp now) const {
   return fence_ == nullptr || request.method == "GET" || fence_->is_open(now);
 }
 
@@ -88,19 +90,19 @@ Result<json> ApiClient::call(const kube::ApiRequest& request, const std::stop_to
   for (bool is_last = false;; is_last = true) {
     refusal.reset();
     const Timestamp began = clock_.now();
-    const auto prepared = prepare(request);
+    const auto prepared = prepare_request(request);
     if (!prepared) return prepared.error();
-    if (!may_send(request, clock_.now())) {  // last, after all steps that may take time
+    if (!may_send_write(request, clock_.now())) {  // last, after all steps that may take time
       return Error(ErrorKind::kUnavailable, "the " + std::string(request.verb) + " of " +
                                                 std::string(request.resource) +
                                                 " is not sent: this operator no longer leads");
     }
     const auto reply = transport_->call(
         *prepared, {.total = timeout, .silence = timeout, .body_bytes_max = kReplyBytesMax}, stop);
-    tell(request, reply ? reply->status : 0, began);
+    report_call(request, reply ? reply->status : 0, began);
     if (!reply) return reply.error();
     if (reply->status >= 200 && reply->status < 300)
-      return parse_json_without(kube::kLeftOutList, reply->body, kReplyBytesMax, kDepthMax);
+      return parse_json_without(kube::kManagedFieldsKey, reply->body, kReplyBytesMax, kJsonDepthMax);
     refusal = kube::read_api_failure(reply->status, reply->body, reply->headers.get("Retry-After"));
     if (refusal->status != 401 || is_last || !mark_token_refused(*prepared)) return refusal->error;
   }
@@ -115,10 +117,10 @@ Result<json> ApiClient::call(const Result<kube::ApiRequest>& request, const std:
 Result<http::ResponseHead> ApiClient::stream(const kube::ApiRequest& request, const http::Limits& limits,
                                              http::BodySink& sink, std::stop_token stop) const {
   const Timestamp began = clock_.now();
-  const auto prepared = prepare(request);
+  const auto prepared = prepare_request(request);
   if (!prepared) return prepared.error();
   auto head = transport_->stream(*prepared, limits, sink, std::move(stop));
-  tell(request, head ? head->status : 0, began);
+  report_call(request, head ? head->status : 0, began);
   if (head && head->status == 401) static_cast<void>(mark_token_refused(*prepared));
   return head;
 }

@@ -40,25 +40,25 @@ class ApiClient {
   using OnCall = std::function<void(const ApiCall&)>;
 
   // The clock and the fence must outlive the client. While the fence is closed (this operator does not lead),
-  // the client sends no write; without a fence it sends all writes. Without a `transport` the client makes
-  // its own.
+  // the client sends no write; without a fence it sends every write. If `transport` is null, the client makes
+  // its own transport.
   ApiClient(kube::ApiServerAccess access, const Clock& clock, OnCall on_call = {},
             const Fence* fence = nullptr, std::unique_ptr<http::HttpTransport> transport = nullptr);
 
   // Returns the object in the reply. Any HTTP status but success is an error (operator/kube/api_failure.h).
-  // Never sleeps: if an overloaded server asks for a pause, the caller makes the call again later.
+  // Never sleeps: if an overloaded server asks for a pause, the caller must make the call again later.
   [[nodiscard]] Result<nlohmann::json> call(const kube::ApiRequest& request, const std::stop_token& stop,
                                             Duration timeout = std::chrono::seconds(30)) const;
   [[nodiscard]] Result<nlohmann::json> call(const Result<kube::ApiRequest>& request,
                                             const std::stop_token& stop,
                                             Duration timeout = std::chrono::seconds(30)) const;
 
-  // Makes the call and returns the object in the reply. Sets `refusal` if the server refused the call. The
-  // call is repeated at once if the server refuses the token and a newer token may be available.
+  // Makes the call and returns the object in the reply. Sets `refusal` if the server refused the call. If the
+  // server refuses the token and a newer token may be available, repeats the call at once.
   [[nodiscard]] Result<nlohmann::json> call(const kube::ApiRequest& request, const std::stop_token& stop,
                                             Duration timeout, std::optional<kube::ApiFailure>& refusal) const;
 
-  // Passes the reply's body to the sink as it arrives. The sink gets the head first, with any HTTP status.
+  // Passes the reply to the sink as it arrives: first its head, with any HTTP status, and then its body.
   [[nodiscard]] Result<http::ResponseHead> stream(const kube::ApiRequest& request, const http::Limits& limits,
                                                   http::BodySink& sink, std::stop_token stop) const;
 
@@ -67,11 +67,11 @@ class ApiClient {
   [[nodiscard]] const std::string& name_space() const { return access_.name_space; }
 
  private:
-  [[nodiscard]] Result<http::Request> prepare(const kube::ApiRequest& request) const;
+  [[nodiscard]] Result<http::Request> prepare_request(const kube::ApiRequest& request) const;
   // Makes the client read its token again. Returns whether a newer token may be available.
   [[nodiscard]] bool mark_token_refused(const http::Request& refused) const;
-  void tell(const kube::ApiRequest& request, int status, Timestamp began) const;
-  [[nodiscard]] bool may_send(const kube::ApiRequest& request, Timestamp now) const;
+  void report_call(const kube::ApiRequest& request, int status, Timestamp began) const;
+  [[nodiscard]] bool may_send_write(const kube::ApiRequest& request, Timestamp now) const;
 
   kube::ApiServerAccess access_;
   const Clock& clock_;

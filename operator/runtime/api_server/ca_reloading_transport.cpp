@@ -8,7 +8,7 @@
 namespace ratoon::runtime {
 namespace {
 
-constexpr Duration kLookAgainAtCa = std::chrono::minutes(1);
+constexpr Duration kCaReloadInterval = std::chrono::minutes(1);
 
 }  // namespace
 
@@ -18,24 +18,24 @@ CaReloadingTransport::CaReloadingTransport(http::TransportOptions options, std::
       clock_(clock),
       options_(std::move(options)),
       transport_(http::make_direct_transport(options_)),
-      looked_at_(clock.now()) {}
+      ca_read_at_(clock.now()) {}
 
 Result<http::Response> CaReloadingTransport::call(const http::Request& request, const http::Limits& limits,
                                                   std::stop_token stop) {
-  return current()->call(request, limits, std::move(stop));
+  return current_transport()->call(request, limits, std::move(stop));
 }
 
 Result<http::ResponseHead> CaReloadingTransport::stream(const http::Request& request,
                                                         const http::Limits& limits, http::BodySink& sink,
                                                         std::stop_token stop) {
-  return current()->stream(request, limits, sink, std::move(stop));
+  return current_transport()->stream(request, limits, sink, std::move(stop));
 }
 
-std::shared_ptr<http::HttpTransport> CaReloadingTransport::current() {
+std::shared_ptr<http::HttpTransport> CaReloadingTransport::current_transport() {
   const std::lock_guard lock(mutex_);
   const Timestamp now = clock_.now();
-  if (now - looked_at_ < kLookAgainAtCa) return transport_;
-  looked_at_ = now;
+  if (now - ca_read_at_ < kCaReloadInterval) return transport_;
+  ca_read_at_ = now;
   auto ca_pem = read_file(ca_file_);
   // Keep the CA if the file cannot be read or has only half of its new content.
   if (!ca_pem || ca_pem->empty() || *ca_pem == options_.tls.ca_pem) return transport_;

@@ -1,5 +1,5 @@
 // CaReloadingTransport: calls an API server whose CA is in a file that may change, because clusters renew
-// their CA. Reads the file once a minute. A call keeps the CA with which it began.
+// their CA. Reads the CA file once a minute. A call uses one CA until its end, even if the file changes.
 //
 // Thread contract: every method may be called from any number of threads at once.
 #pragma once
@@ -24,14 +24,14 @@ class CaReloadingTransport final : public http::HttpTransport {
                                                   http::BodySink& sink, std::stop_token stop) override;
 
  private:
-  [[nodiscard]] std::shared_ptr<http::HttpTransport> current();
+  [[nodiscard]] std::shared_ptr<http::HttpTransport> current_transport();
 
   const std::string ca_file_;
   const Clock& clock_;
   std::mutex mutex_;
   http::TransportOptions options_;  // guarded by mutex_, as are those below
   std::shared_ptr<http::HttpTransport> transport_;
-  Timestamp looked_at_;
+  Timestamp ca_read_at_;
 };
 
 }  // namespace ratoon::runtime

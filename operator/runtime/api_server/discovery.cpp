@@ -39,11 +39,11 @@ Result<std::optional<OwnEndpoint>> find_own_endpoint(const EnvironmentLookup& en
   return std::optional(OwnEndpoint{.service = *service, .address = *address});
 }
 
-kube::Candidate find_candidate(const EnvironmentLookup& environment, const std::string& start) {
+kube::Candidate make_election_candidate(const EnvironmentLookup& environment, const std::string& start) {
   const std::string name = environment("HOSTNAME").value_or("ratoon-operator") + "/";
   const auto pod = environment("RATOON_POD_UID");
   const std::string seat = pod ? name + *pod + "/" : std::string();
-  return {.identity = (pod ? seat : name) + start, .seat = seat};
+  return {.identity = (pod ? seat : name) + start, .identity_prefix = seat};
 }
 
 Result<kube::ApiServerAccess> find_api_server_access(const std::string& kubeconfig_path,

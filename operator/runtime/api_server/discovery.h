@@ -19,8 +19,8 @@ using EnvironmentLookup = std::function<std::optional<std::string>(const std::st
 // Kubernetes puts into every pod's environment, so that members need no DNS lookup.
 [[nodiscard]] Result<std::string> find_advertise_url(const EnvironmentLookup& environment, bool is_tls);
 
-// The Service whose EndpointSlice should point to this pod, and the pod's address. find_own_endpoint()
-// returns nothing outside of a cluster, where no Service is named.
+// The Service whose EndpointSlice should point to this pod, and the pod's address. Outside of a cluster, the
+// environment names no Service, so find_own_endpoint() returns nothing.
 struct OwnEndpoint {
   std::string service;
   std::string address;
@@ -28,7 +28,8 @@ struct OwnEndpoint {
 [[nodiscard]] Result<std::optional<OwnEndpoint>> find_own_endpoint(const EnvironmentLookup& environment);
 
 // Returns this operator's identity in the election; `start` is unique to this start of the program.
-[[nodiscard]] kube::Candidate find_candidate(const EnvironmentLookup& environment, const std::string& start);
+[[nodiscard]] kube::Candidate make_election_candidate(const EnvironmentLookup& environment,
+                                                      const std::string& start);
 
 // Reads the kubeconfig file, or if no path is given, the pod's service account.
 [[nodiscard]] Result<kube::ApiServerAccess> find_api_server_access(const std::string& kubeconfig_path,

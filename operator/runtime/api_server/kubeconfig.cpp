@@ -12,7 +12,7 @@ namespace ratoon::runtime {
 namespace {
 
 // Paths within a kubeconfig are relative to its folder.
-std::string absolute(const std::filesystem::path& folder, const std::string& path) {
+std::string absolute_path(const std::filesystem::path& folder, const std::string& path) {
   return path.empty() ? path : (folder / path).lexically_normal().string();
 }
 
@@ -24,17 +24,17 @@ Result<kube::ApiServerAccess> read_kubeconfig(const std::string& path, const std
   if (!document) return document.error();
   const auto folder = std::filesystem::path(path).parent_path();
   auto access = kube::decode_kubeconfig(
-      *document, context, [&](const std::string& file) { return read_file(absolute(folder, file)); });
+      *document, context, [&](const std::string& file) { return read_file(absolute_path(folder, file)); });
   if (!access) return access.error().with_context(path);
-  access->token_file = absolute(folder, access->token_file);
-  access->ca_file = absolute(folder, access->ca_file);
+  access->token_file = absolute_path(folder, access->token_file);
+  access->ca_file = absolute_path(folder, access->ca_file);
   if (!access->plugin) return access;
   std::string& command = access->plugin->command;
-  if (command.find('/') != std::string::npos) command = absolute(folder, command);
+  if (command.find('/') != std::string::npos) command = absolute_path(folder, command);
   auto credential = fetch_credential(*access->plugin, run);
   if (!credential) return credential.error().with_context(path);
   access->token = credential->token;
-  access->token_ends = credential->ends;
+  access->token_expires_at = credential->expires_at;
   access->token_file.clear();
   if (!credential->certificate_pem.empty()) {
     access->certificate_pem = credential->certificate_pem;

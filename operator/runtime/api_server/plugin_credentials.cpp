@@ -5,7 +5,7 @@
 namespace ratoon::runtime {
 namespace {
 
-constexpr Duration kFetchedBeforeEnd = std::chrono::seconds(10);
+constexpr Duration kRefreshBeforeExpiry = std::chrono::seconds(10);
 
 }  // namespace
 
@@ -29,7 +29,8 @@ PluginCredentials::PluginCredentials(kube::CredentialPlugin plugin, kube::Plugin
 Result<std::string> PluginCredentials::token() {
   const std::lock_guard lock(mutex_);
   const bool is_over =
-      credential_.ends && clock_.wall_now().since_epoch >= credential_.ends->since_epoch - kFetchedBeforeEnd;
+      credential_.expires_at &&
+      clock_.wall_now().since_epoch >= credential_.expires_at->since_epoch - kRefreshBeforeExpiry;
   if (!is_over && !is_refused_) return credential_.token;
   auto fetched = fetch_credential(plugin_, run_);
   if (!fetched) return fetched.error();
@@ -38,7 +39,7 @@ Result<std::string> PluginCredentials::token() {
   return credential_.token;
 }
 
-void PluginCredentials::doubt(const std::string& token) {
+void PluginCredentials::mark_refused(const std::string& token) {
   const std::lock_guard lock(mutex_);
   if (token == credential_.token) is_refused_ = true;
 }

@@ -1,8 +1,8 @@
-// PluginCredentials: keeps the token of a credential plugin, and runs the plugin again shortly before the
-// token expires and after the server refused it. A certificate from a plugin stays in use as long as the
-// program runs, because it belongs to the connections.
+// PluginCredentials: stores the token of a credential plugin, and runs the plugin again shortly before the
+// token expires and after the server refused it. A certificate from a plugin is not renewed: the program
+// makes all its connections with the first one.
 //
-// Thread contract: any thread; one thread runs the plugin, and the others wait for it.
+// Thread contract: any thread may call its methods; one thread runs the plugin, and other callers wait.
 #pragma once
 
 #include <mutex>
@@ -27,11 +27,11 @@ class PluginCredentials {
   PluginCredentials(kube::CredentialPlugin plugin, kube::PluginCredential first, const Clock& clock,
                     RunProgram run);
 
-  // Returns the token; it is empty if the plugin gives only a certificate.
+  // Returns the token, which is empty if the plugin gives only a certificate.
   [[nodiscard]] Result<std::string> token();
-  // Records that the server refused this token: the next call of token() runs the plugin again, unless
-  // another thread has run it since.
-  void doubt(const std::string& token);
+  // Records that the server refused the token: the next call of token() runs the plugin again, unless another
+  // thread has already run it after the refusal.
+  void mark_refused(const std::string& token);
 
  private:
   const kube::CredentialPlugin plugin_;

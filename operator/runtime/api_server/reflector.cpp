@@ -13,17 +13,17 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kRefusalBytesMax = 64 * 1024;
+constexpr std::size_t kErrorReplyBytesMax = 64 * 1024;
 constexpr Duration kListTimeout = std::chrono::seconds(30);
-constexpr Duration kAskedPauseMax = std::chrono::seconds(60);
+constexpr Duration kRetryAfterMax = std::chrono::seconds(60);
 
 std::string version_of(const json& object) {
-  return kube::text_in(kube::child(object, "metadata"), "resourceVersion");
+  return kube::string_field(kube::child(object, "metadata"), "resourceVersion");
 }
 
 }  // namespace
 
-// Receives the reply to a watch: a stream of events, or one refusal.
+// Receives the reply to a watch request: a stream of events, or a refusal.
 class Reflector::WatchSink final : public http::BodySink {
  public:
   explicit WatchSink(Reflector& owner) : owner_(owner) {}
@@ -37,12 +37,12 @@ class Reflector::WatchSink final : public http::BodySink {
 
   Result<void> on_bytes(std::string_view bytes) override {
     if (!is_accepted()) {
-      refusal_ += bytes.substr(0, kRefusalBytesMax - std::min(kRefusalBytesMax, refusal_.size()));
+      refusal_ += bytes.substr(0, kErrorReplyBytesMax - std::min(kErrorReplyBytesMax, refusal_.size()));
       return {};
     }
     Result<void> taken;
     decoder_.feed(bytes, [&](kube::WatchEvent event) {
-      if (taken) taken = owner_.take(event);
+      if (taken) taken = owner_.apply_event(event);
     });
     return taken;
   }
@@ -67,7 +67,7 @@ Reflector::Reflector(const ApiClient& client, KubeObjectSink& sink, const Clock&
       clock_(clock),
       options_(std::move(options)),
       log_(std::move(log)),
-      contact_at_(clock.now()) {}
+      last_contact_at_(clock.now()) {}
 
 void Reflector::start() {
   thread_ = std::jthread([this](const std::stop_token& stop) {
@@ -77,21 +77,21 @@ void Reflector::start() {
 
 std::optional<Timestamp> Reflector::behind_since() const {
   const std::lock_guard lock(mutex_);
-  const Duration watch_max = std::chrono::seconds(options_.watch_seconds) * 2 + options_.silence_margin;
-  if (is_failing_ || clock_.now() - contact_at_ > watch_max) return contact_at_;
+  const Duration watch_max = std::chrono::seconds(options_.watch_seconds) * 2 + options_.watch_timeout_margin;
+  if (is_failing_ || clock_.now() - last_contact_at_ > watch_max) return last_contact_at_;
   return std::nullopt;
 }
 
 std::optional<Error> Reflector::trouble() const {
   const std::lock_guard lock(mutex_);
-  return trouble_;
+  return last_error_;
 }
 
 void Reflector::note_contact() {
   const std::lock_guard lock(mutex_);
-  contact_at_ = clock_.now();
+  last_contact_at_ = clock_.now();
   is_failing_ = false;
-  trouble_.reset();
+  last_error_.reset();
 }
 
 Duration Reflector::next_pause() {
@@ -99,8 +99,8 @@ Duration Reflector::next_pause() {
   return from_seconds(seconds(pause_) * (0.5 + options_.draw() / 2));
 }
 
-void Reflector::list_again() {
-  is_asked_to_list_ = true;
+void Reflector::relist() {
+  is_relist_requested_ = true;
   is_synced_ = false;
   const std::lock_guard lock(mutex_);
   step_stop_.request_stop();
@@ -111,7 +111,7 @@ Result<void> Reflector::list_or_watch(const std::stop_token& stop) {
   {
     const std::lock_guard lock(mutex_);
     step_stop_ = own;
-    if (is_asked_to_list_.exchange(false)) resource_version_.clear();
+    if (is_relist_requested_.exchange(false)) resource_version_.clear();
   }
   const std::stop_callback passed_on(stop, [&own] { own.request_stop(); });
   return resource_version_.empty() ? list_all(own.get_token()) : watch_once(own.get_token());
@@ -119,19 +119,19 @@ Result<void> Reflector::list_or_watch(const std::stop_token& stop) {
 
 Duration Reflector::step(const std::stop_token& stop) {
   const Duration pause_before = pause_;
-  asked_pause_ = Duration::zero();
+  server_pause_ = Duration::zero();
   const Result<void> done = list_or_watch(stop);
-  if (done || stop.stop_requested() || is_asked_to_list_) return Duration::zero();
+  if (done || stop.stop_requested() || is_relist_requested_) return Duration::zero();
   {
     const std::lock_guard lock(mutex_);
     is_failing_ = true;
-    trouble_ = done.error();
+    last_error_ = done.error();
   }
-  // If the watch's version has expired, list again without a pause, unless the step before failed too.
+  // If the watch's version has expired, list again without a pause, unless the previous step failed too.
   const bool was_expired = resource_version_.empty() && done.error().kind() == ErrorKind::kConflict;
   const Duration pause = was_expired && pause_before == Duration::zero()
                              ? Duration::zero()
-                             : std::max(next_pause(), std::min(asked_pause_, kAskedPauseMax));
+                             : std::max(next_pause(), std::min(server_pause_, kRetryAfterMax));
   if (was_expired && pause == Duration::zero()) pause_ = options_.pause_min;
   log_.warning("the cache of the API server's objects is out of date",
                {{"resource", options_.selection.resource.plural},
@@ -149,7 +149,7 @@ Result<json> Reflector::list_page(const std::string& continue_token, std::uint32
     if (!request) return request.error();
     std::optional<kube::ApiFailure> refusal;
     auto page = client_.call(*request, stop, kListTimeout, refusal);
-    if (refusal) asked_pause_ = refusal->asked_pause().value_or(Duration::zero());
+    if (refusal) server_pause_ = refusal->requested_retry_delay().value_or(Duration::zero());
     const bool is_too_long = !page && !refusal && page.error().kind() == ErrorKind::kInvalid;
     if (!is_too_long || items_max == 1) return page;
     items_max = std::max(1U, items_max / 4);
@@ -164,10 +164,10 @@ Result<void> Reflector::list_all(const std::stop_token& stop) {
     const auto page = list_page(continue_token, items_max, stop);
     if (!page) return page.error().with_context("listing " + std::string(options_.selection.resource.plural));
     for (const auto& object : kube::items_of(*page, "items")) sink_.list_object(object);
-    continue_token = kube::text_in(kube::child(*page, "metadata"), "continue");
+    continue_token = kube::string_field(kube::child(*page, "metadata"), "continue");
     if (!continue_token.empty()) continue;
-    // Watch from the version of the list, not from the version of its last item: only the list's version is a
-    // point in the stream of events.
+    // Watch from the version of the list, and not from that of its last item, because only the list's version
+    // marks a position in the stream of events.
     std::string version = version_of(*page);
     if (version.empty())
       return Error(ErrorKind::kInvalid, "a list of " + std::string(options_.selection.resource.plural) +
@@ -175,9 +175,9 @@ Result<void> Reflector::list_all(const std::stop_token& stop) {
                                             " is not an API server");
     sink_.end_list(version);
     resource_version_ = std::move(version);
-    // Only an event of a watch ends the pauses, because a list without a working watch is no progress.
+    // Do not reset pause_ here, because a list without a working watch is no progress. The watch resets it.
     note_contact();
-    is_synced_ = !is_asked_to_list_;
+    is_synced_ = !is_relist_requested_;
     return {};
   }
 }
@@ -187,39 +187,39 @@ Result<void> Reflector::watch_once(const std::stop_token& stop) {
       static_cast<std::uint32_t>(static_cast<double>(options_.watch_seconds) * (1 + options_.draw() / 2));
   const auto request = kube::watch(options_.selection, resource_version_, std::max(1U, watch_seconds));
   if (!request) return request.error();
-  const Duration deadline = std::chrono::seconds(std::max(1U, watch_seconds)) + options_.silence_margin;
+  const Duration deadline = std::chrono::seconds(std::max(1U, watch_seconds)) + options_.watch_timeout_margin;
   constexpr Duration kShortest = std::chrono::milliseconds(500);  // a working watch lasts longer
   const Timestamp began = clock_.now();
-  const std::uint64_t events_before = events_;
+  const std::uint64_t events_before = events_received_;
   WatchSink sink(*this);
   const auto ended = client_.stream(*request, {.total = deadline, .silence = deadline}, sink, stop);
   if (!ended)
     return ended.error().with_context("watching " + std::string(options_.selection.resource.plural));
   if (sink.is_accepted()) {
     note_contact();
-    if (events_ == events_before && clock_.now() - began < kShortest)
-      return Error(ErrorKind::kUnavailable, "the API server ends watches at once");
+    if (events_received_ == events_before && clock_.now() - began < kShortest)
+      return Error(ErrorKind::kUnavailable, "the API server ends each watch as soon as it begins");
     pause_ = Duration::zero();
     return {};
   }
   const auto failure = sink.failure();
   if (failure.is_expired()) resource_version_.clear();
-  asked_pause_ = failure.asked_pause().value_or(Duration::zero());
+  server_pause_ = failure.requested_retry_delay().value_or(Duration::zero());
   return failure.error;
 }
 
-// Returns whether an event was received before: if a stream repeats itself, it must not restore deleted
+// Returns whether this event was received before: if a stream repeats events, they must not restore deleted
 // objects. A resource version that is not a number is not compared with other versions.
-bool Reflector::is_old(const std::string& version) const {
+bool Reflector::was_received_before(const std::string& version) const {
   const auto number = kube::parse_version(version);
   return number != 0 && number <= kube::parse_version(resource_version_);
 }
 
-Result<void> Reflector::take(const kube::WatchEvent& event) {
+Result<void> Reflector::apply_event(const kube::WatchEvent& event) {
   const bool is_change = event.kind == kube::WatchEventKind::kAdded ||
                          event.kind == kube::WatchEventKind::kModified ||
                          event.kind == kube::WatchEventKind::kDeleted;
-  if (is_change && is_old(version_of(event.object))) return {};
+  if (is_change && was_received_before(version_of(event.object))) return {};
   switch (event.kind) {
     case kube::WatchEventKind::kError: {
       const auto failure = kube::read_api_failure(event.object);
@@ -244,7 +244,7 @@ Result<void> Reflector::take(const kube::WatchEvent& event) {
     resource_version_ = std::move(version);
   note_contact();
   pause_ = Duration::zero();
-  ++events_;
+  ++events_received_;
   return {};
 }
 

@@ -1,6 +1,6 @@
-// Reflector keeps a copy of all Kubernetes objects of one kind: it lists them, watches changes, and lists
-// them again when the server no longer knows the version from which to continue. A reflector uses one thread:
-// its own or, without start(), its caller's.
+// Reflector keeps a copy of all Kubernetes objects of one kind. It lists the objects and watches changes. It
+// lists the objects again when the server no longer knows the version from which to continue. A reflector
+// uses one thread: its own or, without start(), its caller's.
 #pragma once
 
 #include <atomic>
@@ -31,8 +31,8 @@ class KubeObjectSink {
  public:
   virtual ~KubeObjectSink() = default;
   // A list of all objects of the kind arrives object by object. At the list's end, remove all objects that
-  // are not in the list, because they no longer exist on the server. If a list begins again, discard the
-  // incomplete list before it.
+  // are not in the list, because they no longer exist on the server. If a list begins again before its end,
+  // discard the objects of the incomplete list.
   virtual void begin_list() = 0;
   virtual void list_object(const nlohmann::json& object) = 0;
   virtual void end_list(const std::string& resource_version) = 0;
@@ -44,12 +44,13 @@ class KubeObjectSink {
 struct ReflectorOptions {
   kube::Selection selection;
   std::uint32_t page_items = 500;
-  // A watch is short, because a connection that died silently may stay unnoticed until the watch ends.
+  // A watch is short, because a connection that died silently may go unnoticed until the watch ends.
   std::uint32_t watch_seconds = 40;
-  Duration silence_margin{std::chrono::seconds(5)};  // after this much longer, an endless watch is given up
+  Duration watch_timeout_margin{
+      std::chrono::seconds(5)};  // after this much longer, an endless watch is given up
   Duration pause_min{std::chrono::milliseconds(500)};
   // The longest pause between failed calls is short, because a server that answers again may report lost
-  // members. Short pauses cost the server little: one or two operators repeat three calls each.
+  // members. Short pauses cost the server little: only one or two operators repeat calls, three calls each.
   Duration pause_max{std::chrono::seconds(5)};
   std::function<double()> draw;  // from 0 to below 1, to spread the calls of many operators
 };
@@ -62,18 +63,18 @@ class Reflector {
 
   // Starts a thread that calls step() again and again.
   void start();
-  // Runs one list or one watch to its end; returns how long to wait before the next call.
+  // Makes one list or watch call and waits for its end; returns how long to wait before the next call.
   [[nodiscard]] Duration step(const std::stop_token& stop);
-  // Ends the current watch and lists again, for callers that need the current state: a connection that died
-  // silently may be unnoticed for a while. Until the list is complete, is_synced() returns false. Any thread
-  // may call this.
-  void list_again();
+  // Ends the current watch and lists again. Call relist() if the copy must be current now: a connection that
+  // died silently may be unnoticed for a while. Until the list is complete, is_synced() returns false. Any
+  // thread may call relist().
+  void relist();
 
   [[nodiscard]] std::string_view resource() const { return options_.selection.resource.plural; }
   [[nodiscard]] bool is_synced() const { return is_synced_; }  // one list was complete
   // Returns since when the copy may lack changes, or nothing while it is up to date.
   [[nodiscard]] std::optional<Timestamp> behind_since() const;
-  // Returns the error that keeps the copy from being up to date, or nothing once the server has answered.
+  // Returns the error that keeps the copy from being up to date, or nothing after the server has answered.
   [[nodiscard]] std::optional<Error> trouble() const;
 
  private:
@@ -84,8 +85,8 @@ class Reflector {
   [[nodiscard]] Result<nlohmann::json> list_page(const std::string& continue_token, std::uint32_t& items_max,
                                                  const std::stop_token& stop);
   [[nodiscard]] Result<void> watch_once(const std::stop_token& stop);
-  [[nodiscard]] Result<void> take(const kube::WatchEvent& event);
-  [[nodiscard]] bool is_old(const std::string& version) const;
+  [[nodiscard]] Result<void> apply_event(const kube::WatchEvent& event);
+  [[nodiscard]] bool was_received_before(const std::string& version) const;
   [[nodiscard]] Duration next_pause();
   void note_contact();
 
@@ -95,19 +96,19 @@ class Reflector {
   const ReflectorOptions options_;
   const Logger log_;
 
-  // Only the reflector's thread uses the following members.
+  // Only the reflector's thread uses the next four members of this class.
   std::string resource_version_;  // empty: list first
   Duration pause_{0};             // the last pause; 0 after progress
-  Duration asked_pause_{0};       // requested by the server when it refused the last watch
-  std::uint64_t events_ = 0;
+  Duration server_pause_{0};      // requested by the server when it refused the last watch
+  std::uint64_t events_received_ = 0;
 
   std::atomic<bool> is_synced_{false};
-  std::atomic<bool> is_asked_to_list_{false};
+  std::atomic<bool> is_relist_requested_{false};
   mutable std::mutex mutex_;
-  Timestamp contact_at_;          // guarded by mutex_
-  bool is_failing_ = true;        // guarded by mutex_
-  std::optional<Error> trouble_;  // guarded by mutex_
-  std::stop_source step_stop_;    // guarded by mutex_; of the current list or watch
+  Timestamp last_contact_at_;        // guarded by mutex_
+  bool is_failing_ = true;           // guarded by mutex_
+  std::optional<Error> last_error_;  // guarded by mutex_
+  std::stop_source step_stop_;       // guarded by mutex_; of the current list or watch
   std::jthread thread_;
 };
 

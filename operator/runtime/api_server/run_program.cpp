@@ -21,11 +21,11 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr std::size_t kPrintedBytesMax = std::size_t{1} << 20U;
+constexpr std::size_t kOutputBytesMax = std::size_t{1} << 20U;
 
 // Starts the program in a process group of its own, so that its children can be killed with it. Returns the
 // process id, never 0.
-Result<pid_t> start(const ProgramCall& call, int output) {
+Result<pid_t> start_program(const ProgramCall& call, int output) {
   posix_spawn_file_actions_t actions{};
   posix_spawnattr_t attributes{};
   posix_spawn_file_actions_init(&actions);
@@ -55,13 +55,13 @@ Result<pid_t> start(const ProgramCall& call, int output) {
   return pid;
 }
 
-// Reads the program's output to its end; returns nothing at the deadline or if the output is too long.
+// Reads the program's output to its end; returns nothing if the deadline passes or the output is too long.
 std::optional<std::string> read_until_end(int fd, steady_clock::time_point deadline) {
   std::string printed;
   std::array<char, 4096> chunk{};
   for (;;) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - steady_clock::now());
-    if (left.count() <= 0 || printed.size() > kPrintedBytesMax) return std::nullopt;
+    if (left.count() <= 0 || printed.size() > kOutputBytesMax) return std::nullopt;
     pollfd ready{.fd = fd, .events = POLLIN, .revents = 0};
     if (::poll(&ready, 1, static_cast<int>(std::min<std::int64_t>(left.count(), 1000))) <= 0) continue;
     const auto size = ::read(fd, chunk.data(), chunk.size());
@@ -73,7 +73,7 @@ std::optional<std::string> read_until_end(int fd, steady_clock::time_point deadl
 
 // Waits until the program ends and returns the status of waitpid(). Kills the program at the deadline, or at
 // once if `is_unwanted`.
-int end_of(pid_t pid, bool is_unwanted, steady_clock::time_point deadline, bool& was_killed) {
+int wait_for_exit(pid_t pid, bool is_unwanted, steady_clock::time_point deadline, bool& was_killed) {
   const UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - steady_clock::now()).count();
   pollfd ended{.fd = process.get(), .events = POLLIN, .revents = 0};
@@ -93,13 +93,13 @@ Result<std::string> run_program(const ProgramCall& call) {
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return system_error(errno, "making a pipe");
   const UniqueFd output(ends[0]);
   UniqueFd input(ends[1]);
-  const auto pid = start(call, input.get());
+  const auto pid = start_program(call, input.get());
   input.reset();
   if (!pid) return pid.error();
   const auto deadline = steady_clock::now() + call.timeout;
   const auto printed = read_until_end(output.get(), deadline);
   bool was_killed = false;
-  const int status = end_of(*pid, !printed, deadline, was_killed);
+  const int status = wait_for_exit(*pid, !printed, deadline, was_killed);
   const std::string name = "'" + call.words.front() + "'";
   if (was_killed)
     return Error(ErrorKind::kTimeout, name + " did not end within " +

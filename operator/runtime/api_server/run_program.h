@@ -19,7 +19,7 @@ struct ProgramCall {
 };
 
 // Returns the program's standard output, at most 1 MiB. The program's standard input is empty, and it shares
-// our standard error. Returns kNotFound if there is no such program, kTimeout if it takes too long,
+// our standard error. Returns kNotFound if there is no such program, kTimeout if it runs too long,
 // kUnavailable if it fails.
 [[nodiscard]] Result<std::string> run_program(const ProgramCall& call);
 

@@ -22,7 +22,7 @@ std::optional<json> with_invalid_condition(const json& conditions, const std::st
   if (!conditions.is_null() && !conditions.is_array()) return std::nullopt;
   json all = conditions.is_null() ? json::array() : conditions;
   const auto known = std::ranges::find_if(
-      all, [](const json& c) { return kube::text_in(c, "type") == api::condition::kInvalidSpec; });
+      all, [](const json& c) { return kube::string_field(c, "type") == api::condition::kInvalidSpec; });
   json wanted = {
       {"type", api::condition::kInvalidSpec},      {"status", "True"},
       {"reason", api::condition::kUnreadable},     {"message", cut_text(complaint, kMessageBytesMax)},
@@ -32,8 +32,8 @@ std::optional<json> with_invalid_condition(const json& conditions, const std::st
     all.push_back(std::move(wanted));
     return all;
   }
-  const std::string since = kube::text_in(*known, "lastTransitionTime");
-  if (kube::text_in(*known, "status") == "True" && !since.empty()) wanted["lastTransitionTime"] = since;
+  const std::string since = kube::string_field(*known, "lastTransitionTime");
+  if (kube::string_field(*known, "status") == "True" && !since.empty()) wanted["lastTransitionTime"] = since;
   if (*known == wanted) return std::nullopt;
   *known = std::move(wanted);
   return all;

@@ -1,5 +1,5 @@
 // Makes the condition that reports why a job cannot be read. All other parts of the job's status stay
-// unchanged, so that an operator which can read the job continues from it.
+// unchanged, because an operator that can read the job will continue from them.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace ratoon::runtime {
 
 // Returns the job's conditions plus the condition InvalidSpec with the complaint. Returns nothing if the
-// conditions contain the complaint already, are not a list, or have no room for another condition.
+// conditions already contain the complaint, are not a list, or have no room for a further condition.
 [[nodiscard]] std::optional<nlohmann::json> with_invalid_condition(const nlohmann::json& conditions,
                                                                    const std::string& complaint,
                                                                    std::uint64_t generation, WallTime now);

@@ -24,18 +24,18 @@ namespace {
 using nlohmann::json;
 
 constexpr std::uint32_t kGraceSeconds = 1;
-constexpr Duration kHangsAfter = std::chrono::seconds(10);
-constexpr Duration kBehindMax = std::chrono::seconds(15);
+constexpr Duration kHangingAfterGrace = std::chrono::seconds(10);
+constexpr Duration kStalenessMax = std::chrono::seconds(15);
 constexpr Duration kCallTimeout = std::chrono::seconds(30);
 
-kube::ObjectReference pod_of(const api::TrainingJob& job, const std::string& name) {
+kube::ObjectReference pod_reference(const api::TrainingJob& job, const std::string& name) {
   return {.resource = kube::kPods, .name_space = job.meta.name_space, .name = name};
 }
 
-// Returns whether the pod still exists long after its grace period, so that kubelet must have failed.
-bool hangs(const json& pod, WallTime now) {
-  const auto grace_end = parse_rfc3339(kube::text_in(kube::child(pod, "metadata"), "deletionTimestamp"));
-  return grace_end && grace_end->since_epoch + kHangsAfter < now.since_epoch;
+// Returns whether the pod still exists long after its grace period, which means that kubelet has failed.
+bool is_hanging(const json& pod, WallTime now) {
+  const auto grace_end = parse_rfc3339(kube::string_field(kube::child(pod, "metadata"), "deletionTimestamp"));
+  return grace_end && grace_end->since_epoch + kHangingAfterGrace < now.since_epoch;
 }
 
 json stored_status(const api::TrainingJob& job) {
@@ -50,14 +50,14 @@ std::function<double()> make_draw(std::uint64_t seed, std::uint64_t stream) {
   };
 }
 
-std::string members_only() {
+std::string member_label_selector() {
   return std::string(names::label::kJobUid);  // the label exists, with any value
 }
 
 }  // namespace
 
-// The order of these class members matters: they are destroyed in reverse order, so that no object uses
-// another object that is already destroyed.
+// The order of these class members matters: C++ destroys them in reverse order, so that no object uses an
+// object that is already destroyed.
 struct Cluster::Parts {
   Parts(kube::ApiServerAccess access, const Clock& own_clock, ClusterOptions options)
       : clock(own_clock),
@@ -65,12 +65,12 @@ struct Cluster::Parts {
         settings(std::move(options.settings)),
         client(std::move(access), own_clock, std::move(options.on_call), options.fence,
                std::move(options.transport)),
-        cache(std::move(options.on_news), std::move(options.node_facts)),
+        cache(std::move(options.on_change), std::move(options.node_facts)),
         events(client, own_clock, std::move(options.reporter), log),
         reflect_nodes(client, nodes, own_clock,
                       {.selection = {.resource = kube::kNodes}, .draw = make_draw(options.seed, 1)}, log),
         reflect_pods(client, pods, own_clock,
-                     {.selection = {kube::kPods, options.name_space, members_only()},
+                     {.selection = {kube::kPods, options.name_space, member_label_selector()},
                       .draw = make_draw(options.seed, 2)},
                      log),
         reflect_jobs(client, jobs, own_clock,
@@ -85,7 +85,7 @@ struct Cluster::Parts {
     return {&reflect_nodes, &reflect_pods, &reflect_jobs};
   }
 
-  // Makes a call for the job, unless the API server asked not to be called for this job yet.
+  // Makes a call for the job, unless the API server has asked for a pause that is not over.
   [[nodiscard]] Result<json> call(const JobKey& job, const Result<kube::ApiRequest>& request) {
     if (!request) return request.error();
     const Timestamp now = clock.now();
@@ -97,7 +97,7 @@ struct Cluster::Parts {
     }
     std::optional<kube::ApiFailure> refusal;
     auto reply = client.call(*request, stopping.get_token(), kCallTimeout, refusal);
-    const auto asked = refusal ? refusal->asked_pause() : std::nullopt;
+    const auto asked = refusal ? refusal->requested_retry_delay() : std::nullopt;
     if (asked) pauses.note(job, *asked, clock.now());
     return reply;
   }
@@ -138,15 +138,16 @@ void Cluster::end_calls() {
 
 Result<std::unique_ptr<Cluster>> Cluster::connect(kube::ApiServerAccess access, const Clock& clock,
                                                   ClusterOptions options) {
-  auto cluster = attach(std::move(access), clock, std::move(options));
+  auto cluster = connect_without_threads(std::move(access), clock, std::move(options));
   if (!cluster) return cluster;
   for (Reflector* reflector : (*cluster)->parts_->reflectors()) reflector->start();
   (*cluster)->parts_->events.start();
   return cluster;
 }
 
-Result<std::unique_ptr<Cluster>> Cluster::attach(kube::ApiServerAccess access, const Clock& clock,
-                                                 ClusterOptions options) {
+Result<std::unique_ptr<Cluster>> Cluster::connect_without_threads(kube::ApiServerAccess access,
+                                                                  const Clock& clock,
+                                                                  ClusterOptions options) {
   if (access.server.empty())
     return Error(ErrorKind::kInvalid, "no API server is named: give a kubeconfig or run in a pod");
   if (options.settings.coordinator_url.empty())
@@ -177,20 +178,24 @@ std::vector<UnreadableJob> Cluster::unreadable_jobs() const {
   return parts_->cache.unreadable_jobs();
 }
 
+ProcessesInUse Cluster::processes_in_use(const std::string& name_space) const {
+  return parts_->cache.processes_in_use(name_space);
+}
+
 bool Cluster::is_synced() const {
   for (const Reflector* reflector : parts_->reflectors())
     if (!reflector->is_synced()) return false;
   return true;
 }
 
-void Cluster::list_again() {
-  for (Reflector* reflector : parts_->reflectors()) reflector->list_again();
+void Cluster::relist() {
+  for (Reflector* reflector : parts_->reflectors()) reflector->relist();
 }
 
 bool Cluster::is_fresh() const {
   for (const Reflector* reflector : parts_->reflectors()) {
     const auto since = reflector->behind_since();
-    if (since && parts_->clock.now() - *since > kBehindMax) return false;
+    if (since && parts_->clock.now() - *since > kStalenessMax) return false;
   }
   return is_synced();
 }
@@ -204,14 +209,14 @@ std::map<std::string_view, double> Cluster::seconds_behind() const {
   return behind;
 }
 
-std::optional<Timestamp> Cluster::asked_pause_end(const JobKey& job) const {
+std::optional<Timestamp> Cluster::retry_after_end(const JobKey& job) const {
   return parts_->pauses.end_of(job, parts_->clock.now());
 }
 
-api::TrainingJobStatus Cluster::as_stored(const api::TrainingJob& job) const {
+api::TrainingJobStatus Cluster::status_as_stored(const api::TrainingJob& job) const {
   if (!parts_->pruned.has_any()) return job.status;
   json document = api::encode_training_job(job);
-  parts_->pruned.leave_out_of(document["status"], stored_status(job));
+  parts_->pruned.remove_pruned_from(document["status"], stored_status(job));
   const auto kept = api::decode_training_job(document);
   return kept ? kept->status : job.status;
 }
@@ -219,15 +224,15 @@ api::TrainingJobStatus Cluster::as_stored(const api::TrainingJob& job) const {
 Result<void> Cluster::write_status(const api::TrainingJob& job) {
   const json before = stored_status(job);
   json wanted = kube::child(api::encode_training_job(job), "status");
-  parts_->pruned.leave_out_of(wanted, before);
+  parts_->pruned.remove_pruned_from(wanted, before);
   const json patch = kube::patch_between(before, wanted);
   if (patch.empty()) return {};
   const kube::ObjectReference target{
       .resource = kube::kTrainingJobs, .name_space = job.meta.name_space, .name = job.meta.name};
   const auto reply = parts_->call(key_of(job), kube::patch_status(target, job.meta.resource_version, patch));
   if (!reply) return reply.error().with_context("writing the status of " + job.meta.name);
-  parts_->pruned.learn(wanted, kube::child(*reply, "status"));
-  parts_->cache.put_own_job(*reply);
+  parts_->pruned.record_pruned(wanted, kube::child(*reply, "status"));
+  parts_->cache.put_written_job(*reply);
   return {};
 }
 
@@ -246,7 +251,7 @@ Result<std::optional<core::VolumeClaim>> Cluster::read_claim(const api::Training
   return std::optional(std::move(claim));
 }
 
-Result<void> Cluster::write_complaint(const UnreadableJob& job) {
+Result<void> Cluster::write_invalid_condition(const UnreadableJob& job) {
   const auto conditions =
       with_invalid_condition(job.conditions, job.complaint, job.meta.generation, parts_->clock.wall_now());
   if (!conditions) return {};
@@ -257,75 +262,97 @@ Result<void> Cluster::write_complaint(const UnreadableJob& job) {
                    kube::patch_status(target, job.meta.resource_version, {{"conditions", *conditions}}));
   if (!reply)
     return reply.error().with_context("writing to the status why " + job.meta.name + " is not served");
-  parts_->cache.put_own_job(*reply);
+  parts_->cache.put_written_job(*reply);
   return {};
 }
 
 Result<CreateOutcome> Cluster::create_pod(const api::TrainingJob& job, const core::CreatePod& action) {
-  const auto pod = kube::make_member_pod(
-      job, action.pod, {.avoided = action.avoid_nodes, .sick = action.sick_nodes}, parts_->pod_settings());
+  const auto pod =
+      kube::make_member_pod(job, action.pod, {.avoided = action.avoid_nodes, .faulty = action.faulty_nodes},
+                            parts_->pod_settings());
   if (!pod) return pod.error();
-  // The server validates first pods strictly, because the user's template is passed on unchanged, and a
-  // misspelled field in it could for instance make a job train without a GPU. Replacement pods are created
+  // The server validates first pods strictly, because the operator passes on the user's template unchanged.
+  // For instance, a misspelled field could make a job train without a GPU. Replacement pods are created
   // without strict validation, so that the validation never delays a running job.
   const auto unknown =
       action.pod.incarnation == 0 ? kube::UnknownFields::kRefused : kube::UnknownFields::kLeftOut;
-  const auto made = parts_->call(key_of(job), kube::create(pod_of(job, ""), *pod, unknown));
+  const auto made = parts_->call(key_of(job), kube::create(pod_reference(job, ""), *pod, unknown));
   if (!made && made.error().kind() == ErrorKind::kAlreadyExists) return adopt_pod(job, action.pod.name);
   if (!made) return made.error().with_context("creating pod " + action.pod.name);
-  parts_->cache.put_own_pod(*made);
+  parts_->cache.put_written_pod(*made);
   return CreateOutcome::kMade;
 }
 
 Result<CreateOutcome> Cluster::adopt_pod(const api::TrainingJob& job, const std::string& name) {
-  const auto found = parts_->call(key_of(job), kube::get(pod_of(job, name)));
+  const auto found = parts_->call(key_of(job), kube::get(pod_reference(job, name)));
   if (!found) return found.error().with_context("reading pod " + name + ", which exists");
   if (kube::owning_job_uid(*found) != job.meta.uid) {
-    // If another job owns the pod, the pod may exist as long as that job. If the owner is an earlier job with
-    // this job's name, Kubernetes will delete the pod after that job.
+    // If another job owns the pod, the pod may stay until that job ends.
     const std::string owner = kube::owning_job_name(*found);
-    const bool is_others = !owner.empty() && owner != job.meta.name;
-    if (is_others || hangs(*found, parts_->clock.wall_now())) return CreateOutcome::kNameIsHeld;
-    return Error(ErrorKind::kAlreadyExists, "a pod " + name +
-                                                " exists that does not belong to this job: delete it, or "
-                                                "wait until the job before this one is removed");
+    if (owner == job.meta.name) {
+      if (const auto deleted = delete_pod_of_former_job(job, *found); !deleted) return deleted.error();
+      return CreateOutcome::kNameIsHeld;
+    }
+    if (!owner.empty() || is_hanging(*found, parts_->clock.wall_now())) return CreateOutcome::kNameIsHeld;
+    return Error(ErrorKind::kAlreadyExists,
+                 "a pod " + name + " exists that does not belong to this job: delete the pod");
   }
-  parts_->cache.put_own_pod(*found);
+  parts_->cache.put_written_pod(*found);
   return CreateOutcome::kMade;
+}
+
+// A pod of a deleted job may stay: Kubernetes deletes the pod with a delay, or never if the user deleted the
+// job with --cascade=orphan. The pod's job and `job` have the same name. At most one of them exists, and only
+// the API server knows which, because this operator's copy may be old.
+Result<void> Cluster::delete_pod_of_former_job(const api::TrainingJob& job, const json& pod) {
+  const json& meta = kube::child(pod, "metadata");
+  if (!kube::string_field(meta, "deletionTimestamp").empty()) return {};
+  const std::string name = kube::string_field(meta, "name");
+  const kube::ObjectReference reference{
+      .resource = kube::kTrainingJobs, .name_space = job.meta.name_space, .name = job.meta.name};
+  const auto now = parts_->call(key_of(job), kube::get(reference));
+  if (!now) return now.error().with_context("reading job " + job.meta.name + ", which may own pod " + name);
+  if (kube::string_field(kube::child(*now, "metadata"), "uid") != job.meta.uid)
+    return Error(ErrorKind::kUnavailable,
+                 "job " + job.meta.name + " was deleted and created again after this operator read it");
+  const auto reply = parts_->call(
+      key_of(job), kube::remove(pod_reference(job, name), kube::string_field(meta, "uid"), std::nullopt, ""));
+  if (reply || reply.error().kind() == ErrorKind::kNotFound) return {};
+  return reply.error().with_context("deleting pod " + name + " of a deleted job with this job's name");
 }
 
 Result<void> Cluster::delete_pod(const JobView& seen, const core::DeletePod& action) {
   const auto grace = action.has_grace ? std::nullopt : std::optional(kGraceSeconds);
   const auto known = seen.pod_versions.find(action.uid);
   const std::string version = known == seen.pod_versions.end() ? "" : known->second;
-  const auto reply =
-      parts_->call(key_of(seen.job), kube::remove(pod_of(seen.job, action.name), action.uid, grace, version));
+  const auto reply = parts_->call(
+      key_of(seen.job), kube::remove(pod_reference(seen.job, action.name), action.uid, grace, version));
   if (reply) {
-    parts_->cache.put_own_pod(*reply);  // a Pod that is being deleted, or a Status, which is not a pod
+    parts_->cache.put_written_pod(*reply);  // a Pod that is being deleted, or a Status, which is not a pod
     return {};
   }
   const ErrorKind kind = reply.error().kind();
   if (kind == ErrorKind::kNotFound) return {};
-  if (kind == ErrorKind::kConflict) return look_again(seen.job, action);
+  if (kind == ErrorKind::kConflict) return reread_pod(seen.job, action);
   return reply.error().with_context("deleting pod " + action.name);
 }
 
-// Reads the pod's current state from the server itself: a delayed watch would show the old pod to the next
-// decisions too, and the server would refuse each deletion.
-Result<void> Cluster::look_again(const api::TrainingJob& job, const core::DeletePod& action) {
-  const auto found = parts_->call(key_of(job), kube::get(pod_of(job, action.name)));
+// Reads the pod's current state from the server itself. While the watch is delayed, the next decisions would
+// otherwise still see the old pod, and the server would refuse each deletion.
+Result<void> Cluster::reread_pod(const api::TrainingJob& job, const core::DeletePod& action) {
+  const auto found = parts_->call(key_of(job), kube::get(pod_reference(job, action.name)));
   if (!found && found.error().kind() == ErrorKind::kNotFound) return {};
   if (!found) return found.error().with_context("reading pod " + action.name + ", which has changed");
-  if (kube::text_in(kube::child(*found, "metadata"), "uid") != action.uid) return {};
-  parts_->cache.put_own_pod(*found);
+  if (kube::string_field(kube::child(*found, "metadata"), "uid") != action.uid) return {};
+  parts_->cache.put_written_pod(*found);
   return Error(ErrorKind::kConflict, "pod " + action.name + " has changed since its deletion was decided");
 }
 
 Result<void> Cluster::delete_job(const api::TrainingJob& job, const core::DeleteJob& action) {
   const kube::ObjectReference target{
       .resource = kube::kTrainingJobs, .name_space = job.meta.name_space, .name = job.meta.name};
-  // Send the job's version, so that the server refuses the deletion after any change that this operator has
-  // not seen: the user may just have extended the job's time to live.
+  // Send the job's version, so that the server refuses the deletion if the job has a change that this
+  // operator has not seen. For example, the user may just have extended its time to live.
   const auto request = kube::remove(target, action.uid, kGraceSeconds, job.meta.resource_version);
   const auto reply = parts_->call(key_of(job), request);
   if (reply) return {};
@@ -338,7 +365,7 @@ void Cluster::emit_event(const api::TrainingJob& job, const core::EmitEvent& act
                       {.is_warning = action.is_warning, .reason = action.reason, .message = action.message});
 }
 
-void Cluster::trust(std::string coordinator_ca) {
+void Cluster::trust_coordinator_ca(std::string coordinator_ca) {
   const std::lock_guard lock(parts_->mutex);
   parts_->settings.coordinator_ca = std::move(coordinator_ca);
 }

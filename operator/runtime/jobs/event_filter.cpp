@@ -5,68 +5,72 @@
 namespace ratoon::runtime {
 namespace {
 
-constexpr Duration kBetweenSweeps = std::chrono::minutes(1);
+constexpr Duration kSweepInterval = std::chrono::minutes(1);
 
 }  // namespace
 
-void EventFilter::refill(Job& job, Timestamp now) {
-  job.writes = std::min(kBurst, job.writes + seconds(now - job.counted) / seconds(kPause));
-  job.counted = now;
+void EventFilter::refill_write_budget(Job& job, Timestamp now) {
+  job.writes = std::min(kWriteBurst, job.writes + seconds(now - job.refilled_at) / seconds(kWriteInterval));
+  job.refilled_at = now;
 }
 
 void EventFilter::forget_old(Group& group, Timestamp now) {
-  const auto is_old = [&](const Series& series) { return now - series.last > kRemembered; };
-  std::erase_if(group.texts, [&](const auto& item) { return is_old(item.second); });
-  if (group.rest && is_old(*group.rest)) group.rest.reset();
+  const auto is_old = [&](const Series& series) { return now - series.last > kForgetAfter; };
+  std::erase_if(group.series_by_text, [&](const auto& item) { return is_old(item.second); });
+  if (group.overflow && is_old(*group.overflow)) group.overflow.reset();
 }
 
-// Returns the message's series: the series of its text, or the shared series of unreported messages.
-EventFilter::Series& EventFilter::series_of(Group& group, const std::string& text, bool may_write) {
-  if (const auto known = group.texts.find(text); known != group.texts.end()) return known->second;
-  const bool has_untold = group.rest && group.rest->has_untold;
-  if (may_write && !has_untold && group.texts.size() < kTextsMax) return group.texts[text];
-  if (!group.rest) group.rest.emplace();
-  return *group.rest;
+// Returns the series that counts the message: that of its text, or the one that further messages share.
+EventFilter::Series& EventFilter::event_series_of(Group& group, const std::string& text, bool may_write) {
+  if (const auto known = group.series_by_text.find(text); known != group.series_by_text.end())
+    return known->second;
+  const bool has_unreported = group.overflow && group.overflow->has_unreported;
+  if (may_write && !has_unreported && group.series_by_text.size() < kMessagesPerReasonMax)
+    return group.series_by_text[text];
+  if (!group.overflow) group.overflow = Series{};
+  return *group.overflow;
 }
 
-void EventFilter::sweep(Timestamp now) {
-  if (swept_ && now - *swept_ < kBetweenSweeps) return;
-  swept_ = now;
+void EventFilter::forget_old_jobs(Timestamp now) {
+  if (last_sweep_at_ && now - *last_sweep_at_ < kSweepInterval) return;
+  last_sweep_at_ = now;
   for (auto& [uid, job] : jobs_) {
-    refill(job, now);
+    refill_write_budget(job, now);
     for (auto& [reason, group] : job.groups) forget_old(group, now);
-    std::erase_if(job.groups,
-                  [](const auto& item) { return item.second.texts.empty() && !item.second.rest; });
+    std::erase_if(job.groups, [](const auto& item) {
+      return item.second.series_by_text.empty() && !item.second.overflow;
+    });
   }
-  std::erase_if(jobs_,
-                [](const auto& item) { return item.second.groups.empty() && item.second.writes >= kBurst; });
+  std::erase_if(jobs_, [](const auto& item) {
+    return item.second.groups.empty() && item.second.writes >= kWriteBurst;
+  });
 }
 
-std::optional<EventWrite> EventFilter::take(const std::string& job_uid, const kube::EventText& text,
-                                            const std::string& name, Timestamp now) {
-  sweep(now);
+std::optional<EventWrite> EventFilter::event_to_write(const std::string& job_uid, const kube::EventText& text,
+                                                      const std::string& name, Timestamp now) {
+  forget_old_jobs(now);
   const auto [found, is_new_job] = jobs_.try_emplace(job_uid);
   Job& job = found->second;
-  if (is_new_job) job.counted = now;
-  refill(job, now);
+  if (is_new_job) job.refilled_at = now;
+  refill_write_budget(job, now);
   job.last = now;
   Group& group = job.groups[{text.is_warning, text.reason}];
   forget_old(group, now);
   const bool is_paid = job.writes >= 1;
-  const bool may_write = is_paid || !group.written || now - *group.written >= kPause;
-  Series& series = series_of(group, text.message, may_write);
+  const bool may_write = is_paid || !group.last_written_at || now - *group.last_written_at >= kWriteInterval;
+  Series& series = event_series_of(group, text.message, may_write);
   ++series.count;
   series.last = now;
-  series.has_untold = !may_write;
+  series.has_unreported = !may_write;
   std::optional<EventWrite> order;
   if (may_write) {
-    const bool is_rest = group.rest && &series == &*group.rest;
+    const bool is_rest = group.overflow && &series == &*group.overflow;
     order = EventWrite{.name = series.name.empty() ? name : series.name,
                        .is_new = series.name.empty(),
                        .note = (is_rest && series.count > 1 ? "(the newest of several) " : "") + text.message,
                        .count = series.count};
     series.name = order->name;
-    group.written = now;
+    group.last_written_at = now;
     if (is_paid) job.writes -= 1;
   }
   if (is_new_job && jobs_.size() > kJobsMax) {

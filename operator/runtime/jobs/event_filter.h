@@ -1,10 +1,10 @@
 // EventFilter: decides which event reports a message, so that each message is reported in normal operation
 // and no job can flood the API server. A message that is repeated within ten minutes counts as the same
 // event, and increases that event's count. Up to ten different messages of one reason (such as MemberLost)
-// get an event each. Further messages of the same reason share one event, whose note is the newest
-// message, until the reason had no message for ten minutes. A job may write 25 events, and one more event
-// every five minutes. A job that has used up its budget of events may write one event of each reason every
-// five minutes. The count of an event includes the messages that got no event of their own, so that many
+// get separate events. Further messages of the same reason share one event, whose note is the newest message.
+// This lasts until the reason has had no message for ten minutes. A job may write 25 events at once, and one
+// more every five minutes. A job that has used up its budget of events may write one event of each reason
+// every five minutes. Messages without their own event increase the count of another event, so that many
 // messages of one reason do not hide another reason. The filter has no clock: callers pass the time. The
 // filter forgets a job that had no messages for a while.
 #pragma once
@@ -32,45 +32,46 @@ struct EventWrite {
 
 class EventFilter {
  public:
-  static constexpr std::size_t kTextsMax = 10;
+  static constexpr std::size_t kMessagesPerReasonMax = 10;
   static constexpr std::size_t kJobsMax = 4096;  // beyond that, the job that was quiet longest is forgotten
-  static constexpr double kBurst = 25;
-  static constexpr Duration kPause = std::chrono::minutes(5);
-  static constexpr Duration kRemembered = std::chrono::minutes(10);
+  static constexpr double kWriteBurst = 25;
+  static constexpr Duration kWriteInterval = std::chrono::minutes(5);
+  static constexpr Duration kForgetAfter = std::chrono::minutes(10);
 
-  // Returns the event to write for this message, or nothing: then the message is only counted, and a later
-  // event of its reason reports it. A new event gets the name `name`.
-  [[nodiscard]] std::optional<EventWrite> take(const std::string& job_uid, const kube::EventText& text,
-                                               const std::string& name, Timestamp now);
+  // Returns the event to write for this message. Returns nothing if no event may be written now: the message
+  // is counted, and a later event of the same reason reports the count. A new event gets the name `name`.
+  [[nodiscard]] std::optional<EventWrite> event_to_write(const std::string& job_uid,
+                                                         const kube::EventText& text, const std::string& name,
+                                                         Timestamp now);
   [[nodiscard]] std::size_t jobs() const { return jobs_.size(); }
 
  private:
   struct Series {
     std::string name;  // empty: not written yet
     std::uint32_t count = 0;
-    bool has_untold = false;
+    bool has_unreported = false;
     Timestamp last;
   };
   struct Group {  // of one reason
-    std::map<std::string, Series> texts;
-    std::optional<Series> rest;
-    std::optional<Timestamp> written;
+    std::map<std::string, Series> series_by_text;
+    std::optional<Series> overflow;
+    std::optional<Timestamp> last_written_at;
   };
   using Reason = std::pair<bool, std::string>;  // whether it is a warning, and the reason
   struct Job {
-    double writes = kBurst;  // remaining writes
-    Timestamp counted;       // when `writes` was counted
-    Timestamp last;          // last message
+    double writes = kWriteBurst;  // remaining writes
+    Timestamp refilled_at;        // when `writes` was counted
+    Timestamp last;               // last message
     std::map<Reason, Group> groups;
   };
 
-  static void refill(Job& job, Timestamp now);
+  static void refill_write_budget(Job& job, Timestamp now);
   static void forget_old(Group& group, Timestamp now);
-  static Series& series_of(Group& group, const std::string& text, bool may_write);
-  void sweep(Timestamp now);
+  static Series& event_series_of(Group& group, const std::string& text, bool may_write);
+  void forget_old_jobs(Timestamp now);
 
   std::map<std::string, Job> jobs_;  // by UID
-  std::optional<Timestamp> swept_;
+  std::optional<Timestamp> last_sweep_at_;
 };
 
 }  // namespace ratoon::runtime

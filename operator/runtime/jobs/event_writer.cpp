@@ -9,11 +9,11 @@ namespace ratoon::runtime {
 namespace {
 
 constexpr Duration kEventTimeout = std::chrono::seconds(10);
-// After an event that took long, the next event of its namespace waits this many times as long.
-constexpr int kRestTimes = 9;
-constexpr Duration kLongWrite = std::chrono::seconds(1);
-// How often the thread looks for namespaces whose wait is over, if no event is emitted meanwhile.
-constexpr Duration kLookAtRests = std::chrono::milliseconds(500);
+// If writing an event took long, the next event of its namespace waits this many times as long.
+constexpr int kBackoffFactor = 9;
+constexpr Duration kSlowWrite = std::chrono::seconds(1);
+// How often the thread looks for namespaces whose retry pause is over, if no event is emitted meanwhile.
+constexpr Duration kBackoffCheckInterval = std::chrono::milliseconds(500);
 
 }  // namespace
 
@@ -35,10 +35,10 @@ void EventWriter::step(const std::stop_token& stop) {
 void EventWriter::emit(const api::ObjectMeta& job, kube::EventText text) {
   {
     const std::lock_guard lock(mutex_);
-    waiting_.push(job.name_space, {.job = job, .text = std::move(text), .time = clock_.wall_now()});
+    queue_.push(job.name_space, {.job = job, .text = std::move(text), .time = clock_.wall_now()});
     ++emitted_;
   }
-  has_news_.notify_one();
+  event_added_.notify_one();
 }
 
 void EventWriter::run(const std::stop_token& stop) {
@@ -46,17 +46,18 @@ void EventWriter::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     if (write_next(lock, stop)) continue;
     const auto is_news = [this, seen = emitted_] { return emitted_ != seen; };
-    if (waiting_.is_empty())
-      has_news_.wait(lock, stop, is_news);
+    if (queue_.is_empty())
+      event_added_.wait(lock, stop, is_news);
     else
-      has_news_.wait_for(lock, stop, kLookAtRests, is_news);
+      event_added_.wait_for(lock, stop, kBackoffCheckInterval, is_news);
   }
 }
 
 bool EventWriter::write_next(std::unique_lock<std::mutex>& lock, const std::stop_token& stop) {
   const Timestamp began = clock_.now();
-  std::erase_if(rests_, [began](const auto& item) { return item.second <= began; });
-  auto next = waiting_.take([this](const std::string& name_space) { return !rests_.contains(name_space); });
+  std::erase_if(backoff_ends_, [began](const auto& item) { return item.second <= began; });
+  auto next =
+      queue_.take([this](const std::string& name_space) { return !backoff_ends_.contains(name_space); });
   if (!next) return false;
   lock.unlock();
   std::optional<Duration> asked;
@@ -66,12 +67,12 @@ bool EventWriter::write_next(std::unique_lock<std::mutex>& lock, const std::stop
     log_.warning("an event was not written",
                  {{"job", next->job.name}, {"event", next->text.reason}, {"reason", done.error().message()}});
   const Duration took = clock_.now() - began;
-  Duration rest = took >= kLongWrite ? took * kRestTimes : Duration::zero();
+  Duration rest = took >= kSlowWrite ? took * kBackoffFactor : Duration::zero();
   if (asked) rest = std::max(rest, *asked);
   lock.lock();
   const std::string name_space = next->job.name_space;
-  if (rest > Duration::zero()) rests_[name_space] = clock_.now() + rest;
-  if (is_again) waiting_.push_front(name_space, std::move(*next));
+  if (rest > Duration::zero()) backoff_ends_[name_space] = clock_.now() + rest;
+  if (is_again) queue_.push_front(name_space, std::move(*next));
   return true;
 }
 
@@ -80,17 +81,18 @@ Result<void> EventWriter::call(const Result<kube::ApiRequest>& request, const st
   if (!request) return request.error();
   std::optional<kube::ApiFailure> refusal;
   const auto reply = client_.call(*request, stop, kEventTimeout, refusal);
-  asked = refusal ? refusal->asked_pause() : std::nullopt;
+  asked = refusal ? refusal->requested_retry_delay() : std::nullopt;
   return reply ? Result<void>() : reply.error();
 }
 
-Result<void> EventWriter::write(News& news, const std::stop_token& stop, std::optional<Duration>& asked) {
+Result<void> EventWriter::write(QueuedEvent& news, const std::stop_token& stop,
+                                std::optional<Duration>& asked) {
   if (!news.order) {
     // The names of events contain the time and a number, so that they also differ from names by an earlier
     // start of this program.
     const auto time = static_cast<std::uint64_t>(news.time.since_epoch.count());
-    const std::string unused = news.job.name + "." + to_hex(time + number_++);
-    news.order = filter_.take(news.job.uid, news.text, unused, clock_.now());
+    const std::string unused = news.job.name + "." + to_hex(time + next_name_number_++);
+    news.order = filter_.event_to_write(news.job.uid, news.text, unused, clock_.now());
   }
   if (!news.order) return {};
   const EventWrite& order = *news.order;
@@ -98,9 +100,10 @@ Result<void> EventWriter::write(News& news, const std::stop_token& stop, std::op
     const kube::ObjectReference known{
         .resource = kube::kCoreEvents, .name_space = news.job.name_space, .name = order.name};
     auto patched =
-        call(kube::merge_patch(known, kube::repeat_event(order.note, order.count, news.time)), stop, asked);
+        call(kube::merge_patch(known, kube::make_event_repeat_patch(order.note, order.count, news.time)),
+             stop, asked);
     if (patched || patched.error().kind() != ErrorKind::kNotFound) return patched;
-    // The event has expired or was never written, so create it again under its name.
+    // The event has expired or was never written, so create it again under the same name.
   }
   kube::EventText text = news.text;
   text.message = order.note;

@@ -1,10 +1,10 @@
 // EventWriter: writes Kubernetes events about jobs for people, in a separate thread, so that no caller waits.
-// EventFilter decides which messages get an event of their own. Failures are only logged. Without start(),
-// the caller must call step() to write the events.
+// EventFilter decides which messages get an event of their own. Failures to write an event are only logged.
+// Without start(), the caller must call step() to write the events.
 //
-// Namespaces take turns. If an event of a namespace takes long, for example because a webhook hangs, the
-// namespace's next event waits for nine times as long, so it uses a tenth of the thread's time at most. If
-// the API server asks for a pause, the event is written after it, once, and other namespaces do not wait.
+// Namespaces take turns. If writing an event takes long, for example because a webhook hangs, the next event
+// of its namespace waits for nine times as long, so a namespace uses at most a tenth of the thread's time. If
+// the API server asks for a pause, the event is written after the pause, and other namespaces do not wait.
 #pragma once
 
 #include <condition_variable>
@@ -40,7 +40,7 @@ class EventWriter {
   void emit(const api::ObjectMeta& job, kube::EventText text);
 
  private:
-  struct News {
+  struct QueuedEvent {
     api::ObjectMeta job;
     kube::EventText text;
     WallTime time;
@@ -48,10 +48,11 @@ class EventWriter {
     bool is_repeated = false;
   };
   void run(const std::stop_token& stop);
-  // Returns whether an event was taken; the lock is not held while it is written.
+  // Returns whether an event was taken from the queue; the lock is not held while the event is written.
   bool write_next(std::unique_lock<std::mutex>& lock, const std::stop_token& stop);
   // Sets `asked` if the API server asks for a pause.
-  [[nodiscard]] Result<void> write(News& news, const std::stop_token& stop, std::optional<Duration>& asked);
+  [[nodiscard]] Result<void> write(QueuedEvent& news, const std::stop_token& stop,
+                                   std::optional<Duration>& asked);
   [[nodiscard]] Result<void> call(const Result<kube::ApiRequest>& request, const std::stop_token& stop,
                                   std::optional<Duration>& asked) const;
 
@@ -59,14 +60,14 @@ class EventWriter {
   const Clock& clock_;
   const std::string reporter_;
   const Logger log_;
-  EventFilter filter_;        // used only by the thread that writes
-  std::uint64_t number_ = 0;  // used only by the thread that writes
+  EventFilter filter_;                  // used only by the thread that writes
+  std::uint64_t next_name_number_ = 0;  // used only by the thread that writes
 
   std::mutex mutex_;
-  std::condition_variable_any has_news_;
-  TurnLines<News> waiting_{kWaitingMax};    // guarded by mutex_; by namespace
-  std::map<std::string, Timestamp> rests_;  // guarded by mutex_; until when a namespace's events wait
-  std::uint64_t emitted_ = 0;               // guarded by mutex_
+  std::condition_variable_any event_added_;
+  TurnLines<QueuedEvent> queue_{kWaitingMax};      // guarded by mutex_; by namespace
+  std::map<std::string, Timestamp> backoff_ends_;  // guarded by mutex_; until when a namespace's events wait
+  std::uint64_t emitted_ = 0;                      // guarded by mutex_
   std::jthread thread_;
 };
 

@@ -46,19 +46,19 @@ std::set<std::string> uids_of_pods(const JobView& view) {
 
 JobCache::JobEntry JobCache::make_entry(const json& object) {
   JobEntry entry;
-  entry.version = kube::version_in(object);
+  entry.version = kube::resource_version_in(object);
   const json& meta = kube::child(object, "metadata");
-  entry.is_deleting = !kube::text_in(meta, "deletionTimestamp").empty();
+  entry.is_deleting = !kube::string_field(meta, "deletionTimestamp").empty();
   auto decoded = api::decode_training_job(object);
   if (decoded) {
     entry.job = std::move(*decoded);
     return entry;
   }
   entry.complaint = decoded.error().message();
-  entry.job.meta = {.name_space = kube::text_in(meta, "namespace"),
-                    .name = kube::text_in(meta, "name"),
-                    .uid = kube::text_in(meta, "uid"),
-                    .resource_version = kube::text_in(meta, "resourceVersion")};
+  entry.job.meta = {.name_space = kube::string_field(meta, "namespace"),
+                    .name = kube::string_field(meta, "name"),
+                    .uid = kube::string_field(meta, "uid"),
+                    .resource_version = kube::string_field(meta, "resourceVersion")};
   const json& generation = kube::child(meta, "generation");
   if (generation.is_number_unsigned()) entry.job.meta.generation = generation.get<std::uint64_t>();
   entry.conditions = kube::child(kube::child(object, "status"), "conditions");
@@ -74,28 +74,28 @@ bool JobCache::put_job_entry(const JobKey& key, JobEntry entry) {
 }
 
 void JobCache::put_job(const json& object) {
-  const JobKey key = kube::key_in(object);
+  const JobKey key = kube::job_key_in(object);
   JobEntry entry = make_entry(object);
   bool is_news = false;
   {
     const std::lock_guard lock(mutex_);
     is_news = put_job_entry(key, std::move(entry));
   }
-  if (is_news) tell({key}, Urgency::kRoutine);
+  if (is_news) notify_change({key}, Urgency::kRoutine);
 }
 
-void JobCache::put_own_job(const json& object) {
-  const JobKey key = kube::key_in(object);
+void JobCache::put_written_job(const json& object) {
+  const JobKey key = kube::job_key_in(object);
   JobEntry entry = make_entry(object);
   const std::lock_guard lock(mutex_);
-  // The watch has passed this version and the job is not in the cache, so it has been deleted since.
+  // If the cache lacks the job although the watch is past this version, the job was deleted meanwhile.
   if (!jobs_.contains(key) && entry.version <= jobs_version_) return;
   put_job_entry(key, std::move(entry));
 }
 
 void JobCache::remove_job(const json& object) {
-  const JobKey key = kube::key_in(object);
-  const std::uint64_t version = kube::version_in(object);
+  const JobKey key = kube::job_key_in(object);
+  const std::uint64_t version = kube::resource_version_in(object);
   {
     const std::lock_guard lock(mutex_);
     jobs_version_ = std::max(jobs_version_, version);
@@ -103,7 +103,7 @@ void JobCache::remove_job(const json& object) {
     if (it == jobs_.end() || it->second.version > version) return;
     jobs_.erase(it);
   }
-  tell({key}, Urgency::kRoutine);
+  notify_change({key}, Urgency::kRoutine);
 }
 
 void JobCache::replace_jobs(const std::set<JobKey>& listed, std::uint64_t version) {
@@ -117,10 +117,10 @@ void JobCache::replace_jobs(const std::set<JobKey>& listed, std::uint64_t versio
       it = is_gone ? jobs_.erase(it) : std::next(it);
     }
   }
-  tell(touched, Urgency::kRoutine);
+  notify_change(touched, Urgency::kRoutine);
 }
 
-void JobCache::reach_jobs(std::uint64_t version) {
+void JobCache::advance_jobs_version(std::uint64_t version) {
   const std::lock_guard lock(mutex_);
   jobs_version_ = std::max(jobs_version_, version);
 }
@@ -130,16 +130,16 @@ void JobCache::erase_pod(const PodKey& key) {
   if (it == pods_.end()) return;
   erase_from(pods_of_job_, {key.name_space, it->second.job_uid}, key);
   erase_from(pods_on_node_, it->second.pod.node, key);
-  for (const auto& node : it->second.pod.avoided_nodes) erase_from(pods_off_node_, node, key);
+  for (const auto& node : it->second.pod.avoided_nodes) erase_from(pods_avoiding_node_, node, key);
   pods_.erase(it);
 }
 
-void JobCache::lose_pod(const PodKey& key) {
+void JobCache::erase_pod_and_node(const PodKey& key) {
   const auto it = pods_.find(key);
   if (it == pods_.end()) return;
   const std::string node = it->second.pod.node;
   erase_pod(key);
-  if (!pods_on_node_.contains(node)) gone_nodes_.erase(node);
+  if (!pods_on_node_.contains(node)) deleted_nodes_.erase(node);
 }
 
 bool JobCache::put_pod_entry(kube::MemberPod pod) {
@@ -150,7 +150,7 @@ bool JobCache::put_pod_entry(kube::MemberPod pod) {
   erase_pod(key);
   pods_of_job_[{key.name_space, pod.job_uid}].insert(key);
   if (!pod.pod.node.empty()) pods_on_node_[pod.pod.node].insert(key);
-  for (const auto& node : pod.pod.avoided_nodes) pods_off_node_[node].insert(key);
+  for (const auto& node : pod.pod.avoided_nodes) pods_avoiding_node_[node].insert(key);
   pods_.emplace(key, std::move(pod));
   return is_news;
 }
@@ -158,7 +158,7 @@ bool JobCache::put_pod_entry(kube::MemberPod pod) {
 void JobCache::put_pod(const json& object) {
   auto pod = kube::decode_pod(object);
   if (!pod) {  // its labels were removed: it is no longer a member
-    take_out_pod(object);
+    erase_nonmember_pod(object);
     return;
   }
   const JobKey owner = owner_of(*pod);
@@ -168,10 +168,10 @@ void JobCache::put_pod(const json& object) {
     const std::lock_guard lock(mutex_);
     is_news = put_pod_entry(std::move(*pod));
   }
-  if (is_news) tell({owner}, urgency);
+  if (is_news) notify_change({owner}, urgency);
 }
 
-void JobCache::put_own_pod(const json& object) {
+void JobCache::put_written_pod(const json& object) {
   auto pod = kube::decode_pod(object);
   if (!pod) return;
   const std::lock_guard lock(mutex_);
@@ -181,22 +181,22 @@ void JobCache::put_own_pod(const json& object) {
 }
 
 void JobCache::remove_pod(const json& object) {
-  reach_pods(kube::version_in(object));
-  take_out_pod(object);
+  advance_pods_version(kube::resource_version_in(object));
+  erase_nonmember_pod(object);
 }
 
-void JobCache::take_out_pod(const json& object) {
-  const PodKey key = kube::key_in(object);
-  const std::uint64_t version = kube::version_in(object);
+void JobCache::erase_nonmember_pod(const json& object) {
+  const PodKey key = kube::job_key_in(object);
+  const std::uint64_t version = kube::resource_version_in(object);
   JobKey owner;
   {
     const std::lock_guard lock(mutex_);
     const auto it = pods_.find(key);
     if (it == pods_.end() || version_of(it->second) > version) return;
     owner = owner_of(it->second);
-    lose_pod(key);
+    erase_pod_and_node(key);
   }
-  tell({owner}, Urgency::kDisruption);
+  notify_change({owner}, Urgency::kDisruption);
 }
 
 void JobCache::replace_pods(const std::set<PodKey>& listed, std::uint64_t version) {
@@ -209,26 +209,26 @@ void JobCache::replace_pods(const std::set<PodKey>& listed, std::uint64_t versio
       if (!listed.contains(key) && version_of(pod) <= version) gone.push_back(key);
     for (const auto& key : gone) {
       touched.insert(owner_of(pods_.at(key)));
-      lose_pod(key);
+      erase_pod_and_node(key);
     }
   }
-  tell(touched, Urgency::kDisruption);
+  notify_change(touched, Urgency::kDisruption);
 }
 
-void JobCache::reach_pods(std::uint64_t version) {
+void JobCache::advance_pods_version(std::uint64_t version) {
   const std::lock_guard lock(mutex_);
   pods_version_ = std::max(pods_version_, version);
 }
 
-std::set<JobKey> JobCache::jobs_that_see(const std::string& node) const {
+std::set<JobKey> JobCache::jobs_using_node(const std::string& node) const {
   std::set<JobKey> found;
-  for (const auto* index : {&pods_on_node_, &pods_off_node_})
+  for (const auto* index : {&pods_on_node_, &pods_avoiding_node_})
     if (const auto it = index->find(node); it != index->end())
       for (const auto& key : it->second) found.insert(owner_of(pods_.at(key)));
   return found;
 }
 
-std::set<JobKey> JobCache::jobs_that_suspect(const std::string& node) const {
+std::set<JobKey> JobCache::jobs_avoiding_node(const std::string& node) const {
   std::set<JobKey> found;
   for (const auto& [key, entry] : jobs_) {
     const auto& suspects = entry.job.status.suspect_nodes;
@@ -246,29 +246,29 @@ void JobCache::put_node(const json& object) {
   {
     const std::lock_guard lock(mutex_);
     const auto it = nodes_.find(node->name);
-    // If only the node's heartbeat changed, the change matters only to jobs that consider the node dead.
+    // If only the node's heartbeat changed, notify only the jobs that avoid the node: it may be alive again.
     const bool is_news = it == nodes_.end() || !differ_in_heartbeat_alone(it->second, *node);
-    if (is_news) touched = jobs_that_see(node->name);
-    if (is_news || it->second != *node) touched.merge(jobs_that_suspect(node->name));
-    gone_nodes_.erase(node->name);
+    if (is_news) touched = jobs_using_node(node->name);
+    if (is_news || it->second != *node) touched.merge(jobs_avoiding_node(node->name));
+    deleted_nodes_.erase(node->name);
     nodes_[node->name] = std::move(*node);
   }
-  tell(touched, Urgency::kDisruption);
+  notify_change(touched, Urgency::kDisruption);
 }
 
-void JobCache::lose_node(const std::string& name, std::set<JobKey>& touched) {
-  if (pods_on_node_.contains(name)) gone_nodes_.insert(name);
-  touched.merge(jobs_that_see(name));
+void JobCache::erase_node(const std::string& name, std::set<JobKey>& touched) {
+  if (pods_on_node_.contains(name)) deleted_nodes_.insert(name);
+  touched.merge(jobs_using_node(name));
 }
 
 void JobCache::remove_node(const json& object) {
-  const std::string name = kube::key_in(object).name;
+  const std::string name = kube::job_key_in(object).name;
   std::set<JobKey> touched;
   {
     const std::lock_guard lock(mutex_);
-    if (nodes_.erase(name) > 0) lose_node(name, touched);
+    if (nodes_.erase(name) > 0) erase_node(name, touched);
   }
-  tell(touched, Urgency::kDisruption);
+  notify_change(touched, Urgency::kDisruption);
 }
 
 void JobCache::replace_nodes(const std::set<std::string>& listed) {
@@ -277,23 +277,23 @@ void JobCache::replace_nodes(const std::set<std::string>& listed) {
     const std::lock_guard lock(mutex_);
     for (auto it = nodes_.begin(); it != nodes_.end();) {
       const bool is_gone = !listed.contains(it->first);
-      if (is_gone) lose_node(it->first, touched);
+      if (is_gone) erase_node(it->first, touched);
       it = is_gone ? nodes_.erase(it) : std::next(it);
     }
   }
-  tell(touched, Urgency::kDisruption);
+  notify_change(touched, Urgency::kDisruption);
 }
 
-void JobCache::tell(const std::set<JobKey>& touched, Urgency urgency) const {
-  if (!on_news_) return;
-  for (const auto& key : touched) on_news_(key, urgency);
+void JobCache::notify_change(const std::set<JobKey>& touched, Urgency urgency) const {
+  if (!on_change_) return;
+  for (const auto& key : touched) on_change_(key, urgency);
 }
 
 std::optional<JobView> JobCache::view(const JobKey& key) const {
   const std::lock_guard lock(mutex_);
   const auto entry = jobs_.find(key);
-  // A job that is being deleted counts as deleted, because Kubernetes deletes its pods too: do not replace
-  // the pods.
+  // A job that is being deleted counts as deleted: Kubernetes also deletes its pods, so do not replace
+  // them.
   if (entry == jobs_.end() || !entry->second.complaint.empty() || entry->second.is_deleting)
     return std::nullopt;
   JobView view{.job = entry->second.job, .pods = {}, .nodes = {}, .pod_versions = {}};
@@ -315,7 +315,7 @@ std::optional<JobView> JobCache::view(const JobKey& key) const {
   for (const auto& name : beside) {
     if (const auto node = nodes_.find(name); node != nodes_.end())
       view.nodes.push_back(node->second);
-    else if (under.contains(name) && gone_nodes_.contains(name))
+    else if (under.contains(name) && deleted_nodes_.contains(name))
       view.nodes.push_back({.name = name, .is_lost = true, .is_ready = false, .is_deleting = true});
   }
   return view;
@@ -327,6 +327,24 @@ std::vector<JobKey> JobCache::jobs() const {
   for (const auto& [key, entry] : jobs_)
     if (entry.complaint.empty() && !entry.is_deleting) keys.push_back(key);
   return keys;
+}
+
+ProcessesInUse JobCache::processes_in_use(const std::string& name_space) const {
+  const std::lock_guard lock(mutex_);
+  ProcessesInUse in_use;
+  for (auto it = pods_of_job_.lower_bound({name_space, ""});
+       it != pods_of_job_.end() && it->first.first == name_space; ++it) {
+    const auto runs = [&](const PodKey& key) { return !pods_.at(key).pod.has_ended(); };
+    const auto running = static_cast<std::uint64_t>(std::ranges::count_if(it->second, runs));
+    if (running == 0) continue;
+    const JobKey owner = owner_of(pods_.at(*it->second.begin()));
+    const auto entry = jobs_.find(owner);
+    const bool is_known = entry != jobs_.end() && entry->second.job.meta.uid == it->first.second;
+    const std::uint64_t members = is_known ? entry->second.job.status.members.size() : 0;
+    const std::uint64_t each = is_known ? entry->second.job.spec.processes_per_node : 1;
+    in_use[owner] += std::max(running, members) * each;
+  }
+  return in_use;
 }
 
 std::vector<UnreadableJob> JobCache::unreadable_jobs() const {

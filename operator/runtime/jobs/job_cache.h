@@ -1,9 +1,9 @@
 // operator/runtime/jobs/: keeps copies of jobs and pods, and writes to the API server. JobCache: a small,
-// indexed copy of jobs, their pods and the nodes. JobCache reports for each change that matters which jobs
-// the change concerns.
+// indexed copy of jobs, their pods and the nodes. For each change that matters, JobCache reports the jobs
+// that the change concerns.
 //
-// The cache stores the operator's own writes at once. Resource versions order the operator's own writes and
-// changes that arrive late from a watch: an older version never replaces a newer one.
+// The cache stores the operator's own writes at once. Changes from a watch may arrive later than the
+// operator's newer writes. So an object with an older resource version never replaces a newer one.
 //
 // Thread contract: every method may be called from any number of threads at once.
 #pragma once
@@ -23,6 +23,7 @@
 #include "operator/api/node.h"
 #include "operator/api/training_job.h"
 #include "operator/kube/pods/pod_codec.h"
+#include "operator/runtime/jobs/process_limit.h"
 #include "operator/runtime/scheduling/urgency.h"
 
 namespace ratoon::runtime {
@@ -50,34 +51,37 @@ class JobCache {
   // without holding a lock.
   using OnChange = std::function<void(const JobKey&, Urgency)>;
 
-  // Of nodes, the cache keeps the facts with these keys.
-  explicit JobCache(OnChange on_news, api::NodeFactKeys node_facts = {})
-      : on_news_(std::move(on_news)), node_facts_(std::move(node_facts)) {}
+  // The cache stores only those facts about nodes that have these keys.
+  explicit JobCache(OnChange on_change, api::NodeFactKeys node_facts = {})
+      : on_change_(std::move(on_change)), node_facts_(std::move(node_facts)) {}
 
-  // The functions below store changes that the API server sent. Call reach_jobs() or reach_pods() before each
-  // change from a watch, but not while a list is incomplete, because the objects that it lacks may still
-  // exist.
+  // The functions below store changes that the API server sent. Before each change from a watch, call
+  // advance_jobs_version() or advance_pods_version(). Do not call them while a list is incomplete, because
+  // objects that are not in the list yet may exist.
   void put_job(const nlohmann::json& object);
   void remove_job(const nlohmann::json& object);
   void put_pod(const nlohmann::json& object);
   void remove_pod(const nlohmann::json& object);
   void put_node(const nlohmann::json& object);
   void remove_node(const nlohmann::json& object);
-  // Removes all cached objects that are not in the server's list and are not newer than the list.
+  // Removes cached objects that the server's list lacks, unless an object is newer than the list.
   void replace_jobs(const std::set<JobKey>& listed, std::uint64_t version);
   void replace_pods(const std::set<JobKey>& listed, std::uint64_t version);
   void replace_nodes(const std::set<std::string>& listed);
-  // Records that the server has sent all changes up to this version.
-  void reach_jobs(std::uint64_t version);
-  void reach_pods(std::uint64_t version);
+  // Records that the server has sent all changes up to and including this version.
+  void advance_jobs_version(std::uint64_t version);
+  void advance_pods_version(std::uint64_t version);
 
   // Stores the object in the API server's reply to a write by this operator.
-  void put_own_job(const nlohmann::json& object);
-  void put_own_pod(const nlohmann::json& object);
+  void put_written_job(const nlohmann::json& object);
+  void put_written_pod(const nlohmann::json& object);
 
   [[nodiscard]] std::optional<JobView> view(const JobKey& key) const;
   [[nodiscard]] std::vector<JobKey> jobs() const;
   [[nodiscard]] std::vector<UnreadableJob> unreadable_jobs() const;
+  // Returns the processes of each job of the namespace, except jobs whose pods have all ended. A job counts
+  // with the processes of all its members, or of its pods if it has more pods than members.
+  [[nodiscard]] ProcessesInUse processes_in_use(const std::string& name_space) const;
 
  private:
   struct JobEntry {
@@ -93,14 +97,14 @@ class JobCache {
   bool put_job_entry(const JobKey& key, JobEntry entry);
   bool put_pod_entry(kube::MemberPod pod);  // returns whether it changes anything
   void erase_pod(const PodKey& key);
-  void lose_pod(const PodKey& key);
-  void lose_node(const std::string& name, std::set<JobKey>& touched);
-  void take_out_pod(const nlohmann::json& object);
-  [[nodiscard]] std::set<JobKey> jobs_that_see(const std::string& node) const;      // mutex_ is held
-  [[nodiscard]] std::set<JobKey> jobs_that_suspect(const std::string& node) const;  // mutex_ is held
-  void tell(const std::set<JobKey>& touched, Urgency urgency) const;
+  void erase_pod_and_node(const PodKey& key);
+  void erase_node(const std::string& name, std::set<JobKey>& touched);
+  void erase_nonmember_pod(const nlohmann::json& object);
+  [[nodiscard]] std::set<JobKey> jobs_using_node(const std::string& node) const;     // mutex_ is held
+  [[nodiscard]] std::set<JobKey> jobs_avoiding_node(const std::string& node) const;  // mutex_ is held
+  void notify_change(const std::set<JobKey>& touched, Urgency urgency) const;
 
-  const OnChange on_news_;
+  const OnChange on_change_;
   const api::NodeFactKeys node_facts_;
   mutable std::mutex mutex_;
   std::map<JobKey, JobEntry> jobs_;
@@ -108,11 +112,11 @@ class JobCache {
   // The keys are the job's namespace and UID: an owner reference to a job in another namespace is
   // ignored.
   std::map<std::pair<std::string, std::string>, std::set<PodKey>> pods_of_job_;
-  std::map<std::string, std::set<PodKey>> pods_on_node_;   // by the node's name
-  std::map<std::string, std::set<PodKey>> pods_off_node_;  // pods that avoid the node
+  std::map<std::string, std::set<PodKey>> pods_on_node_;        // by the node's name
+  std::map<std::string, std::set<PodKey>> pods_avoiding_node_;  // pods that avoid the node
   std::map<std::string, api::Node> nodes_;
-  std::set<std::string> gone_nodes_;  // deleted nodes that still have pods of members
-  std::uint64_t jobs_version_ = 0;    // the server has sent all changes up to it
+  std::set<std::string> deleted_nodes_;  // deleted nodes that still have pods of members
+  std::uint64_t jobs_version_ = 0;       // the server has sent all changes up to it
   std::uint64_t pods_version_ = 0;
 };
 

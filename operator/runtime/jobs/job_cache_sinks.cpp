@@ -8,8 +8,8 @@ namespace {
 
 using nlohmann::json;
 
-// Adds apiVersion and kind to an item of a list: there only the list itself has them, but the codec of jobs
-// needs them in each item.
+// Adds apiVersion and kind to an item of a list. In a list reply only the list has these fields, but the
+// codec of jobs needs them in each item.
 json with_kind(const json& object) {
   json whole = object;
   whole["apiVersion"] = names::kApiVersion;
@@ -20,7 +20,7 @@ json with_kind(const json& object) {
 }  // namespace
 
 void JobSink::list_object(const json& object) {
-  listed_.insert(kube::key_in(object));
+  listed_.insert(kube::job_key_in(object));
   cache_.put_job(object.contains("kind") ? object : with_kind(object));
 }
 
@@ -29,16 +29,16 @@ void JobSink::end_list(const std::string& resource_version) {
 }
 
 void JobSink::put(const json& object) {
-  cache_.reach_jobs(kube::version_in(object));
+  cache_.advance_jobs_version(kube::resource_version_in(object));
   cache_.put_job(object);
 }
 
 void JobSink::reach(const std::string& resource_version) {
-  cache_.reach_jobs(kube::parse_version(resource_version));
+  cache_.advance_jobs_version(kube::parse_version(resource_version));
 }
 
 void PodSink::list_object(const json& object) {
-  listed_.insert(kube::key_in(object));
+  listed_.insert(kube::job_key_in(object));
   cache_.put_pod(object);
 }
 
@@ -47,16 +47,16 @@ void PodSink::end_list(const std::string& resource_version) {
 }
 
 void PodSink::put(const json& object) {
-  cache_.reach_pods(kube::version_in(object));
+  cache_.advance_pods_version(kube::resource_version_in(object));
   cache_.put_pod(object);
 }
 
 void PodSink::reach(const std::string& resource_version) {
-  cache_.reach_pods(kube::parse_version(resource_version));
+  cache_.advance_pods_version(kube::parse_version(resource_version));
 }
 
 void NodeSink::list_object(const json& object) {
-  listed_.insert(kube::key_in(object).name);
+  listed_.insert(kube::job_key_in(object).name);
   cache_.put_node(object);
 }
 

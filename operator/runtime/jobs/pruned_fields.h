@@ -1,6 +1,6 @@
 // Records which fields of a status the API server drops because its CustomResourceDefinition is older than
-// this operator. The operator does not send the dropped fields again for a while: otherwise every decision
-// would find a change to write.
+// this operator. The operator does not send the dropped fields for a while, because otherwise every decision
+// would find a difference and write the status.
 //
 // Thread contract: every method may be called from any number of threads at once.
 #pragma once
@@ -20,19 +20,19 @@ class PrunedFields {
   PrunedFields(const Clock& clock, const Logger& logger) : clock_(clock), logger_(logger) {}
 
   [[nodiscard]] bool has_any() const;
-  // Removes the dropped fields from `status`, which replaces `stored`. If `stored` has a dropped field, the
-  // CustomResourceDefinition was updated.
-  void leave_out_of(nlohmann::json& status, const nlohmann::json& stored);
+  // Removes the dropped fields from `status`, which replaces `stored`. If `stored` has a field that was
+  // dropped before, the CustomResourceDefinition was updated, so no field counts as dropped any longer.
+  void remove_pruned_from(nlohmann::json& status, const nlohmann::json& stored);
   // Records the fields that the server did not store, and logs them once.
-  void learn(const nlohmann::json& sent, const nlohmann::json& stored);
+  void record_pruned(const nlohmann::json& sent, const nlohmann::json& stored);
 
  private:
   const Clock& clock_;
   const Logger& logger_;
   mutable std::mutex mutex_;
-  kube::FieldPaths left_out_;  // guarded by mutex_
-  Timestamp until_;            // guarded by mutex_
-  kube::FieldPaths told_;      // guarded by mutex_
+  kube::FieldPaths pruned_paths_;  // guarded by mutex_
+  Timestamp expires_at_;           // guarded by mutex_
+  kube::FieldPaths logged_paths_;  // guarded by mutex_
 };
 
 }  // namespace ratoon::runtime

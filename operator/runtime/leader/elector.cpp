@@ -7,11 +7,11 @@
 namespace ratoon::runtime {
 namespace {
 
-using kube::ElectionMove;
+using kube::ElectionAction;
 
-// The timeout of a claim: a leader has time for two claims before it must step down.
+// The timeout of a claim. It is short, so that a leader can try a second claim before it must step down.
 constexpr Duration kClaimTimeout = std::chrono::milliseconds(1500);
-constexpr Duration kDoubtPause = std::chrono::milliseconds(200);
+constexpr Duration kRereadPause = std::chrono::milliseconds(200);
 
 }  // namespace
 
@@ -19,13 +19,14 @@ Election::Election(const Clock& clock, Logger log, Fence& fence, ElectorOptions 
     : clock_(clock), log_(std::move(log)), fence_(fence), options_(std::move(options)) {}
 
 bool Election::is_known() const {
-  return is_leading() || (read_.load() != Timestamp{} && clock_.now() - read_.load() < options_.times.lease);
+  return is_leading() ||
+         (last_read_at_.load() != Timestamp{} && clock_.now() - last_read_at_.load() < options_.times.lease);
 }
 
 Election::Step Election::next() {
   if (is_over_) return {.is_over = true};
   if (stage_ == Stage::kHasClaimed) return pause();
-  if (stage_ == Stage::kHasRead || (view_.renewed && !is_in_doubt_)) return move();
+  if (stage_ == Stage::kHasRead || (view_.renewed && !must_read_lease_)) return move();
   stage_ = Stage::kReads;
   return {.call = kube::get(target()), .time = timeout()};
 }
@@ -34,16 +35,16 @@ Election::Step Election::move() {
   const WallTime wall = clock_.wall_now();
   const Duration duration = options_.times.lease;
   const std::string& identity = options_.self.identity;
-  switch (kube::choose_election_move(view_, options_.self, clock_.now(), options_.times)) {
-    case ElectionMove::kWait:
+  switch (kube::choose_election_action(view_, options_.self, clock_.now(), options_.times)) {
+    case ElectionAction::kWait:
       return pause();
-    case ElectionMove::kCreate:
+    case ElectionAction::kCreate:
       return claim(kube::create(target(), kube::make_lease(options_.name, identity, duration, wall)));
-    case ElectionMove::kTake:
-      return claim(kube::merge_patch(target(), kube::take_lease(*view_.lease, identity, duration, wall)));
-    case ElectionMove::kRenew:
+    case ElectionAction::kTake:
+      return claim(kube::merge_patch(target(), kube::acquire_lease(*view_.lease, identity, duration, wall)));
+    case ElectionAction::kRenew:
       return claim(kube::merge_patch(target(), kube::renew_lease(*view_.lease, wall)));
-    case ElectionMove::kStepDown:
+    case ElectionAction::kStepDown:
       break;
   }
   return step_down();
@@ -51,20 +52,20 @@ Election::Step Election::move() {
 
 Election::Step Election::claim(const Result<kube::ApiRequest>& request) {
   stage_ = Stage::kClaims;
-  sent_ = clock_.now();  // before the call, so that the claim is at least as old as this
+  claim_sent_at_ = clock_.now();  // before the call, so that the claim is at least as old as this
   return {.call = request, .time = timeout()};
 }
 
 Election::Step Election::pause() {
   stage_ = Stage::kBegins;
-  const bool is_urgent = is_in_doubt_ && view_.renewed;  // a leader has little time to renew
-  return {.time = is_urgent ? std::min(kDoubtPause, options_.times.retry) : options_.times.retry};
+  const bool is_urgent = must_read_lease_ && view_.renewed;  // a leader has little time to renew
+  return {.time = is_urgent ? std::min(kRereadPause, options_.times.retry) : options_.times.retry};
 }
 
 Election::Step Election::step_down() {
   fence_.close();
   is_over_ = true;
-  if (view_.is_set_back) {
+  if (view_.is_server_restored) {
     log_.error("the API server's store was restored to an older state: all objects must be read again",
                {{"lease", options_.name}, {"newest_version", view_.newest}});
     return {.is_over = true};
@@ -75,11 +76,11 @@ Election::Step Election::step_down() {
 }
 
 void Election::note(const Result<nlohmann::json>& answer) {
-  if (stage_ == Stage::kReads) return note_read(answer);
-  if (stage_ == Stage::kClaims) note_claim(answer);
+  if (stage_ == Stage::kReads) return process_read_reply(answer);
+  if (stage_ == Stage::kClaims) process_claim_reply(answer);
 }
 
-void Election::note_read(const Result<nlohmann::json>& answer) {
+void Election::process_read_reply(const Result<nlohmann::json>& answer) {
   stage_ = Stage::kHasRead;
   const bool is_absent = !answer && answer.error().kind() == ErrorKind::kNotFound;
   if (!answer && !is_absent) {
@@ -89,22 +90,22 @@ void Election::note_read(const Result<nlohmann::json>& answer) {
   }
   const Timestamp now = clock_.now();  // after the answer, so that the read is at least as old as this
   view_.note_read(answer ? std::optional(kube::read_lease(*answer)) : std::nullopt, now);
-  read_ = now;
-  is_in_doubt_ = false;
+  last_read_at_ = now;
+  must_read_lease_ = false;
 }
 
-void Election::note_claim(const Result<nlohmann::json>& answer) {
+void Election::process_claim_reply(const Result<nlohmann::json>& answer) {
   stage_ = Stage::kHasClaimed;
   if (!answer) {
-    is_in_doubt_ = true;  // another operator wrote it, or we did and the answer was lost
+    must_read_lease_ = true;  // another operator wrote it, or we did and the answer was lost
     if (view_.renewed && answer.error().kind() != ErrorKind::kCancelled)
       log_.warning("the lease was not renewed", {{"error", answer.error().message()}});
     return;
   }
   if (!view_.renewed)
     log_.info("this operator leads", {{"lease", options_.name}, {"as", options_.self.identity}});
-  view_.note_claimed(kube::read_lease(*answer), sent_, clock_.now());
-  fence_.open_until(sent_ + options_.times.renew);
+  view_.note_own_write(kube::read_lease(*answer), claim_sent_at_, clock_.now());
+  fence_.open_until(claim_sent_at_ + options_.times.renew);
   was_leading_ = true;
 }
 
@@ -112,7 +113,7 @@ std::optional<Result<kube::ApiRequest>> Election::give_back() const {
   const bool is_ours =
       view_.renewed && !is_over_ && view_.lease && view_.lease->holder == options_.self.identity;
   if (!is_ours) return std::nullopt;
-  return kube::merge_patch(target(), kube::give_back_lease(*view_.lease, clock_.wall_now()));
+  return kube::merge_patch(target(), kube::release_lease(*view_.lease, clock_.wall_now()));
 }
 
 kube::ObjectReference Election::target() const {

@@ -1,5 +1,5 @@
-// Elector: takes part in the election of the leading operator by a Lease, and renews the Lease once elected.
-// operator/kube/objects/election.h explains the election's rule. The fence is open while this operator
+// Elector: takes part in the election of the leading operator by a Lease, and renews the Lease while it
+// leads. operator/kube/objects/election.h explains the election's rule. The fence is open while this operator
 // leads.
 //
 //   Fence fence;
@@ -49,17 +49,17 @@ class Election {
   // All arguments must outlive the elector.
   Election(const Clock& clock, Logger log, Fence& fence, ElectorOptions options);
 
-  // Returns the next step: at most one read, then at most one claim, then a pause.
+  // Returns the next step: at most one read of the lease, then at most one claim, then a pause.
   [[nodiscard]] Step next();
   // Processes the reply to the call that next() returned.
   void note(const Result<nlohmann::json>& answer);
-  // Returns the call that gives the lease back, if this process holds it. All writers must have stopped
-  // before this process gives the lease back.
+  // Returns the request that gives the leader lease back, if this process holds the lease. All writers must
+  // have stopped before this process gives the lease back.
   [[nodiscard]] std::optional<Result<kube::ApiRequest>> give_back() const;
 
   [[nodiscard]] bool is_leading() const { return fence_.is_open(clock_.now()); }
-  // Returns whether this operator led once and no longer does, or the server's store was restored to an older
-  // state. A process that lost its leadership must end.
+  // Returns whether this process must end: it has lost its leadership, or the server's store was restored to
+  // an older state.
   [[nodiscard]] bool is_lost() const { return is_over_ || (was_leading_ && !is_leading()); }
   // Returns whether the current leader is known: this operator leads, or it has read the lease recently.
   [[nodiscard]] bool is_known() const;
@@ -70,8 +70,8 @@ class Election {
   [[nodiscard]] Step claim(const Result<kube::ApiRequest>& request);
   [[nodiscard]] Step pause();
   [[nodiscard]] Step step_down();
-  void note_read(const Result<nlohmann::json>& answer);
-  void note_claim(const Result<nlohmann::json>& answer);
+  void process_read_reply(const Result<nlohmann::json>& answer);
+  void process_claim_reply(const Result<nlohmann::json>& answer);
   [[nodiscard]] kube::ObjectReference target() const;
   [[nodiscard]] Duration timeout() const;
 
@@ -80,10 +80,10 @@ class Election {
   Fence& fence_;
   const ElectorOptions options_;
   Stage stage_ = Stage::kBegins;
-  Timestamp sent_;  // when the claim was sent
+  Timestamp claim_sent_at_;  // when the claim was sent
   kube::ElectionView view_;
-  bool is_in_doubt_ = true;  // the record may differ from the one in view_
-  std::atomic<Timestamp> read_{};
+  bool must_read_lease_ = true;  // the record may differ from the one in view_
+  std::atomic<Timestamp> last_read_at_{};
   std::atomic<bool> was_leading_{false};
   std::atomic<bool> is_over_{false};
 };
@@ -93,7 +93,7 @@ class Elector {
   // All arguments must outlive the elector; the client must not be fenced.
   Elector(const ApiClient& client, const Clock& clock, const Logger& log, Fence& fence,
           ElectorOptions options);
-  // Gives the lease back if this process holds it; all writers must have stopped before.
+  // Gives the lease back if this process holds it. Destroy the elector after all writers have stopped.
   ~Elector();
 
   [[nodiscard]] bool is_leading() const { return election_.is_leading(); }

@@ -1,6 +1,6 @@
-// Fence: the time until which this process may write to the API server. The elector extends it with each
-// renewal, and ApiClient checks it before each write, because a thread may be suspended for any time between
-// a decision and its write.
+// Fence: the time until which this process may write to the API server. The elector extends the fence's time
+// with each renewal, and ApiClient checks this time before each write, because a thread may be suspended
+// between a decision and its write.
 //
 // Thread contract: every method may be called from any thread.
 #pragma once

@@ -3,10 +3,10 @@
 namespace ratoon::runtime {
 namespace {
 
-// How often to check the EndpointSlice: if a user deleted or emptied it, it is restored before many members
-// call.
-constexpr Duration kCheckEvery = std::chrono::seconds(2);
-constexpr Duration kRetry = std::chrono::milliseconds(500);
+// The pause between two checks of the EndpointSlice. It is short, so that the operator restores a slice that
+// a user deleted or emptied before many members notice.
+constexpr Duration kEndpointCheckInterval = std::chrono::seconds(2);
+constexpr Duration kEndpointRetryPause = std::chrono::milliseconds(500);
 
 }  // namespace
 
@@ -40,13 +40,13 @@ bool Leadership::is_leading() const {
 bool Leadership::publish_endpoint() {
   if (!endpoint_publisher_) return true;
   const Timestamp now = clock_.now();
-  if (next_check_ && now < *next_check_) return is_up_;
+  if (next_check_ && now < *next_check_) return is_endpoint_published_;
   const auto done = endpoint_publisher_->publish({});
-  if (done) is_up_ = true;
+  if (done) is_endpoint_published_ = true;
   endpoint_problem_ = done ? "" : "members may not find this operator: " + done.error().message();
   if (!done) log_.warning("members may not find this operator", {{"error", done.error().message()}});
-  next_check_ = clock_.now() + (done ? kCheckEvery : kRetry);
-  return is_up_;
+  next_check_ = clock_.now() + (done ? kEndpointCheckInterval : kEndpointRetryPause);
+  return is_endpoint_published_;
 }
 
 }  // namespace ratoon::runtime

@@ -1,8 +1,8 @@
 // operator/runtime/leader/: elects one leader among several operators. Leadership: says whether this operator
-// leads and so runs the jobs, and directs members to it while it leads.
+// is the leader, which runs the jobs. While it is, directs members to it.
 //
-// Thread contract: begin(), publish_endpoint() and endpoint_problem() are called by one thread, the rest by
-// any.
+// Thread contract: one thread calls begin(), publish_endpoint() and endpoint_problem(); any thread may call
+// the other methods.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct LeadershipOptions {
 
 class Leadership {
  public:
-  // The clock must outlive this object. The operator takes part in the election from begin() on.
+  // The clock must outlive this object. The operator takes part in the election from the call of begin() on.
   Leadership(const kube::ApiServerAccess& access, const Clock& clock, Logger log, ApiClient::OnCall on_call,
              LeadershipOptions options);
 
@@ -40,7 +40,7 @@ class Leadership {
   [[nodiscard]] bool is_leading() const;
   [[nodiscard]] bool is_lost() const { return elector_ && elector_->is_lost(); }
   [[nodiscard]] bool is_known() const { return !options_.is_elected || (elector_ && elector_->is_known()); }
-  // Returns the fence, which is closed while this operator does not lead; null without election.
+  // Returns the fence, which is closed while this operator does not lead; null if there is no election.
   [[nodiscard]] const Fence* fence() const { return options_.is_elected ? &fence_ : nullptr; }
 
   // Directs members to this operator. Call publish_endpoint() every few seconds. Returns whether members are
@@ -60,7 +60,7 @@ class Leadership {
   std::unique_ptr<Elector> elector_;
   std::optional<Timestamp> next_check_;  // of the published endpoint
   std::string endpoint_problem_;
-  bool is_up_ = false;
+  bool is_endpoint_published_ = false;
 };
 
 }  // namespace ratoon::runtime

@@ -6,7 +6,7 @@
 namespace ratoon::runtime {
 namespace {
 
-std::size_t bytes_of(const http::ServerRequest& request) {
+std::size_t request_bytes(const http::ServerRequest& request) {
   std::size_t bytes = sizeof request + request.path.size() + request.query.size() + request.body.size();
   for (const auto& [name, value] : request.headers)
     bytes += sizeof name + name.size() + sizeof value + value.size();
@@ -18,12 +18,12 @@ std::string address_of(const http::ServerRequest& request) {
   return request.peer.substr(0, request.peer.rfind(':'));
 }
 
-// If an address has waited this long for its turn, its members may seem silent although they sent heartbeats.
-constexpr Duration kLate = std::chrono::seconds(1);
-// Once the queue is half full, one address may use only 1/kShare of it.
-constexpr std::size_t kShare = 8;
+// If messages of an address have waited this long, its members may seem silent although they sent heartbeats.
+constexpr Duration kLateAfter = std::chrono::seconds(1);
+// When the queue is half full, one address may use only 1/kAddressShareDivisor of it.
+constexpr std::size_t kAddressShareDivisor = 8;
 
-// Answers 503, which is no refusal: the member continues and calls again.
+// Answers with status 503. Unlike after a refusal, the member continues to run and calls again.
 void ask_to_call_again(http::Responder& responder) {
   responder.send({.status = 503,
                   .headers = {{"Retry-After", "1"}},
@@ -42,16 +42,16 @@ AdmissionQueue::~AdmissionQueue() = default;
 
 void AdmissionQueue::receive(http::ServerRequest request, http::Responder responder) {
   if (options_.is_known(request)) return options_.answer(std::move(request), std::move(responder));
-  const std::size_t bytes = bytes_of(request);
+  const std::size_t bytes = request_bytes(request);
   const std::string address = address_of(request);
   {
     const std::lock_guard lock(mutex_);
     if (has_room(address, bytes)) {
       const Timestamp now = clock_.now();
-      AddressLine& line = lines_[address];
+      AddressQueue& line = address_queues_[address];
       if (line.messages.empty()) {
         line.turn_since = now;
-        turns_.push_back(address);
+        address_order_.push_back(address);
       }
       bytes_ += bytes;
       line.bytes += bytes;
@@ -66,45 +66,49 @@ void AdmissionQueue::receive(http::ServerRequest request, http::Responder respon
 
 bool AdmissionQueue::has_room(const std::string& address, std::size_t bytes) const {
   if (bytes_ + bytes > options_.bytes_max) return false;
-  const auto line = lines_.find(address);
-  const bool crowds = line != lines_.end() && line->second.bytes > options_.bytes_max / kShare;
+  const auto line = address_queues_.find(address);
+  const bool crowds =
+      line != address_queues_.end() && line->second.bytes > options_.bytes_max / kAddressShareDivisor;
   return !crowds || bytes_ + bytes <= options_.bytes_max / 2;
 }
 
-std::deque<std::string>::const_iterator AdmissionQueue::next_turn() const {
+std::deque<std::string>::const_iterator AdmissionQueue::next_address() const {
   const std::size_t each_max = std::max<std::size_t>(1, static_cast<std::size_t>(options_.threads) / 2);
-  return std::ranges::find_if(
-      turns_, [&](const std::string& address) { return lines_.at(address).in_review < each_max; });
+  return std::ranges::find_if(address_order_, [&](const std::string& address) {
+    return address_queues_.at(address).in_review < each_max;
+  });
 }
 
-AdmissionQueue::WaitingMessage AdmissionQueue::take_first() {
-  const auto turn = next_turn();
+AdmissionQueue::WaitingMessage AdmissionQueue::take_next_message() {
+  const auto turn = next_address();
   const std::string address = *turn;
-  turns_.erase(turn);
-  AddressLine& line = lines_.at(address);
+  address_order_.erase(turn);
+  AddressQueue& line = address_queues_.at(address);
   WaitingMessage first = std::move(line.messages.front());
   line.messages.pop_front();
   line.bytes -= first.bytes;
   bytes_ -= first.bytes;
   ++line.in_review;
-  if (clock_.now() - line.turn_since >= kLate) options_.on_late();
+  if (clock_.now() - line.turn_since >= kLateAfter) options_.on_late();
   line.turn_since = clock_.now();
-  if (!line.messages.empty()) turns_.push_back(address);
+  if (!line.messages.empty()) address_order_.push_back(address);
   return first;
 }
 
-void AdmissionQueue::note_reviewed(const std::string& address) {
+void AdmissionQueue::finish_review(const std::string& address) {
   const std::lock_guard lock(mutex_);
-  const auto line = lines_.find(address);
-  if (--line->second.in_review == 0 && line->second.messages.empty()) lines_.erase(line);
+  const auto line = address_queues_.find(address);
+  if (--line->second.in_review == 0 && line->second.messages.empty()) address_queues_.erase(line);
   wake_.notify_one();  // the address may have a message that waited for this thread
 }
 
 void AdmissionQueue::serve(const std::stop_token& stop) {
   for (;;) {
     std::unique_lock lock(mutex_);
-    if (!wake_.wait(lock, stop, [&] { return next_turn() != turns_.end(); }) || stop.stop_requested()) return;
-    WaitingMessage first = take_first();
+    if (!wake_.wait(lock, stop, [&] { return next_address() != address_order_.end(); }) ||
+        stop.stop_requested())
+      return;
+    WaitingMessage first = take_next_message();
     lock.unlock();
     const std::string address = std::move(first.address);
     if (!first.responder.is_abandoned()) {
@@ -113,7 +117,7 @@ void AdmissionQueue::serve(const std::stop_token& stop) {
       else
         options_.answer(std::move(first.request), std::move(first.responder));
     }
-    note_reviewed(address);
+    finish_review(address);
   }
 }
 

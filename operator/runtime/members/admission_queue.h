@@ -1,9 +1,9 @@
-// operator/runtime/members/: lets members call the operator. AdmissionQueue: a message with a known token
-// is answered at once, by the thread that read it. Messages with unknown tokens wait in a queue with its
-// own threads, because the API server must review each token. Client addresses take turns in that queue, so
-// a caller that sends thousands of bad tokens delays only messages with unknown tokens from its own
-// address. Reviews for one address use at most half of these threads, so threads remain for other addresses
-// while reviews hang.
+// operator/runtime/members/: lets members call the operator. AdmissionQueue: the thread that reads a message
+// answers it at once if the message has a known token. Messages with unknown tokens wait in a queue with its
+// own threads, because the API server must review each token. Client addresses take turns in this queue, so
+// a caller that sends thousands of bad tokens delays only messages with unknown tokens from its own address.
+// One address uses at most half of these threads, so if its reviews hang, threads remain for other
+// addresses.
 #pragma once
 
 #include <condition_variable>
@@ -23,7 +23,7 @@
 namespace ratoon::runtime {
 
 // The greatest number of unauthenticated connections: with TLS they use at most 126 MiB, half of the
-// operator's memory limit in the chart. If more members connect at once, some must call again.
+// operator's memory limit in the chart. If more members connect at once, some of them must call again later.
 inline constexpr std::size_t kUnauthenticatedConnectionsMax = 1024;
 
 struct AdmissionQueueOptions {
@@ -32,8 +32,8 @@ struct AdmissionQueueOptions {
   int threads = 8;  // number of tokens reviewed at once; half of them for one address
   std::size_t bytes_max = std::size_t{8} << 20;
   Duration wait_max{std::chrono::seconds(5)};  // after this wait the member is asked to call again
-  // Called when an address has waited so long for its turn that its members may seem silent although they
-  // sent heartbeats.
+  // The queue calls on_late when messages of an address have waited so long that members may seem silent
+  // although they sent heartbeats.
   std::function<void()> on_late = [] {};
 };
 
@@ -41,12 +41,12 @@ class AdmissionQueue {
  public:
   // The clock must outlive this object.
   AdmissionQueue(const Clock& clock, AdmissionQueueOptions options);
-  // Waits for threads that are answering messages; messages in the queue get no answer.
+  // Waits for threads that are answering messages; messages that are still in the queue get no answer.
   ~AdmissionQueue();
   AdmissionQueue(const AdmissionQueue&) = delete;
   AdmissionQueue& operator=(const AdmissionQueue&) = delete;
 
-  // Receives a message; several threads may call this at once.
+  // Receives a message; several threads may call receive() at once.
   void receive(http::ServerRequest request, http::Responder responder);
 
  private:
@@ -58,7 +58,7 @@ class AdmissionQueue {
     Timestamp until;
   };
   // The waiting messages from one client address.
-  struct AddressLine {
+  struct AddressQueue {
     std::deque<WaitingMessage> messages;
     std::size_t bytes = 0;
     Timestamp turn_since;       // since when the address waits for its turn
@@ -67,19 +67,19 @@ class AdmissionQueue {
 
   void serve(const std::stop_token& stop);
   [[nodiscard]] bool has_room(const std::string& address, std::size_t bytes) const;  // mutex_ is held
-  // Returns the first address that waits and may use another thread.
-  [[nodiscard]] std::deque<std::string>::const_iterator next_turn() const;  // mutex_ is held
-  [[nodiscard]] WaitingMessage take_first();                                // mutex_ is held
-  void note_reviewed(const std::string& address);
+  // Returns the first address that has a waiting message and may use another thread.
+  [[nodiscard]] std::deque<std::string>::const_iterator next_address() const;  // mutex_ is held
+  [[nodiscard]] WaitingMessage take_next_message();                            // mutex_ is held
+  void finish_review(const std::string& address);
 
   const Clock& clock_;
   const AdmissionQueueOptions options_;
   std::mutex mutex_;
   std::condition_variable_any wake_;
-  std::map<std::string, AddressLine> lines_;  // by address; guarded by mutex_
-  std::deque<std::string> turns_;             // order of the addresses with messages; guarded by mutex_
-  std::size_t bytes_ = 0;                     // in all lines; guarded by mutex_
-  std::vector<std::jthread> threads_;         // last: they use everything above
+  std::map<std::string, AddressQueue> address_queues_;  // by address; guarded by mutex_
+  std::deque<std::string> address_order_;  // order of the addresses with messages; guarded by mutex_
+  std::size_t bytes_ = 0;                  // in all lines; guarded by mutex_
+  std::vector<std::jthread> threads_;      // last: they use everything above
 };
 
 }  // namespace ratoon::runtime

@@ -12,7 +12,7 @@ using http::KeyedCertificate;
 using http::Validity;
 using kube::CertificateParts;
 
-constexpr Duration kBackdated = std::chrono::hours(24);  // for members whose clocks are late
+constexpr Duration kBackdatedBy = std::chrono::hours(24);  // for members whose clocks are late
 
 struct SigningAuthority {
   KeyedCertificate keyed;
@@ -54,22 +54,22 @@ Assessment assess(const CertificateParts& parts, const std::string& name, WallTi
   return found;
 }
 
-bool is_due(const Validity& validity, Duration lifetime, WallTime now) {
+bool is_renewal_due(const Validity& validity, Duration lifetime, WallTime now) {
   const Duration whole = std::min(lifetime, validity.ends.since_epoch - validity.begins.since_epoch);
-  return validity.ends.since_epoch - now.since_epoch <= whole / kRenewPart;
+  return validity.ends.since_epoch - now.since_epoch <= whole / kRenewalFraction;
 }
 
-CertificatePlan plan_for_whole(const Assessment& found, WallTime now) {
-  if (is_due(found.authority->validity, kAuthorityLifetime, now))
+CertificatePlan plan_renewal(const Assessment& found, WallTime now) {
+  if (is_renewal_due(found.authority->validity, kAuthorityLifetime, now))
     return {.move = CertificateMove::kRenewAuthority,
             .why = "two thirds of the authority's validity are over"};
-  if (is_due(*found.certificate, kCertificateLifetime, now))
+  if (is_renewal_due(*found.certificate, kCertificateLifetime, now))
     return {.move = CertificateMove::kIssue, .why = "two thirds of the certificate's validity are over"};
   return {};
 }
 
 // Returns the certificates of `pem` that have not expired, beginning at index `from`.
-std::string unexpired(const std::string& pem, std::size_t from, WallTime now) {
+std::string unexpired_certificates(const std::string& pem, std::size_t from, WallTime now) {
   std::string kept;
   const auto all = http::split_certificates(pem);
   for (std::size_t i = from; i < all.size(); ++i) {
@@ -86,7 +86,7 @@ Result<SigningAuthority> make_authority(WallTime begins, WallTime now) {
   return SigningAuthority{.keyed = std::move(*made), .validity = validity};
 }
 
-// A certificate of the authority; `chain` leads from the authority to former ones.
+// Issues a certificate of the authority into `into`. `chain`: certificates that link it to older authorities.
 Result<void> issue(const SigningAuthority& authority, const std::string& chain, const std::string& name,
                    WallTime now, CertificateParts& into) {
   const WallTime from = std::max(now, authority.validity.begins);
@@ -99,21 +99,24 @@ Result<void> issue(const SigningAuthority& authority, const std::string& chain, 
   return {};
 }
 
-Result<CertificateParts> issue_again(const CertificateParts& found, const std::string& name, WallTime now) {
+Result<CertificateParts> reissue_certificate(const CertificateParts& found, const std::string& name,
+                                             WallTime now) {
   const auto authority = find_authority(found, now);
   if (!authority) return Error(ErrorKind::kInvalid, "the authority cannot sign");
   CertificateParts next = found;
-  next.authorities_pem = unexpired(found.authorities_pem, 0, now);
-  if (auto done = issue(*authority, unexpired(found.certificate_pem, 1, now), name, now, next); !done)
+  next.authorities_pem = unexpired_certificates(found.authorities_pem, 0, now);
+  if (auto done = issue(*authority, unexpired_certificates(found.certificate_pem, 1, now), name, now, next);
+      !done)
     return done.error();
   return next;
 }
 
 Result<CertificateParts> add_authority(const CertificateParts& found, WallTime now) {
-  const auto authority = make_authority(later(now, -kBackdated), now);
+  const auto authority = make_authority(later(now, -kBackdatedBy), now);
   if (!authority) return authority.error();
   CertificateParts next = found;
-  next.authorities_pem = authority->keyed.certificate_pem + unexpired(found.authorities_pem, 0, now);
+  next.authorities_pem =
+      authority->keyed.certificate_pem + unexpired_certificates(found.authorities_pem, 0, now);
   next.authority_key_pem = authority->keyed.key_pem;
   return next;
 }
@@ -127,15 +130,16 @@ Result<CertificateParts> renew_authority(const CertificateParts& found, const st
   const auto bridge = http::cross_sign(former->keyed, authority->keyed.certificate_pem, former->validity);
   if (!bridge) return bridge.error();
   CertificateParts next;
-  next.authorities_pem = authority->keyed.certificate_pem + unexpired(found.authorities_pem, 0, now);
+  next.authorities_pem =
+      authority->keyed.certificate_pem + unexpired_certificates(found.authorities_pem, 0, now);
   next.authority_key_pem = authority->keyed.key_pem;
-  const std::string chain = *bridge + unexpired(found.certificate_pem, 1, now);
+  const std::string chain = *bridge + unexpired_certificates(found.certificate_pem, 1, now);
   if (auto done = issue(*authority, chain, name, now, next); !done) return done.error();
   return next;
 }
 
-Result<CertificateParts> make_all(const std::string& name, WallTime now) {
-  const auto authority = make_authority(later(now, -kBackdated), now);
+Result<CertificateParts> make_authority_and_certificate(const std::string& name, WallTime now) {
+  const auto authority = make_authority(later(now, -kBackdatedBy), now);
   if (!authority) return authority.error();
   CertificateParts next{.authorities_pem = authority->keyed.certificate_pem,
                         .authority_key_pem = authority->keyed.key_pem,
@@ -157,7 +161,7 @@ CertificatePlan plan_certificate(const std::optional<CertificateParts>& found,
             .is_repair = held.has_value()};
   }
   const Assessment seen = assess(*found, name, now);
-  if (seen.is_whole()) return plan_for_whole(seen, now);
+  if (seen.is_whole()) return plan_renewal(seen, now);
   CertificatePlan plan{
       .why = !seen.problem.empty() ? seen.problem : "no authority of ca.crt has the key ca.key",
       .is_repair = true};
@@ -178,8 +182,8 @@ Result<CertificateParts> carry_out(const CertificatePlan& plan, const Certificat
     case CertificateMove::kRestore:
       return held.value_or(found);
     case CertificateMove::kIssue: {
-      auto issued = issue_again(found, name, now);
-      // The stored authority key may belong to a certificate that is no authority.
+      auto issued = reissue_certificate(found, name, now);
+      // Check the result: the certificate that has the key ca.key may itself be no authority's.
       if (!issued || assess(*issued, name, now).problem.empty()) return issued;
       break;
     }
@@ -190,7 +194,7 @@ Result<CertificateParts> carry_out(const CertificatePlan& plan, const Certificat
     case CertificateMove::kMakeAll:
       break;
   }
-  return make_all(name, now);
+  return make_authority_and_certificate(name, now);
 }
 
 }  // namespace ratoon::runtime

@@ -1,15 +1,15 @@
-// The rules of the certificate that the operator makes by itself: whether to make, renew or restore it. The
-// functions read no clock and call no server.
+// The rules that decide whether the operator makes, renews or restores the certificate for members. The
+// functions here read no clock and call no server.
 //
-// An authority lives for ten years and a certificate for 90 days. Both the authority and the certificate are
-// renewed after two thirds of their validity. Pods know the authorities of the time at which they were made,
-// so a renewed authority comes with a certificate that the former authority signed: members that know only
-// the former authority accept the new certificates until the former authority expires.
+// An authority is valid for ten years and a certificate for 90 days. Both the authority and the certificate
+// are renewed after two thirds of their validity. Pods trust only the authorities that existed when they were
+// made. The former authority therefore signs the new one, so that these pods accept new certificates until
+// the former authority expires.
 //
-// Clocks may be wrong. The validity of a new certificate begins when that of its authority begins, and an
-// authority's when its predecessor's begins: even if the operator's clock is ahead, members do not see a
-// certificate that is not valid yet. A certificate that is not valid yet by the operator's clock is kept,
-// because this clock may be the wrong one.
+// The rules work even if a clock is wrong. A new certificate is valid from the time at which its authority
+// became valid, and a new authority from the time at which its predecessor became valid. So members accept
+// the certificate even if the operator's clock is ahead of theirs. A certificate that is not valid yet by the
+// operator's clock is kept, because this clock may be the wrong one.
 #pragma once
 
 #include <optional>
@@ -24,7 +24,7 @@ namespace ratoon::runtime {
 
 constexpr Duration kAuthorityLifetime = std::chrono::hours(24) * 3650;
 constexpr Duration kCertificateLifetime = std::chrono::hours(24) * 90;
-constexpr int kRenewPart = 3;  // a renewal happens when a third of the lifetime is left
+constexpr int kRenewalFraction = 3;  // a renewal happens when a third of the lifetime is left
 
 enum class CertificateMove {
   kKeep,
@@ -48,7 +48,7 @@ struct CertificatePlan {
                                                const std::optional<kube::CertificateParts>& held,
                                                const std::string& name, WallTime now);
 
-// Returns the new content of the Secret, and draws the keys that it needs.
+// Returns the new content of the Secret, with keys that carry_out() generates.
 [[nodiscard]] Result<kube::CertificateParts> carry_out(const CertificatePlan& plan,
                                                        const kube::CertificateParts& found,
                                                        const std::optional<kube::CertificateParts>& held,

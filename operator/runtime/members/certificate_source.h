@@ -1,6 +1,6 @@
 // CertificateSource: the certificate for members, which may be renewed while the operator runs.
 //
-// Thread contract: one thread at a time.
+// Thread contract: one thread at a time may call it.
 #pragma once
 
 #include <optional>
@@ -31,13 +31,13 @@ class CertificateSource {
   CertificateSource& operator=(const CertificateSource&) = delete;
   virtual ~CertificateSource() = default;
 
-  // Gets the first certificate.
+  // Reads or makes the first certificate.
   [[nodiscard]] virtual Result<void> take() = 0;
-  // Returns the certificate and key of the last call of take() or has_changed() that succeeded.
+  // Returns the certificate and key that take() or has_changed() accepted last.
   [[nodiscard]] virtual const ServingIdentity& identity() const = 0;
   // Returns when the current certificate expires, or nothing before the first certificate.
   [[nodiscard]] virtual std::optional<WallTime> ends() const = 0;
-  // Checks for a new certificate, every few seconds at most, and returns whether identity() has changed.
+  // Checks for a new certificate at most every few seconds; returns whether identity() has changed.
   [[nodiscard]] virtual bool has_changed() = 0;
 };
 

@@ -10,13 +10,13 @@ constexpr Duration kSliceTimeout = std::chrono::seconds(5);
 }  // namespace
 
 Result<void> EndpointPublisher::publish(const std::stop_token& stop) const {
-  const std::string name = kube::slice_name(options_.service, options_.address);
+  const std::string name = kube::endpoint_slice_name(options_.service, options_.address);
   const kube::ObjectReference slice{
       .resource = kube::kEndpointSlices, .name_space = options_.name_space, .name = name};
   const auto found = client_.call(kube::get(slice), stop, kSliceTimeout);
   if (!found && found.error().kind() == ErrorKind::kNotFound) return make(stop);
   if (!found) return found.error().with_context("reading EndpointSlice " + name);
-  const auto patch = kube::point_slice_to(*found, options_.service, options_.address, options_.port);
+  const auto patch = kube::make_slice_patch(*found, options_.service, options_.address, options_.port);
   if (patch.empty()) return {};
   const auto written = client_.call(kube::merge_patch(slice, patch), stop, kSliceTimeout);
   if (!written)
@@ -27,12 +27,12 @@ Result<void> EndpointPublisher::publish(const std::stop_token& stop) const {
 Result<void> EndpointPublisher::make(const std::stop_token& stop) const {
   const kube::ObjectReference place{
       .resource = kube::kEndpointSlices, .name_space = options_.name_space, .name = {}};
-  const auto made =
-      client_.call(kube::create(place, kube::make_slice(options_.service, options_.address, options_.port)),
-                   stop, kSliceTimeout);
+  const auto made = client_.call(
+      kube::create(place, kube::make_endpoint_slice(options_.service, options_.address, options_.port)), stop,
+      kSliceTimeout);
   if (!made)
     return made.error().with_context("creating the missing EndpointSlice " +
-                                     kube::slice_name(options_.service, options_.address));
+                                     kube::endpoint_slice_name(options_.service, options_.address));
   return {};
 }
 

@@ -15,7 +15,7 @@ namespace ratoon::runtime {
 [[nodiscard]] Result<void> match_member(const kube::TokenIdentity& bearer, const ProcessIdentity& process);
 
 // Checks the token. Returns kPermissionDenied if the token belongs to another pod; any other error means that
-// the check is not possible now.
+// the operator cannot check the token now.
 [[nodiscard]] Result<void> check_member(TokenReviewer& tokens, std::string_view token,
                                         const ProcessIdentity& process);
 

@@ -7,7 +7,7 @@
 namespace ratoon::runtime {
 namespace {
 
-constexpr std::size_t kPosixMin = 20;  // no system allows fewer
+constexpr std::size_t kOpenFilesMin = 20;  // no system allows fewer
 // Enough for the largest job (65,536 processes), in which each process needs two connections.
 constexpr std::size_t kConnectionsMax = std::size_t{2} * 65'536;
 
@@ -15,7 +15,7 @@ constexpr std::size_t kConnectionsMax = std::size_t{2} * 65'536;
 
 std::size_t raise_open_files() {
   rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kPosixMin;
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kOpenFilesMin;
   const rlim_t before = limit.rlim_cur;
   limit.rlim_cur = limit.rlim_max;
   return ::setrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : before;

@@ -8,7 +8,7 @@ namespace ratoon::runtime {
 // Raises the soft limit to the hard limit, as any user may; returns the new limit.
 std::size_t raise_open_files();
 
-// How many of the open files are for members' connections. Each process has two connections: one for
+// How many open files the operator uses for connections of members. Each process has two connections: one for
 // heartbeats, and one for the long poll for orders.
 struct MemberConnections {
   std::size_t each_namespace = 0;

@@ -11,13 +11,13 @@ constexpr Duration kPurgeEvery = std::chrono::minutes(1);
 }  // namespace
 
 std::optional<ReviewedTokens::Answer> ReviewedTokens::find(const std::string& key, Timestamp now) {
-  if (now - purged_ >= kPurgeEvery) forget_old(now);
+  if (now - last_purge_at_ >= kPurgeEvery) forget_old(now);
   const auto found = answers_.find(key);
   return found == answers_.end() || is_old(found->second, now) ? std::nullopt : std::optional(found->second);
 }
 
 void ReviewedTokens::forget_old(Timestamp now) {
-  purged_ = now;
+  last_purge_at_ = now;
   std::erase_if(answers_, [now](const auto& item) { return is_old(item.second, now); });
   for (auto& [pod, keys] : keys_by_pod_)
     std::erase_if(keys, [this](const std::string& key) { return !answers_.contains(key); });
@@ -30,7 +30,7 @@ void ReviewedTokens::keep(const std::string& key, Answer answer) {
     return;
   }
   auto& keys = keys_by_pod_[answer.identity.pod_uid];
-  if (keys.size() >= kAnswersOfAPodMax) {
+  if (keys.size() >= kAnswersPerPodMax) {
     answers_.erase(keys.front());
     keys.pop_front();
   }

@@ -1,7 +1,7 @@
 // ReviewedTokens: the API server's answers about members' tokens, by a hash of the token. A pod may show any
-// number of valid tokens, so only the newest answers of each pod are kept: no pod uses up the room for
-// others. Answers older than kKnown are forgotten. The object has no clock: callers pass the time. Not
-// thread-safe.
+// number of valid tokens. Only the newest few answers for each pod are kept, so that no pod uses up the
+// memory for other pods. Answers that are older than kAnswerLifetime are forgotten. ReviewedTokens has no
+// clock: callers pass the time. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +18,10 @@ namespace ratoon::runtime {
 class ReviewedTokens {
  public:
   static constexpr std::size_t kAnswersMax = std::size_t{1} << 17;
-  // A pod's token is renewed about once an hour. The pod's processes may read it at different times.
-  static constexpr std::size_t kAnswersOfAPodMax = 8;
+  // A pod may show several tokens: kubelet renews its token, and its processes read it at different times.
+  static constexpr std::size_t kAnswersPerPodMax = 8;
   // How long a member stays known while the API server is unreachable or slow.
-  static constexpr Duration kKnown = std::chrono::hours(1);
+  static constexpr Duration kAnswerLifetime = std::chrono::hours(1);
 
   struct Answer {
     kube::TokenIdentity identity;
@@ -34,12 +34,14 @@ class ReviewedTokens {
   [[nodiscard]] std::size_t size() const { return answers_.size(); }
 
  private:
-  [[nodiscard]] static bool is_old(const Answer& answer, Timestamp now) { return now - answer.time > kKnown; }
+  [[nodiscard]] static bool is_old(const Answer& answer, Timestamp now) {
+    return now - answer.time > kAnswerLifetime;
+  }
   void forget_old(Timestamp now);
 
   std::map<std::string, Answer> answers_;
   std::map<std::string, std::deque<std::string>> keys_by_pod_;  // by the pod's UID, oldest first
-  Timestamp purged_{};
+  Timestamp last_purge_at_{};
 };
 
 }  // namespace ratoon::runtime

@@ -12,16 +12,16 @@ namespace {
 
 using nlohmann::json;
 
-constexpr Duration kSecretLookEvery = std::chrono::seconds(10);
+constexpr Duration kSecretCheckInterval = std::chrono::seconds(10);
 constexpr Duration kSecretTimeout = std::chrono::seconds(5);
 
 // The reason and the message of a Kubernetes event.
-struct EventWords {
+struct CertificateEventText {
   const char* reason;
   const char* text;
 };
 
-EventWords words_of(CertificateMove move) {
+CertificateEventText event_text_of(CertificateMove move) {
   switch (move) {
     case CertificateMove::kKeep:
       break;
@@ -42,19 +42,19 @@ EventWords words_of(CertificateMove move) {
 }  // namespace
 
 Result<void> SecretCertificate::take() {
-  next_look_ = clock_.now() + kSecretLookEvery;
+  next_check_at_ = clock_.now() + kSecretCheckInterval;
   return look();
 }
 
 bool SecretCertificate::has_changed() {
   const Timestamp now = clock_.now();
-  if (next_look_ && now < *next_look_) return false;
-  next_look_ = now + kSecretLookEvery;
+  if (next_check_at_ && now < *next_check_at_) return false;
+  next_check_at_ = now + kSecretCheckInterval;
   const ServingIdentity before = identity_;
   const auto looked = look();
   const std::string problem = looked ? std::string() : looked.error().message();
   if (std::exchange(problem_, problem) != problem && !problem.empty())
-    log_.error("the Secret with the certificate for members is not up to date; the current one stays in use",
+    log_.error("the Secret with the certificate for members is not up to date; the served one stays in use",
                {{"secret", options_.secret}, {"error", problem}});
   return !identity_.is_same_as(before);
 }
@@ -114,7 +114,7 @@ void SecretCertificate::keep(kube::CertificateParts parts) {
 }
 
 void SecretCertificate::tell(const json& secret, const CertificatePlan& plan) const {
-  const EventWords words = words_of(plan.move);
+  const CertificateEventText words = event_text_of(plan.move);
   const std::string text = std::string(words.text) + ": " + plan.why;
   if (plan.is_repair) {
     log_.warning(text, {{"secret", options_.secret}});
@@ -124,8 +124,8 @@ void SecretCertificate::tell(const json& secret, const CertificatePlan& plan) co
   const json& meta = kube::child(secret, "metadata");
   const api::ObjectMeta object{.name_space = options_.name_space,
                                .name = options_.secret,
-                               .uid = kube::text_in(meta, "uid"),
-                               .resource_version = kube::text_in(meta, "resourceVersion")};
+                               .uid = kube::string_field(meta, "uid"),
+                               .resource_version = kube::string_field(meta, "resourceVersion")};
   const WallTime now = clock_.wall_now();
   const std::string name =
       options_.secret + "." + to_hex(static_cast<std::uint64_t>(now.since_epoch.count()));

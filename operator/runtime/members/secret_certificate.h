@@ -1,7 +1,7 @@
 // SecretCertificate: the certificate that the operator makes by itself and keeps in a Secret of its
 // namespace. Only the leading operator uses this class, because it writes the Secret. certificate_plan.h has
-// the rules for renewal. The Secret outlives the operator: the next operator reads it. If another operator
-// writes at the same time, the API server takes one of the writes, and the other operator reads again.
+// the rules for renewal. The Secret outlives the operator, so the next operator reads it. If two operators
+// write at the same time, the API server accepts one of the writes, and the refused operator reads again.
 #pragma once
 
 #include <optional>
@@ -33,7 +33,7 @@ class SecretCertificate final : public CertificateSource {
   [[nodiscard]] Result<void> take() override;
   [[nodiscard]] const ServingIdentity& identity() const override { return identity_; }
   [[nodiscard]] std::optional<WallTime> ends() const override { return ends_; }
-  // Logs once why the Secret cannot be read or written; the current certificate stays in use.
+  // If the Secret cannot be read or written, logs the reason once, and the current certificate stays in use.
   [[nodiscard]] bool has_changed() override;
 
  private:
@@ -50,7 +50,7 @@ class SecretCertificate final : public CertificateSource {
   std::optional<kube::CertificateParts> held_;
   ServingIdentity identity_;
   std::optional<WallTime> ends_;
-  std::optional<Timestamp> next_look_;
+  std::optional<Timestamp> next_check_at_;
   std::string problem_;  // of the last look; empty: none
 };
 

@@ -11,10 +11,10 @@
 namespace ratoon::runtime {
 namespace {
 
-constexpr Duration kLookEvery = std::chrono::seconds(5);
-constexpr Duration kTellEndEvery = std::chrono::hours(24);
-constexpr Duration kTellEndBefore = std::chrono::hours(14 * 24);
-constexpr int kTellEndPart = 6;  // of the remaining time; renewals happen with a third of it left
+constexpr Duration kFileCheckInterval = std::chrono::seconds(5);
+constexpr Duration kExpiryWarningInterval = std::chrono::hours(24);
+constexpr Duration kExpiryWarningBefore = std::chrono::hours(14 * 24);
+constexpr int kExpiryWarningFraction = 6;  // of the remaining time; renewals happen with a third of it left
 
 }  // namespace
 
@@ -29,8 +29,8 @@ Result<void> ServingCertificate::take() {
 bool ServingCertificate::has_changed() {
   const Timestamp now = clock_.now();
   if (next_check_ && now < *next_check_) return false;
-  next_check_ = now + kLookEvery;
-  tell_end();
+  next_check_ = now + kFileCheckInterval;
+  warn_of_expiry();
   auto found = read();
   if (found && found->is_same_as(identity_)) {
     problem_.clear();
@@ -79,17 +79,18 @@ void ServingCertificate::keep(ServingIdentity identity) {
   ends_ = validity ? std::optional(validity->ends) : std::nullopt;
   if (ends_) {
     const Duration left = ends_->since_epoch - clock_.wall_now().since_epoch;
-    tell_end_at_ = {ends_->since_epoch - std::min(kTellEndBefore, left / kTellEndPart)};
+    next_expiry_warning_at_ = {ends_->since_epoch -
+                               std::min(kExpiryWarningBefore, left / kExpiryWarningFraction)};
   }
   log_.info(
       "members get this certificate",
       {{"folder", options_.folder}, {"name", options_.name}, {"ends", ends_ ? format_rfc3339(*ends_) : ""}});
 }
 
-void ServingCertificate::tell_end() {
+void ServingCertificate::warn_of_expiry() {
   const WallTime now = clock_.wall_now();
-  if (!ends_ || now < tell_end_at_) return;
-  tell_end_at_ = {now.since_epoch + kTellEndEvery};
+  if (!ends_ || now < next_expiry_warning_at_) return;
+  next_expiry_warning_at_ = {now.since_epoch + kExpiryWarningInterval};
   log_.warning(now < *ends_
                    ? "the certificate for members expires soon: renew the files"
                    : "the certificate for members has expired, and members refuse it: renew the files",

@@ -1,13 +1,13 @@
-// ServingCertificate: the certificate with which the operator serves members, read from tls.crt, tls.key and
-// ca.crt in one folder (a mounted Secret), which for example cert-manager renews. If the new certificate
-// cannot be used (half written, expired, for another name), the previous certificate stays in use.
+// ServingCertificate: the certificate with which the operator serves members. Reads tls.crt, tls.key and
+// ca.crt in one folder, a mounted Secret that for example cert-manager renews. If the new certificate cannot
+// be used (half written, expired, for another name), the previous certificate stays in use.
 //
 //   ServingCertificate certificate(clock, logger, {.folder = "/etc/ratoon/tls", .name =
 //   "coordinator.trees.svc"}); if (auto taken = certificate.take(); !taken) return taken;
 //   serve(certificate.identity());
 //   ... now and then: if (certificate.has_changed()) serve(certificate.identity());
 //
-// Thread contract: one thread at a time.
+// Thread contract: only one thread at a time may call methods of the object.
 #pragma once
 
 #include <optional>
@@ -44,7 +44,7 @@ class ServingCertificate final : public CertificateSource {
   [[nodiscard]] Result<ServingIdentity> read() const;
   [[nodiscard]] Result<void> check(const ServingIdentity& identity) const;
   void keep(ServingIdentity identity);
-  void tell_end();
+  void warn_of_expiry();
 
   const Clock& clock_;
   const Logger log_;
@@ -53,7 +53,7 @@ class ServingCertificate final : public CertificateSource {
   std::optional<Timestamp> next_check_;
   std::string problem_;  // of the last check; empty: none
   std::optional<WallTime> ends_;
-  WallTime tell_end_at_;
+  WallTime next_expiry_warning_at_;
 };
 
 }  // namespace ratoon::runtime

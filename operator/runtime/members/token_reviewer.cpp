@@ -5,9 +5,9 @@
 namespace ratoon::runtime {
 namespace {
 
-constexpr Duration kFresh = std::chrono::minutes(1);
-// After a failed review, known tokens are not reviewed again for this long.
-constexpr Duration kQuiet = std::chrono::seconds(10);
+constexpr Duration kRefreshAfter = std::chrono::minutes(1);
+// After a failed review, TokenReviewer does not review known tokens again for this long.
+constexpr Duration kPauseAfterFailure = std::chrono::seconds(10);
 constexpr Duration kReviewTimeout = std::chrono::seconds(2);
 constexpr std::size_t kTokenBytesMax = 16 * 1024;
 
@@ -15,7 +15,7 @@ bool may_be_token(std::string_view text) {
   return !text.empty() && text.size() <= kTokenBytesMax;
 }
 
-// A cryptographic hash, so that no attacker can make two tokens collide; tokens themselves are not kept.
+// The hash is cryptographic, so that no attacker can make two tokens collide. Tokens are not stored.
 std::string sha256(std::string_view text) {
   std::string digest(SHA256_DIGEST_LENGTH, '\0');
   SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(),
@@ -31,29 +31,30 @@ Result<kube::TokenIdentity> TokenReviewer::review(std::string_view token, const 
   const Timestamp asked = clock_.now();
   const auto known = recall(key, asked);
   if (!known) return ask(key, token, stop);
-  if (asked - known->time >= kFresh && asked >= quiet_until_.load()) enqueue(key, token, asked);
+  if (asked - known->time >= kRefreshAfter && asked >= paused_until_.load()) enqueue(key, token, asked);
   return known->identity;
 }
 
 void TokenReviewer::enqueue(const std::string& key, std::string_view token, Timestamp now) {
   const std::lock_guard lock(mutex_);
   const auto known = answers_.find(key, now);
-  if (!known || now - known->time < kFresh) return;  // it was reviewed just now
-  if (!queued_.insert(key).second) return;
-  const auto lost = lines_.push(known->identity.name_space, {.key = key, .token = std::string(token)});
-  if (lost) queued_.erase(lost->key);
+  if (!known || now - known->time < kRefreshAfter) return;  // it was reviewed just now
+  if (!queued_keys_.insert(key).second) return;
+  const auto lost =
+      refresh_queue_.push(known->identity.name_space, {.key = key, .token = std::string(token)});
+  if (lost) queued_keys_.erase(lost->key);
   wake_.notify_one();
 }
 
 bool TokenReviewer::refresh_next(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
-  const auto next = lines_.take();
+  const auto next = refresh_queue_.take();
   if (!next) return false;
   lock.unlock();
-  // Ignore failures: a failed call says nothing about the member, which stays known for a while.
-  if (clock_.now() >= quiet_until_.load()) static_cast<void>(ask(next->key, next->token, stop));
+  // Ignore failed calls: they say nothing about the member, whose last answer stays valid for a while.
+  if (clock_.now() >= paused_until_.load()) static_cast<void>(ask(next->key, next->token, stop));
   lock.lock();
-  queued_.erase(next->key);
+  queued_keys_.erase(next->key);
   return true;
 }
 
@@ -61,18 +62,18 @@ void TokenReviewer::keep_fresh(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     if (refresh_next(stop)) continue;
     std::unique_lock lock(mutex_);
-    wake_.wait(lock, stop, [this] { return !lines_.is_empty(); });
+    wake_.wait(lock, stop, [this] { return !refresh_queue_.is_empty(); });
   }
 }
 
-// Lets the API server review a token. Does not wait if the server is overloaded, because the member calls
-// again.
+// Lets the API server review a token. If the server is overloaded, returns an error and does not wait,
+// because the member calls again later.
 Result<kube::TokenIdentity> TokenReviewer::ask(const std::string& key, std::string_view token,
                                                const std::stop_token& stop) {
   const Timestamp asked = clock_.now();
   const auto reply = client_.call(
       kube::create({.resource = kube::kTokenReviews}, kube::make_token_review(token)), stop, kReviewTimeout);
-  if (!reply) quiet_until_ = clock_.now() + kQuiet;
+  if (!reply) paused_until_ = clock_.now() + kPauseAfterFailure;
   if (!reply) return Error(ErrorKind::kUnavailable, "reviewing a token: " + reply.error().message());
   auto identity = kube::read_token_review(*reply);
   if (identity) {

@@ -1,9 +1,9 @@
 // TokenReviewer finds the pod of a member's token. TokenReviewer keeps the API server's answers for an hour,
-// by the token's SHA-256. If an answer is older than a minute, separate threads (keep_fresh) request it
-// again; meanwhile it stays valid. Therefore heartbeats wait neither for a slow server nor for reviews of
-// other tokens. A refusal is not kept, because the token may be valid once the server has caught up, but it
-// removes the earlier answer. Tokens that are not a member's are not kept, so they use no memory here.
-// Namespaces take turns in the new reviews, so a namespace with thousands of tokens does not delay others.
+// by the token's SHA-256. If an answer is older than a minute, separate threads (keep_fresh) ask the server
+// again. The old answer stays valid meanwhile, so heartbeats do not wait for a slow server or other reviews.
+// A refusal removes the earlier answer, but is not kept itself, because the token may become valid when the
+// server has caught up. Tokens that belong to no member are not kept, so they use no memory here. Namespaces
+// take turns in new reviews, so that a namespace with thousands of tokens delays no other.
 #pragma once
 
 #include <atomic>
@@ -28,30 +28,30 @@ namespace ratoon::runtime {
 
 class TokenReviewer {
  public:
-  // The most tokens that wait for a new review (they are in memory meanwhile). A token that is dropped beyond
-  // this limit is added again with the member's next message.
-  static constexpr std::size_t kLineMax = 4096;
+  // The greatest number of tokens that wait for a new review (their text is in memory meanwhile). Beyond it,
+  // waiting tokens are dropped, and the next messages of their members add them again.
+  static constexpr std::size_t kRefreshQueueMax = 4096;
 
   TokenReviewer(const ApiClient& client, const Clock& clock) : client_(client), clock_(clock) {}
 
-  // Returns the token's pod. Asks the server only about unknown tokens. Any thread may call this function.
+  // Returns the token's pod. Asks the API server only for unknown tokens. Any thread may call this function.
   [[nodiscard]] Result<kube::TokenIdentity> review(std::string_view token, const std::stop_token& stop);
 
-  // Reviews known tokens with old answers again, until `stop` is requested. Call this function in as many
-  // threads as may call the server at the same time.
+  // Reviews known tokens again when their answers are old, until `stop` is requested. Call keep_fresh() in as
+  // many threads as may call the server at once.
   void keep_fresh(const std::stop_token& stop);
-  // Reviews the next token again; returns false if no token waits.
+  // Reviews the next token in the queue; returns false if the queue is empty.
   bool refresh_next(const std::stop_token& stop);
 
-  // Forgets the answer about a token: call this if the token's holder is not the member that it claims to be.
+  // Forgets the answer about a token; call forget() if the token's holder is not the member it claims to be.
   void forget(std::string_view token);
 
-  // Returns whether the token was accepted within the last hour and not refused since: then review() is fast.
+  // Returns whether the token was accepted in the last hour and not refused since, so that review() is fast.
   [[nodiscard]] bool knows(std::string_view token);
   [[nodiscard]] std::size_t known() const;  // number of kept answers
 
  private:
-  struct Stale {
+  struct StaleToken {
     std::string key;
     std::string token;
   };
@@ -65,11 +65,11 @@ class TokenReviewer {
   const ApiClient& client_;
   const Clock& clock_;
   mutable std::mutex mutex_;
-  ReviewedTokens answers_;            // guarded by mutex_
-  TurnLines<Stale> lines_{kLineMax};  // guarded by mutex_; by namespace, each key once
-  std::set<std::string> queued_;      // guarded by mutex_; keys in lines_ and keys under review
+  ReviewedTokens answers_;                                 // guarded by mutex_
+  TurnLines<StaleToken> refresh_queue_{kRefreshQueueMax};  // guarded by mutex_; by namespace, each key once
+  std::set<std::string> queued_keys_;  // guarded by mutex_; keys in refresh_queue_ and keys under review
   std::condition_variable_any wake_;
-  std::atomic<Timestamp> quiet_until_{};
+  std::atomic<Timestamp> paused_until_{};
 };
 
 }  // namespace ratoon::runtime

@@ -31,17 +31,17 @@ enum Family : std::size_t {
 constexpr std::array kPhases = {api::JobPhase::kPending,    api::JobPhase::kRunning,
                                 api::JobPhase::kRecovering, api::JobPhase::kSuspended,
                                 api::JobPhase::kSucceeded,  api::JobPhase::kFailed};
-constexpr std::array<std::pair<std::string_view, std::uint32_t api::Restarts::*>, 3> kCauses = {
+constexpr std::array<std::pair<std::string_view, std::uint32_t api::Restarts::*>, 3> kRestartCauses = {
     {{"application", &api::Restarts::application},
      {"hung", &api::Restarts::hung},
      {"disruption", &api::Restarts::disruption}}};
-// Label values for the parts of a job's time, in the order of the enum LedgerPart.
-constexpr std::array<std::string_view, api::kLedgerParts> kLedgerNames = {
+// Label values for the parts of a job's time, in the order of the enum TimeLedgerPart.
+constexpr std::array<std::string_view, api::kTimeLedgerParts> kLedgerNames = {
     "useful", "recomputed", "waiting_for_capacity", "restarting", "hung", "suspended"};
-constexpr std::array<std::string_view, kRecoveryParts> kParts = {
+constexpr std::array<std::string_view, kRecoveryParts> kRecoveryPartNames = {
     "detect", "decide", "place", "start", "rendezvous", "load", "first_step", "total"};
 
-std::array<double, kRecoveryParts> parts_of(const api::RecoveryPhases& phases) {
+std::array<double, kRecoveryParts> recovery_part_seconds(const api::RecoveryPhases& phases) {
   return {phases.detect_seconds,     phases.decide_seconds,     phases.place_seconds,
           phases.start_seconds,      phases.rendezvous_seconds, phases.load_seconds,
           phases.first_step_seconds, phases.total_seconds()};
@@ -52,15 +52,15 @@ MetricFamily family(std::string_view name, const char* help, MetricType type) {
 }
 
 // Returns a series with the job's labels; labels must be sorted by name.
-ClientMetric labelled(const JobKey& key) {
+ClientMetric series_with_labels(const JobKey& key) {
   ClientMetric metric;
   metric.label = {{std::string(names::metric_label::kTrainingJob), key.name},
                   {std::string(names::metric_label::kTrainingNamespace), key.name_space}};
   return metric;
 }
 
-ClientMetric labelled(const JobKey& key, const char* name, std::string_view value) {
-  ClientMetric metric = labelled(key);
+ClientMetric series_with_labels(const JobKey& key, const char* name, std::string_view value) {
+  ClientMetric metric = series_with_labels(key);
   metric.label.push_back({name, std::string(value)});
   std::sort(metric.label.begin(), metric.label.end());
   return metric;
@@ -71,7 +71,7 @@ ClientMetric gauge(ClientMetric metric, double value) {
   return metric;
 }
 
-// Returns why the job does not start; old conditions of a suspended or finished job do not count.
+// Returns why the job does not start. Ignores old conditions of a suspended or finished job.
 std::vector<std::string> problems_in(const api::TrainingJobStatus& status) {
   std::vector<std::string> reasons;
   if (api::is_over(status.phase) || status.phase == api::JobPhase::kSuspended) return reasons;
@@ -105,7 +105,7 @@ void PhaseHistogram::observe(double seconds) {
 }
 
 void JobMetrics::note(const api::TrainingJobStatus& before, const api::TrainingJobStatus& after) {
-  is_noted_ = true;
+  has_status_ = true;
   problems_ = problems_in(after);
   phase_ = after.phase;
   attempt_ = after.attempt.value();
@@ -114,10 +114,10 @@ void JobMetrics::note(const api::TrainingJobStatus& before, const api::TrainingJ
   world_size_ = after.world_size;
   restarts_ = after.restarts;
   ledger_ = after.ledger;
-  if (before.ledger == api::JobLedger{}) told_ = {};  // a new job of this name: counts from 0
+  if (before.ledger == api::JobTimeLedger{}) reported_ledger_ = {};  // a new job of this name: counts from 0
   if (!after.last_disruption || after.last_disruption == before.last_disruption) return;
   if (!recoveries_) recoveries_ = std::make_unique<std::array<PhaseHistogram, kRecoveryParts>>();
-  const auto parts = parts_of(after.last_disruption->phases);
+  const auto parts = recovery_part_seconds(after.last_disruption->phases);
   for (std::size_t i = 0; i < parts.size(); ++i) (*recoveries_)[i].observe(parts[i]);
 }
 
@@ -148,12 +148,15 @@ std::span<const MetricFamily> JobMetrics::families() {
 
 void JobMetrics::add_to(std::size_t family, const JobKey& key, WallTime now,
                         std::vector<ClientMetric>& series) {
-  if (!is_noted_ && family != kProblem) return;
-  const auto add = [&](auto value) { series.push_back(gauge(labelled(key), static_cast<double>(value))); };
+  if (!has_status_ && family != kProblem) return;
+  const auto add = [&](auto value) {
+    series.push_back(gauge(series_with_labels(key), static_cast<double>(value)));
+  };
   switch (family) {
     case kPhase:
       for (const auto phase : kPhases)
-        series.push_back(gauge(labelled(key, "phase", api::name_of(phase)), phase == phase_ ? 1 : 0));
+        series.push_back(
+            gauge(series_with_labels(key, "phase", api::name_of(phase)), phase == phase_ ? 1 : 0));
       return;
     case kAttempt:
       return add(attempt_);
@@ -164,44 +167,45 @@ void JobMetrics::add_to(std::size_t family, const JobKey& key, WallTime now,
     case kWorldSize:
       return add(world_size_);
     case kRestarts:
-      for (const auto& [cause, total] : kCauses) {
-        series.push_back(labelled(key, "cause", cause));
+      for (const auto& [cause, total] : kRestartCauses) {
+        series.push_back(series_with_labels(key, "cause", cause));
         series.back().counter.value = static_cast<double>(restarts_.*total);
       }
       return;
     case kLedger:
       return add_ledger(key, now, series);
     case kStepsMadeAgain:
-      series.push_back(labelled(key));
-      series.back().counter.value = static_cast<double>(ledger_.steps_made_again);
+      series.push_back(series_with_labels(key));
+      series.back().counter.value = static_cast<double>(ledger_.repeated_step_count);
       return;
     case kProblem:
-      for (const auto& reason : problems_) series.push_back(gauge(labelled(key, "reason", reason), 1));
+      for (const auto& reason : problems_)
+        series.push_back(gauge(series_with_labels(key, "reason", reason), 1));
       return;
     default:
       return add_recoveries(key, series);
   }
 }
 
-// Adds the current part's time up to now, so that the curve does not wait for the next status. A part's sum
-// may be too high: when a loss is noticed, the time since the loss is moved to another part. A counter that
-// was too high stays constant until the true value is as high.
+// Adds the time of the current part up to now, so that the curve also grows between two statuses. The sum of
+// a part may become too high, because the detection of a loss moves the time since the loss to another part.
+// A counter that was too high then stays constant until the true value has reached it.
 void JobMetrics::add_ledger(const JobKey& key, WallTime now, std::vector<ClientMetric>& series) {
   for (std::size_t i = 0; i < kLedgerNames.size(); ++i) {
     double total = ledger_.seconds[i];
     if (ledger_.since && i == static_cast<std::size_t>(ledger_.part))
       total += std::max(0.0, seconds(now.since_epoch - ledger_.since->since_epoch));
-    told_[i] = std::max(told_[i], total);
-    series.push_back(labelled(key, "part", kLedgerNames[i]));
-    series.back().counter.value = told_[i];
+    reported_ledger_[i] = std::max(reported_ledger_[i], total);
+    series.push_back(series_with_labels(key, "part", kLedgerNames[i]));
+    series.back().counter.value = reported_ledger_[i];
   }
 }
 
-// Adds all series from the start, with 0: otherwise Prometheus would see no increase at the first recovery.
+// Adds even series that are still 0, because Prometheus sees an increase only in a series that it knows.
 void JobMetrics::add_recoveries(const JobKey& key, std::vector<ClientMetric>& series) const {
   static const NeverDestroyed<PhaseHistogram> kNone;
-  for (std::size_t i = 0; i < kParts.size(); ++i) {
-    series.push_back(labelled(key, "phase", kParts[i]));
+  for (std::size_t i = 0; i < kRecoveryPartNames.size(); ++i) {
+    series.push_back(series_with_labels(key, "phase", kRecoveryPartNames[i]));
     series.back().histogram = histogram_of(recoveries_ ? (*recoveries_)[i] : *kNone);
   }
 }

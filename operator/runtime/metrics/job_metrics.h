@@ -34,10 +34,10 @@ class JobMetrics {
   // Updates the metrics from the status after a decision (`after`) and the stored status before it
   // (`before`).
   void note(const api::TrainingJobStatus& before, const api::TrainingJobStatus& after);
-  // Records that the job cannot be read: its other series keep their values (none if it was never read).
+  // Records that the job cannot be read. Its other series keep their values, if the job was ever read.
   void note_unreadable();
 
-  // Returns the metric families of the jobs, without series; they are the same for all jobs.
+  // Returns the metric families without series; the families are the same for all jobs.
   [[nodiscard]] static std::span<const prometheus::MetricFamily> families();
   // Adds this job's current series for one family; `family` is its index in families().
   void add_to(std::size_t family, const JobKey& key, WallTime now,
@@ -47,7 +47,7 @@ class JobMetrics {
   void add_ledger(const JobKey& key, WallTime now, std::vector<prometheus::ClientMetric>& series);
   void add_recoveries(const JobKey& key, std::vector<prometheus::ClientMetric>& series) const;
 
-  bool is_noted_ = false;
+  bool has_status_ = false;
   std::vector<std::string> problems_;  // reasons of conditions
   api::JobPhase phase_ = api::JobPhase::kPending;
   std::uint64_t attempt_ = 0;
@@ -55,8 +55,8 @@ class JobMetrics {
   std::uint64_t durable_step_ = 0;
   std::uint32_t world_size_ = 0;
   api::Restarts restarts_;  // totals over all leaders
-  api::JobLedger ledger_;
-  std::array<double, api::kLedgerParts> told_{};  // reported ledger: a counter never decreases
+  api::JobTimeLedger ledger_;
+  std::array<double, api::kTimeLedgerParts> reported_ledger_{};  // reported ledger: a counter never decreases
   std::unique_ptr<std::array<PhaseHistogram, kRecoveryParts>> recoveries_;  // null: none yet
 };
 

@@ -5,24 +5,24 @@
 
 namespace ratoon::runtime {
 
-class MetricsPage::Place {
+class MetricsPage::ReaderSlot {
  public:
-  Place(MetricsPage& page, const std::string& peer)
+  ReaderSlot(MetricsPage& page, const std::string& peer)
       : page_(page), address_(peer.substr(0, peer.rfind(':'))), is_taken_(take()) {}
-  ~Place() {
+  ~ReaderSlot() {
     if (!is_taken_) return;
     const std::lock_guard lock(page_.mutex_);
     page_.readers_.erase(page_.readers_.find(address_));
   }
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
+  ReaderSlot(const ReaderSlot&) = delete;
+  ReaderSlot& operator=(const ReaderSlot&) = delete;
 
   [[nodiscard]] bool is_taken() const { return is_taken_; }
 
  private:
   [[nodiscard]] bool take() {
     const std::lock_guard lock(page_.mutex_);
-    if (page_.readers_.size() >= kReadersMax || page_.readers_.count(address_) >= kReadersOfAnAddressMax)
+    if (page_.readers_.size() >= kReadersMax || page_.readers_.count(address_) >= kReadersPerAddressMax)
       return false;
     page_.readers_.insert(address_);
     return true;
@@ -34,7 +34,7 @@ class MetricsPage::Place {
 };
 
 void MetricsPage::show(const std::string& peer, http::Responder responder) {
-  const Place place(*this, peer);
+  const ReaderSlot place(*this, peer);
   if (!place.is_taken()) {
     return responder.send({.status = 503,
                            .headers = {{"Retry-After", "5"}},

@@ -1,7 +1,7 @@
-// MetricsPage answers GET /metrics, for only a few clients at once: each slow client blocks a thread of a
-// server that must answer /healthz as well. The server's reply_deadline disconnects clients that never
-// finish. One address can use at most half of the slots for clients, so slow clients in one pod do not keep
-// out Prometheus.
+// MetricsPage answers GET /metrics, but only for a few clients at once, because each slow client blocks a
+// thread of the server. The server's reply_deadline disconnects clients that never finish. One address can
+// use at most half of the slots for clients, so slow clients in one pod do not keep Prometheus from
+// reading.
 #pragma once
 
 #include <functional>
@@ -20,16 +20,16 @@ class MetricsPage {
   // Sends a piece of the page; returns false if the client has disconnected.
   using Sink = std::function<bool(std::string_view)>;
   static constexpr int kReadersMax = 4;
-  static constexpr int kReadersOfAnAddressMax = 2;
+  static constexpr int kReadersPerAddressMax = 2;
 
-  // `write` writes the whole page to a sink; several threads may call it at once.
+  // `write` writes the whole page to a sink; several threads may call `write` at the same time.
   explicit MetricsPage(std::function<void(const Sink&)> write) : write_(std::move(write)) {}
 
   // Answers one request. `peer`: the client's address and port.
   void show(const std::string& peer, http::Responder responder);
 
  private:
-  class Place;
+  class ReaderSlot;
 
   const std::function<void(const Sink&)> write_;
   std::mutex mutex_;

@@ -13,7 +13,7 @@
 namespace ratoon::runtime {
 namespace {
 
-constexpr std::size_t kJobsInAPiece = 50;
+constexpr std::size_t kJobsPerChunk = 50;
 
 const prometheus::Histogram::BucketBoundaries kDecisionBuckets = {0.0001, 0.0005, 0.001, 0.005,
                                                                   0.01,   0.05,   0.1,   1};
@@ -27,26 +27,26 @@ std::string serialize(prometheus::MetricFamily family) {
 }
 
 // Removes the lines HELP and TYPE, which a metric family may have only once.
-std::string_view without_head(std::string_view text) {
+std::string_view without_help_and_type(std::string_view text) {
   while (text.starts_with('#')) text.remove_prefix(text.find('\n') + 1);
   return text;
 }
 
 }  // namespace
 
-prometheus::Histogram& OperatorMetrics::decision_in(prometheus::Registry& registry) {
+prometheus::Histogram& OperatorMetrics::add_decision_histogram(prometheus::Registry& registry) {
   return build(registry, prometheus::BuildHistogram(), names::metric::kReconcileSeconds,
                "Seconds that a decision took, without its execution")
       .Add({}, kDecisionBuckets);
 }
 
-prometheus::Histogram& OperatorMetrics::action_in(prometheus::Registry& registry) {
+prometheus::Histogram& OperatorMetrics::add_action_histogram(prometheus::Registry& registry) {
   return build(registry, prometheus::BuildHistogram(), names::metric::kNoticeSeconds,
                "Seconds from the notice that a node or a pod ends until the actions for it were done")
       .Add({}, kActionBuckets);
 }
 
-prometheus::Counter& OperatorMetrics::retries_in(prometheus::Registry& registry) {
+prometheus::Counter& OperatorMetrics::add_retry_counter(prometheus::Registry& registry) {
   return build(registry, prometheus::BuildCounter(), names::metric::kRetries,
                "Decisions about a job that failed or could not be carried out; each is repeated")
       .Add({});
@@ -86,8 +86,8 @@ void OperatorMetrics::write(WallTime now, const Sink& sink) {
     if (!write_family(family, now, sink)) return;
 }
 
-// Holds no lock while a (perhaps slow) client takes a piece; jobs may be added and removed between two
-// pieces.
+// Holds no lock while a client takes a piece, because the client may be slow. So jobs may be added or removed
+// between two pieces.
 bool OperatorMetrics::write_family(std::size_t family, WallTime now, const Sink& sink) {
   std::optional<JobKey> last;
   for (bool is_first = true;; is_first = false) {
@@ -96,13 +96,13 @@ bool OperatorMetrics::write_family(std::size_t family, WallTime now, const Sink&
       const std::lock_guard lock(mutex_);
       auto job = last ? jobs_.upper_bound(*last) : jobs_.begin();
       if (job == jobs_.end()) return true;
-      for (std::size_t i = 0; i < kJobsInAPiece && job != jobs_.end(); ++i, ++job) {
+      for (std::size_t i = 0; i < kJobsPerChunk && job != jobs_.end(); ++i, ++job) {
         job->second.add_to(family, job->first, now, piece.metric);
         last = job->first;
       }
     }
     const std::string text = serialize(std::move(piece));
-    if (!sink(is_first ? std::string_view(text) : without_head(text))) return false;
+    if (!sink(is_first ? std::string_view(text) : without_help_and_type(text))) return false;
   }
 }
 

@@ -1,6 +1,6 @@
 // operator/runtime/metrics/: the pages for Prometheus and for kubelet's probes. OperatorMetrics: the metrics
-// of jobs: each job's phase, progress, losses, and recovery durations. The operator stores the metrics of
-// jobs, so that their curves continue when members are replaced.
+// of jobs, such as phase, progress, losses and recovery durations. The operator serves them, and not the
+// members, so that their curves continue when members are replaced.
 //
 // Thread contract: every method may be called from any thread.
 #pragma once
@@ -41,15 +41,15 @@ class OperatorMetrics {
   bool write_family(std::size_t family, WallTime now, const Sink& sink);
 
   prometheus::Registry registry_;
-  prometheus::Histogram& decision_ = decision_in(registry_);
-  prometheus::Histogram& action_ = action_in(registry_);
-  prometheus::Counter& retries_ = retries_in(registry_);
+  prometheus::Histogram& decision_ = add_decision_histogram(registry_);
+  prometheus::Histogram& action_ = add_action_histogram(registry_);
+  prometheus::Counter& retries_ = add_retry_counter(registry_);
   std::mutex mutex_;
   std::map<JobKey, JobMetrics> jobs_;  // guarded by mutex_
 
-  static prometheus::Histogram& decision_in(prometheus::Registry& registry);
-  static prometheus::Histogram& action_in(prometheus::Registry& registry);
-  static prometheus::Counter& retries_in(prometheus::Registry& registry);
+  static prometheus::Histogram& add_decision_histogram(prometheus::Registry& registry);
+  static prometheus::Histogram& add_action_histogram(prometheus::Registry& registry);
+  static prometheus::Counter& add_retry_counter(prometheus::Registry& registry);
 };
 
 }  // namespace ratoon::runtime

@@ -19,7 +19,6 @@ namespace ratoon::runtime {
 namespace {
 
 using prometheus::Counter;
-using prometheus::Family;
 using prometheus::Gauge;
 using prometheus::Histogram;
 
@@ -30,7 +29,7 @@ double to_seconds(const timeval& time) {
 }
 
 // Raises a Prometheus counter to a total that is counted elsewhere.
-void catch_up(Counter& counter, double value) {
+void raise_counter_to(Counter& counter, double value) {
   counter.Increment(value - counter.Value());
 }
 
@@ -39,12 +38,14 @@ void catch_up(Counter& counter, double value) {
 struct SelfMetrics::Families {
   std::mutex reading;  // one reader at a time updates values that are kept elsewhere
   prometheus::Registry registry;
-  Family<Counter>& calls = build(registry, prometheus::BuildCounter(), names::metric::kApiCalls,
-                                 "Calls to the API server that have ended; code 0: no answer");
-  Family<Histogram>& call_seconds = build(registry, prometheus::BuildHistogram(), names::metric::kApiSeconds,
-                                          "Seconds until the API server answered; watches are not included");
-  Family<Gauge>& behind = build(registry, prometheus::BuildGauge(), names::metric::kCacheStaleness,
-                                "Seconds by which the cached objects may be behind the API server");
+  prometheus::Family<Counter>& calls = build(registry, prometheus::BuildCounter(), names::metric::kApiCalls,
+                                             "Calls to the API server that have ended; code 0: no answer");
+  prometheus::Family<Histogram>& call_seconds =
+      build(registry, prometheus::BuildHistogram(), names::metric::kApiSeconds,
+            "Seconds until the API server answered; watches are not included");
+  prometheus::Family<Gauge>& behind =
+      build(registry, prometheus::BuildGauge(), names::metric::kCacheStaleness,
+            "Seconds by which the cached objects may be behind the API server");
   Gauge& waiting = build(registry, prometheus::BuildGauge(), names::metric::kReconcileQueueJobs,
                          "Jobs that wait for a decision")
                        .Add({});
@@ -55,12 +56,12 @@ struct SelfMetrics::Families {
       build(registry, prometheus::BuildCounter(), names::metric::kMessages, "Valid messages of members")
           .Add({});
   Gauge& parked = build(registry, prometheus::BuildGauge(), names::metric::kLongPolls,
-                        "Members' polls that wait for an answer")
+                        "Long polls of members that wait for an answer")
                       .Add({});
   Gauge& leading = build(registry, prometheus::BuildGauge(), names::metric::kLeading,
                          "1 for the operator that runs the jobs, 0 for an operator that stands by")
                        .Add({});
-  Family<Gauge>& certificate_end =
+  prometheus::Family<Gauge>& certificate_end =
       build(registry, prometheus::BuildGauge(), names::metric::kCoordinatorCertificateExpiry,
             "Seconds since 1970 at which the certificate for members expires");
   Gauge& build_info =
@@ -96,12 +97,12 @@ std::string SelfMetrics::text(const OperatorVitals& vitals) const {
     f.behind.Add({{"resource", std::string(resource)}}).Set(seconds);
   f.waiting.Set(static_cast<double>(vitals.backlog.jobs));
   f.wait.Set(vitals.backlog.longest_seconds);
-  catch_up(f.messages, static_cast<double>(vitals.load.messages));
+  raise_counter_to(f.messages, static_cast<double>(vitals.load.messages));
   f.parked.Set(static_cast<double>(vitals.load.parked));
   f.leading.Set(vitals.is_leading ? 1 : 0);
   if (vitals.certificate_ends) f.certificate_end.Add({}).Set(seconds(vitals.certificate_ends->since_epoch));
   f.memory.Set(vitals.memory_bytes);
-  catch_up(f.cpu, vitals.cpu_seconds);
+  raise_counter_to(f.cpu, vitals.cpu_seconds);
   return prometheus::TextSerializer().Serialize(f.registry.Collect());
 }
 

@@ -16,7 +16,7 @@
 
 namespace ratoon::runtime {
 
-// Values about the operator that are read again for each scrape by Prometheus.
+// Values about the operator that each scrape by Prometheus reads again.
 struct OperatorVitals {
   std::map<std::string_view, double> seconds_behind{};  // of each copy, by resource
   WorkQueue::Backlog backlog{};

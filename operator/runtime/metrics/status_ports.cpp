@@ -6,13 +6,13 @@
 namespace ratoon::runtime {
 namespace {
 
-// The limits for all clients together. At the limit, an address with more than 1/16 of the connections loses
-// connections first (base/http/server/unauthenticated_connections.h).
+// The greatest number of connections of each port. If all are in use, an address with more than 1/16 of
+// them loses connections first (base/http/server/unauthenticated_connections.h).
 constexpr std::size_t kMetricsConnectionsMax = 256;
 constexpr std::size_t kProbeConnectionsMax = 64;
-// A minute is far more than the ten seconds after which Prometheus gives up a scrape by default.
+// A minute is much longer than the ten seconds after which Prometheus ends a scrape by default.
 constexpr std::chrono::seconds kMetricsReplyDeadline{60};
-// The kubelet opens a connection for each probe, and gives it up after two seconds.
+// The kubelet opens a connection for each probe, and closes it after two seconds without an answer.
 constexpr std::chrono::seconds kProbeDeadline{5};
 
 http::ServerOptions options_of_port(std::uint16_t port, std::size_t connections_max) {

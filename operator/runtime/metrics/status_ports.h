@@ -1,7 +1,7 @@
-// Sets limits for the two ports that report the operator's state, the port of /metrics and the port of the
-// probes /healthz and /readyz, which every pod of the cluster can reach without authentication. If one
-// address opens many connections, Prometheus and the kubelet can still connect, and a client that reads a
-// page too slowly is disconnected. The probes have a port of their own, so that readers of /metrics never
+// Sets limits for the port of /metrics and the port of the probes /healthz and /readyz, because every
+// pod of the cluster can reach these two ports without authentication. If one address opens many
+// connections, Prometheus and the kubelet can still connect, and a client that reads a page too
+// slowly is disconnected. The probes have a port of their own, so that readers of /metrics never
 // delay them.
 #pragma once
 

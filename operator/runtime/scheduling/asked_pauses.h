@@ -1,6 +1,6 @@
-// AskedPauses: until when the API server asked not to be called again for a job (Retry-After). No thread
-// sleeps for such a pause: a call for the job fails at once until then, and the job waits in the WorkQueue.
-// Calls for other jobs are not affected.
+// AskedPauses stores until when the API server asked not to be called again for a job (Retry-After). No
+// thread sleeps during a pause: until the end of the pause, a call for the job fails at once, and the job
+// waits in the WorkQueue. Calls for other jobs do not wait.
 //
 // Thread contract: every method may be called from any thread.
 #pragma once
@@ -17,12 +17,12 @@ namespace ratoon::runtime {
 
 class AskedPauses {
  public:
-  // A server that asks for a longer pause is called again after this time: a job must not wait for a server
-  // that has recovered.
+  // The longest pause. If the server asks for a longer one, the operator calls it after this time, because
+  // the server may have recovered earlier.
   static constexpr Duration kMax = std::chrono::seconds(5);
 
   void note(const JobKey& job, Duration asked, Timestamp now);
-  // Returns the end of the job's pause, or nothing if the server may be called now.
+  // Returns the end of the job's pause, or nothing if the server may be called for the job now.
   [[nodiscard]] std::optional<Timestamp> end_of(const JobKey& job, Timestamp now) const;
   [[nodiscard]] std::size_t size() const;
 

@@ -2,38 +2,40 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace ratoon::runtime {
 
-bool FairQueue::NamespaceLine::is_unused() const {
-  return taken == 0 && std::ranges::all_of(turns, [](const Turns& some) { return some.empty(); });
+bool FairQueue::NamespaceQueue::is_unused() const {
+  return taken == 0 && std::ranges::all_of(turns, [](const WaitingJobs& some) { return some.empty(); });
 }
 
-FairQueue::Turns& FairQueue::turns_of(NamespaceLine& line, bool is_slow, Urgency urgency) {
+FairQueue::WaitingJobs& FairQueue::waiting_jobs_of(NamespaceQueue& line, bool is_slow, Urgency urgency) {
   return line.turns[(is_slow ? 2U : 0U) + (urgency == Urgency::kDisruption ? 0U : 1U)];
 }
 
 void FairQueue::add(const JobKey& key, Urgency urgency, Timestamp due) {
-  // A namespace without waiting jobs comes back as if just served, so after all other namespaces.
-  NamespaceLine& line = lines_.try_emplace(key.name_space, NamespaceLine{.served = takes_}).first->second;
-  if (turns_of(line, slow_.contains(key), urgency).emplace(due, key).second) ++waiting_;
+  // A namespace without waiting jobs and workers counts as just served: its turn comes after the others.
+  NamespaceQueue& line =
+      lines_.try_emplace(key.name_space, NamespaceQueue{.served = take_count_}).first->second;
+  if (waiting_jobs_of(line, slow_.contains(key), urgency).emplace(due, key).second) ++waiting_;
 }
 
 void FairQueue::remove(const JobKey& key, Urgency urgency, Timestamp due) {
   const auto line = lines_.find(key.name_space);
   if (line == lines_.end()) return;
-  waiting_ -= turns_of(line->second, slow_.contains(key), urgency).erase({due, key});
+  waiting_ -= waiting_jobs_of(line->second, slow_.contains(key), urgency).erase({due, key});
   if (line->second.is_unused()) lines_.erase(line);
 }
 
-FairQueue::Candidate FairQueue::first_of(NamespaceLine& line, Timestamp now) const {
+FairQueue::Candidate FairQueue::first_of(NamespaceQueue& line, Timestamp now) const {
   Candidate first;
   if (line.taken >= limits_.each_max) return first;
   const bool may_be_slow = slow_taken_.size() < limits_.slow_max && line.slow_taken < limits_.slow_each_max;
   for (const bool is_slow : {false, true}) {
     if (is_slow && !may_be_slow) continue;
     for (const Urgency urgency : {Urgency::kDisruption, Urgency::kRoutine}) {
-      Turns& turns = turns_of(line, is_slow, urgency);
+      WaitingJobs& turns = waiting_jobs_of(line, is_slow, urgency);
       if (turns.empty()) continue;
       const Timestamp due = turns.begin()->first;
       const Candidate next{.line = &line,
@@ -53,8 +55,24 @@ bool FairQueue::is_before(const Candidate& one, const Candidate& other) {
   return order(one) < order(other);
 }
 
+bool FairQueue::are_all_active(Timestamp now) const {
+  if (taken_since_.size() < limits_.active_max) return false;
+  const auto active = std::ranges::count_if(
+      taken_since_, [&](const auto& taken) { return now - taken.second < kHangingTurn; });
+  return std::cmp_greater_equal(active, limits_.active_max);
+}
+
+std::optional<Timestamp> FairQueue::next_place_at(Timestamp now) const {
+  if (waiting_ == 0 || !are_all_active(now)) return std::nullopt;
+  std::optional<Timestamp> next;
+  for (const auto& [key, since] : taken_since_)
+    if (now - since < kHangingTurn)
+      next = std::min(since + kHangingTurn, next.value_or(since + kHangingTurn));
+  return next;
+}
+
 std::optional<JobKey> FairQueue::take(Timestamp now) {
-  if (waiting_ == 0) return std::nullopt;
+  if (waiting_ == 0 || are_all_active(now)) return std::nullopt;
   Candidate best;
   for (auto& [name_space, line] : lines_) {
     const Candidate next = first_of(line, now);
@@ -64,7 +82,8 @@ std::optional<JobKey> FairQueue::take(Timestamp now) {
   JobKey key = std::move(best.turns->extract(best.turns->begin()).value().second);
   --waiting_;
   ++best.line->taken;
-  best.line->served = ++takes_;
+  best.line->served = ++take_count_;
+  taken_since_.emplace(key, now);
   if (slow_.contains(key)) {
     slow_taken_.insert(key);
     ++best.line->slow_taken;
@@ -75,6 +94,7 @@ std::optional<JobKey> FairQueue::take(Timestamp now) {
 void FairQueue::give_back(const JobKey& key, Duration turn) {
   const auto line = lines_.find(key.name_space);
   if (line == lines_.end() || line->second.taken == 0) return;
+  taken_since_.erase(key);
   --line->second.taken;
   line->second.slow_taken -= slow_taken_.erase(key);
   if (turn >= kSlowTurn)
@@ -87,7 +107,7 @@ void FairQueue::give_back(const JobKey& key, Duration turn) {
 FairQueue::Backlog FairQueue::backlog(Timestamp now) const {
   Backlog found{.jobs = waiting_};
   for (const auto& [name_space, line] : lines_)
-    for (const Turns& turns : line.turns)
+    for (const WaitingJobs& turns : line.turns)
       if (!turns.empty())
         found.longest_seconds = std::max(found.longest_seconds, seconds(now - turns.begin()->first));
   return found;

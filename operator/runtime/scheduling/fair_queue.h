@@ -1,11 +1,15 @@
 // operator/runtime/scheduling/: decides which job the next free worker handles. FairQueue: the jobs that are
 // due. Jobs wait by namespace, and the namespaces take turns: a worker that becomes free handles a job of the
 // namespace that has the fewest workers. Calls for a job may hang, for example in a webhook of its namespace,
-// so the jobs of one namespace have only `each_max` workers at once. A job whose last turn was long is slow,
-// and slow jobs have only a part of the workers, so that the other jobs of their namespace still have some.
+// so jobs of one namespace have at most `each_max` workers at once. A job whose last turn was long is slow.
+// Slow jobs get only a part of the namespace's workers, so that its other jobs also get workers.
 //
-// Within these limits, a job with a disruption comes before a routine decision, unless the routine decision
-// has waited for a second.
+// At most `active_max` workers may be active. A worker whose turn lasts long, because a call hangs, does
+// not count as active, and another worker takes its place. So jobs whose calls hang cannot hold all
+// workers.
+//
+// Among namespaces with equally many workers, a job with a disruption gets a worker before a routine decision
+// that has waited for less than a second.
 //
 // The queue has no clock: callers pass the time. Not thread-safe.
 #pragma once
@@ -32,24 +36,31 @@ struct WorkerLimits {
   std::size_t each_max = kNone;       // jobs of one namespace
   std::size_t slow_max = kNone;       // slow jobs of all namespaces together
   std::size_t slow_each_max = kNone;  // slow jobs of one namespace
+  std::size_t active_max = kNone;     // all jobs whose turn is not long yet
 };
 
 class FairQueue {
  public:
-  // A job is slow if its last turn took at least this long. Only a call that hangs makes a turn that long.
+  // A job is slow if its last turn took at least this long. A turn takes this long only if a call hangs.
   static constexpr Duration kSlowTurn = std::chrono::seconds(5);
+  // If a turn lasts this long, the queue assumes that its worker waits for a call that hangs.
+  static constexpr Duration kHangingTurn = std::chrono::milliseconds(500);
   // A routine decision that has waited this long counts like a disruption.
   static constexpr Duration kRoutineWait = std::chrono::seconds(1);
 
   explicit FairQueue(WorkerLimits limits) : limits_(limits) {}
 
-  // Adds a job that is due since `due`. If the job waits already, the caller must remove() it before add().
+  // Adds a job that became due at `due`. If the job waits already, the caller must remove() it before add().
   void add(const JobKey& key, Urgency urgency, Timestamp due);
   void remove(const JobKey& key, Urgency urgency, Timestamp due);
-  // Takes the job whose turn it is; returns nothing if no job waits that may have a worker now.
+  // Takes the job whose turn it is; returns nothing if no waiting job may have a worker now.
   [[nodiscard]] std::optional<JobKey> take(Timestamp now);
-  // The worker of a taken job is free again, after a turn of this length.
+  // Frees the worker of a taken job, whose turn lasted for the time `turn`.
   void give_back(const JobKey& key, Duration turn);
+  // Call forget() after give_back() of a job that no longer exists: a later job of its name is not slow.
+  void forget(const JobKey& key) { slow_.erase(key); }
+  // If jobs wait because `active_max` workers are active, returns when one will no longer count as active.
+  [[nodiscard]] std::optional<Timestamp> next_place_at(Timestamp now) const;
 
   struct Backlog {
     std::size_t jobs = 0;
@@ -59,34 +70,36 @@ class FairQueue {
   [[nodiscard]] bool is_empty() const { return waiting_ == 0; }
 
  private:
-  using Turn = std::pair<Timestamp, JobKey>;
+  using WaitingJob = std::pair<Timestamp, JobKey>;
   // The waiting jobs of one kind: quick or slow, with a disruption or without.
-  using Turns = std::set<Turn>;
-  struct NamespaceLine {
-    std::array<Turns, 4> turns{};  // see turns_of()
+  using WaitingJobs = std::set<WaitingJob>;
+  struct NamespaceQueue {
+    std::array<WaitingJobs, 4> turns{};  // see waiting_jobs_of()
     std::size_t taken = 0;
     std::size_t slow_taken = 0;
     std::uint64_t served = 0;  // the number of the last take() that took one of its jobs, or before it came
     [[nodiscard]] bool is_unused() const;
   };
-  // Of the jobs of a namespace that may have a worker now, the first.
+  // The first job of a namespace that may get a worker now.
   struct Candidate {
-    NamespaceLine* line = nullptr;
-    Turns* turns = nullptr;
+    NamespaceQueue* line = nullptr;
+    WaitingJobs* turns = nullptr;
     bool is_urgent = false;
     Timestamp due;
   };
 
-  [[nodiscard]] static Turns& turns_of(NamespaceLine& line, bool is_slow, Urgency urgency);
-  [[nodiscard]] Candidate first_of(NamespaceLine& line, Timestamp now) const;
+  [[nodiscard]] static WaitingJobs& waiting_jobs_of(NamespaceQueue& line, bool is_slow, Urgency urgency);
+  [[nodiscard]] Candidate first_of(NamespaceQueue& line, Timestamp now) const;
   [[nodiscard]] static bool is_before(const Candidate& one, const Candidate& other);
+  [[nodiscard]] bool are_all_active(Timestamp now) const;
 
   const WorkerLimits limits_;
-  std::map<std::string, NamespaceLine> lines_;  // by namespace
-  std::set<JobKey> slow_;                       // jobs whose last turn was long
-  std::set<JobKey> slow_taken_;                 // those of them that have a worker now
+  std::map<std::string, NamespaceQueue> lines_;  // by namespace
+  std::set<JobKey> slow_;                        // jobs whose last turn was long
+  std::set<JobKey> slow_taken_;                  // those of them that have a worker now
+  std::map<JobKey, Timestamp> taken_since_;      // all jobs that have a worker now
   std::size_t waiting_ = 0;
-  std::uint64_t takes_ = 0;
+  std::uint64_t take_count_ = 0;
 };
 
 }  // namespace ratoon::runtime

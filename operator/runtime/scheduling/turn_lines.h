@@ -1,6 +1,6 @@
 // TurnLines: items that wait by owner, for example by namespace. The owners take turns, so an owner with many
-// items delays the items of another owner by one turn at most. Beyond the limit, the owner with the most
-// items loses its oldest item. Not thread-safe.
+// items delays the items of another owner by one turn at most. If the limit is exceeded, the owner with the
+// most items loses its oldest item. Not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ class TurnLines {
  public:
   explicit TurnLines(std::size_t items_max) : items_max_(items_max) {}
 
-  // Adds the item after the other items of its owner. Returns the item dropped to make room, or nothing.
+  // Adds the item at the end of its owner's queue. Returns the item that was dropped, or nothing.
   std::optional<Item> push(const std::string& owner, Item item) {
     std::optional<Item> lost;
     if (size_ >= items_max_) lost = take_from(longest());
@@ -26,13 +26,13 @@ class TurnLines {
     ++size_;
     return lost;
   }
-  // Adds the item before the other items of its owner, even beyond the limit.
+  // Adds the item in front of the other items of its owner, even beyond the limit.
   void push_front(const std::string& owner, Item item) {
     line_of(owner).push_front(std::move(item));
     ++size_;
   }
-  // Takes the oldest item of the first owner for which `may_pass(owner)` is true; afterwards it is the turn
-  // of the other owners. Returns nothing if no item may pass.
+  // Takes the oldest item of the first owner for which `may_pass(owner)` is true, and moves this owner behind
+  // the other owners. Returns nothing if no owner's item may be taken.
   template <class MayPass>
   [[nodiscard]] std::optional<Item> take(const MayPass& may_pass) {
     const auto owner = std::ranges::find_if(turns_, may_pass);

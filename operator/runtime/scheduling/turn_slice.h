@@ -1,5 +1,5 @@
-// TurnSlice: how long a worker may carry out actions for one job before it handles another one. A job with
-// thousands of pods gets its worker again after the jobs that wait.
+// TurnSlice: how long a worker may carry out actions for one job before it handles another one. If a job has
+// more actions, such as thousands of pods, it continues after the other waiting jobs.
 #pragma once
 
 #include <chrono>
@@ -10,10 +10,10 @@ namespace ratoon::runtime {
 
 class TurnSlice {
  public:
-  static constexpr Duration kLength = std::chrono::milliseconds(250);
+  static constexpr Duration kSliceLength = std::chrono::milliseconds(250);
 
-  // The slice begins now.
-  explicit TurnSlice(const Clock& clock) : clock_(clock), end_(clock.now() + kLength) {}
+  // The constructor begins the time slice.
+  explicit TurnSlice(const Clock& clock) : clock_(clock), end_(clock.now() + kSliceLength) {}
 
   // Returns whether the worker may begin one more action. The first action is always allowed, so each turn
   // makes progress.
@@ -22,7 +22,7 @@ class TurnSlice {
     has_begun_ = true;
     return !is_cut_;
   }
-  // Returns whether an action was left for the next turn.
+  // Returns whether an action has to wait for the next turn.
   [[nodiscard]] bool is_cut() const { return is_cut_; }
 
  private:

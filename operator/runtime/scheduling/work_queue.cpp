@@ -18,30 +18,31 @@ void WorkQueue::ask(const JobKey& key, Timestamp at, Urgency urgency) {
   const bool is_asked = entry.due.has_value();
   if (urgency == Urgency::kDisruption && !entry.disrupted) entry.disrupted = at;
   if (is_asked && *entry.due <= at && entry.urgency <= urgency) return;
-  if (is_asked && !entry.taken) withdraw(key, entry);
+  if (is_asked && !entry.taken) remove_from_queues(key, entry);
   entry.due = is_asked ? std::min(*entry.due, at) : at;
   entry.urgency = is_asked ? std::min(entry.urgency, urgency) : urgency;
   if (!entry.taken) enqueue(key, entry);
 }
 
 void WorkQueue::enqueue(const JobKey& key, const Entry& entry) {
-  ++changes_;
+  ++change_count_;
   if (*entry.due <= clock_.now()) {
     due_.add(key, entry.urgency, *entry.due);
     return wake_.notify_one();  // any waiting thread can take a job that is due
   }
-  const auto place = later_.emplace(*entry.due, key).first;
-  if (place == later_.begin())
+  const auto place = not_yet_due_.emplace(*entry.due, key).first;
+  if (place == not_yet_due_.begin())
     wake_.notify_all();  // one thread waits for the first moment, which is earlier now
 }
 
-void WorkQueue::withdraw(const JobKey& key, const Entry& entry) {
-  if (later_.erase({*entry.due, key}) == 0) due_.remove(key, entry.urgency, *entry.due);
+void WorkQueue::remove_from_queues(const JobKey& key, const Entry& entry) {
+  if (not_yet_due_.erase({*entry.due, key}) == 0) due_.remove(key, entry.urgency, *entry.due);
 }
 
 void WorkQueue::move_due(Timestamp now) {
-  for (; !later_.empty() && later_.begin()->first <= now; later_.erase(later_.begin())) {
-    const auto& [due, key] = *later_.begin();
+  for (; !not_yet_due_.empty() && not_yet_due_.begin()->first <= now;
+       not_yet_due_.erase(not_yet_due_.begin())) {
+    const auto& [due, key] = *not_yet_due_.begin();
     due_.add(key, entries_[key].urgency, due);
   }
 }
@@ -52,7 +53,7 @@ std::optional<JobKey> WorkQueue::take_first() {
   auto key = due_.take(now);
   if (!key) return key;
   Entry& entry = entries_[*key];
-  entry = {.taken = now, .taken_disrupted = entry.disrupted};
+  entry = {.taken = now, .taken_disrupted_since = entry.disrupted};
   return key;
 }
 
@@ -65,18 +66,25 @@ std::optional<JobKey> WorkQueue::take(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
     if (auto key = take_first()) {
-      if (!due_.is_empty() || !later_.empty()) wake_.notify_one();  // for the next one
+      if (!due_.is_empty() || !not_yet_due_.empty()) wake_.notify_one();  // for the next one
       return key;
     }
-    const auto is_changed = [this, seen = changes_] { return changes_ != seen; };
-    if (is_watched_) {
-      wake_.wait(lock, stop, [&] { return !is_watched_ || is_changed(); });
+    const auto is_changed = [this, seen = change_count_] { return change_count_ != seen; };
+    const auto place_at = due_.next_place_at(clock_.now());
+    if (place_at) {  // no event reports that a turn has become long
+      wake_.wait_for(lock, stop, *place_at - clock_.now(), is_changed);
       continue;
     }
-    is_watched_ = true;
-    const Duration pause = later_.empty() ? idle_ : std::min(idle_, later_.begin()->first - clock_.now());
+    if (has_timed_waiter_) {
+      wake_.wait(lock, stop, [&] { return !has_timed_waiter_ || is_changed(); });
+      continue;
+    }
+    has_timed_waiter_ = true;
+    const Duration pause = not_yet_due_.empty()
+                               ? clock_check_interval_
+                               : std::min(clock_check_interval_, not_yet_due_.begin()->first - clock_.now());
     wake_.wait_for(lock, stop, pause, is_changed);
-    is_watched_ = false;
+    has_timed_waiter_ = false;
   }
   wake_.notify_one();  // another thread may have to wait for the next moment
   return std::nullopt;
@@ -85,7 +93,7 @@ std::optional<JobKey> WorkQueue::take(const std::stop_token& stop) {
 std::optional<Timestamp> WorkQueue::disrupted_since(const JobKey& key) const {
   const std::lock_guard lock(mutex_);
   const auto entry = entries_.find(key);
-  return entry == entries_.end() ? std::nullopt : entry->second.taken_disrupted;
+  return entry == entries_.end() ? std::nullopt : entry->second.taken_disrupted_since;
 }
 
 void WorkQueue::done(const JobKey& key) {
@@ -94,22 +102,21 @@ void WorkQueue::done(const JobKey& key) {
   if (entry == entries_.end() || !entry->second.taken) return;
   due_.give_back(key, clock_.now() - *entry->second.taken);
   entry->second.taken.reset();
-  entry->second.taken_disrupted.reset();
+  entry->second.taken_disrupted_since.reset();
   if (!due_.is_empty()) {  // a job that waited for this worker may be taken now
-    ++changes_;
+    ++change_count_;
     wake_.notify_one();
   }
-  if (entry->second.due)
-    enqueue(key, entry->second);
-  else
-    entries_.erase(entry);
+  if (entry->second.due) return enqueue(key, entry->second);
+  entries_.erase(entry);
+  due_.forget(key);  // a job that exists has a time for its next decision
 }
 
 WorkQueue::Backlog WorkQueue::backlog() const {
   const Timestamp now = clock_.now();
   const std::lock_guard lock(mutex_);
   Backlog found = due_.backlog(now);
-  for (const auto& [due, key] : later_) {  // jobs that became due after the last call
+  for (const auto& [due, key] : not_yet_due_) {  // jobs that became due after the last call
     if (due > now) break;
     ++found.jobs;
     found.longest_seconds = std::max(found.longest_seconds, seconds(now - due));

@@ -1,6 +1,6 @@
 // WorkQueue: the keys of jobs that need a decision, and when each is due. A key is in the queue once, with
-// its earliest time. A key that a thread has taken is given to no other thread until done(); if it is added
-// in the meantime, it returns to the queue after done(). FairQueue decides which due job is taken next.
+// its earliest time. After a thread has taken a key, no other thread gets it until done(). If the key is
+// added in the meantime, it returns to the queue after done(). FairQueue decides which due job is taken next.
 //
 // Thread contract: every method may be called from any thread, and any number of threads take keys.
 #pragma once
@@ -28,10 +28,10 @@ class WorkQueue {
 
   // `idle`: a waiting thread checks the clock at least this often.
   explicit WorkQueue(const Clock& clock, Duration idle = std::chrono::seconds(1), WorkerLimits limits = {})
-      : clock_(clock), idle_(idle), due_(limits) {}
+      : clock_(clock), clock_check_interval_(idle), due_(limits) {}
 
-  // Adds the key of a job for which a decision is due at the time `at`. If the key has a time already, the
-  // earlier time counts.
+  // Adds the key of a job for which a decision is due at the time `at`. If the key is already in the queue,
+  // the earlier of both times counts.
   void add(const JobKey& key, Timestamp at);
   // Adds a job that is due now.
   void add_now(const JobKey& key, Urgency urgency = Urgency::kRoutine);
@@ -39,8 +39,8 @@ class WorkQueue {
   [[nodiscard]] std::optional<JobKey> take(const std::stop_token& stop);
   // Takes a job that is due without waiting; returns nothing if no job is due.
   [[nodiscard]] std::optional<JobKey> take_due();
-  // If the taken job has a disruption, returns when its key was added for the disruption, otherwise nothing.
-  // Only the thread that took the key may call this function.
+  // Returns when the taken job was added because of a disruption, or nothing if it was added without one.
+  // Only the thread that took the key may call disrupted_since().
   [[nodiscard]] std::optional<Timestamp> disrupted_since(const JobKey& key) const;
   // The thread that took the key must call done() once, even after a failure.
   void done(const JobKey& key);
@@ -52,27 +52,30 @@ class WorkQueue {
   struct Entry {
     std::optional<Timestamp> due{};  // requested time
     Urgency urgency = Urgency::kRoutine;
-    std::optional<Timestamp> taken{};            // since when a thread has the key
-    std::optional<Timestamp> disrupted{};        // since when a disruption is requested
-    std::optional<Timestamp> taken_disrupted{};  // for the thread that has it
+    std::optional<Timestamp> taken{};                  // since when a thread has the key
+    std::optional<Timestamp> disrupted{};              // since when a disruption is requested
+    std::optional<Timestamp> taken_disrupted_since{};  // for the thread that has it
   };
 
   void ask(const JobKey& key, Timestamp at, Urgency urgency);
   // The caller of each function below holds mutex_.
   void enqueue(const JobKey& key, const Entry& entry);
-  void withdraw(const JobKey& key, const Entry& entry);
-  void move_due(Timestamp now);  // from later_ to due_
+  void remove_from_queues(const JobKey& key, const Entry& entry);
+  void move_due(Timestamp now);  // from not_yet_due_ to due_
   [[nodiscard]] std::optional<JobKey> take_first();
 
   const Clock& clock_;
-  const Duration idle_;
+  const Duration clock_check_interval_;
   mutable std::mutex mutex_;
   std::condition_variable_any wake_;
-  std::map<JobKey, Entry> entries_;               // guarded by mutex_
-  std::set<std::pair<Timestamp, JobKey>> later_;  // guarded by mutex_; requested, not taken and not due yet
-  FairQueue due_;                                 // guarded by mutex_; requested, not taken and due
-  std::uint64_t changes_ = 0;  // guarded by mutex_; shows waiting threads that their pause may be too long
-  bool is_watched_ = false;    // guarded by mutex_; one thread waits for the next moment, the others for it
+  std::map<JobKey, Entry> entries_;  // guarded by mutex_
+  std::set<std::pair<Timestamp, JobKey>>
+      not_yet_due_;  // guarded by mutex_; requested, not taken and not due yet
+  FairQueue due_;    // guarded by mutex_; requested, not taken and due
+  std::uint64_t change_count_ =
+      0;  // guarded by mutex_; shows waiting threads that their pause may be too long
+  bool has_timed_waiter_ =
+      false;  // guarded by mutex_; one thread waits for the next moment, the others for it
 };
 
 }  // namespace ratoon::runtime

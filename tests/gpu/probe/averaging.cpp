@@ -43,7 +43,7 @@ class WithWire final : public Collective {
   void begin_sum(const at::Tensor& piece) override {
     inner_->begin_sum(piece);
     if (!has_wire) return;
-    wire_.follow_current();
+    wire_.wait_for_current_stream();
     {
       const c10::StreamGuard guard(wire_.stream());
       queue_pause(static_cast<double>(piece.nbytes()) / kWireBytesPerSecond);
@@ -52,11 +52,11 @@ class WithWire final : public Collective {
   }
   void queue_wait() override {
     inner_->queue_wait();
-    if (has_wire) wire_.let_current_wait();
+    if (has_wire) wire_.make_current_stream_wait();
   }
   void wait(const std::function<void()>& look) override {
     inner_->wait(look);
-    while (has_wire && !wire_.is_past_mark()) {
+    while (has_wire && !wire_.is_marked_work_done()) {
     }
   }
   std::exception_ptr error() override { return inner_->error(); }
@@ -98,7 +98,7 @@ void measure(Rows& rows, Session& session, int layers) {
   ::torch::optim::SGD optimizer(net.parameters(), ::torch::optim::SGDOptions(1e-6));
   const auto x = at::randn({kBatch, kWidth}, at::TensorOptions(gpu()));
   auto bare = make_nccl_collective(
-      {.device = gpu(), .rank = 0, .world_size = 1, .broadcast_from_first = [](auto) {}, .look = [] {}});
+      {.device = gpu(), .rank = 0, .world_size = 1, .broadcast_from_rank_0 = [](auto) {}, .look = [] {}});
   const auto backward = [&](const at::Tensor& loss) { loss.backward(); };
   const auto average = [&](const at::Tensor& loss, Averaging how) {
     how.backward = [&] { backward(loss); };
@@ -164,7 +164,7 @@ void measure(Rows& rows, Session& session, int layers) {
 int averaging() {
   Rows rows("averaging");
   register_device_collective(c10::kCUDA, make_with_wire);
-  averages_alone = true;
+  averages_with_one_rank = true;
   at::globalContext().setAllowTF32CuBLAS(true);  // as trainers do: averaging weighs more beside it
   const auto folder = std::filesystem::temp_directory_path() / "ratoon-gpu-probe";
   const Options options{.save_folder = folder.string(),

@@ -35,7 +35,7 @@ nlohmann::ordered_json facts_of(const std::exception_ptr& error) {
 
 std::unique_ptr<Collective> connect() {
   return make_nccl_collective(
-      {.device = gpu(), .rank = 0, .world_size = 1, .broadcast_from_first = [](auto) {}, .look = [] {}});
+      {.device = gpu(), .rank = 0, .world_size = 1, .broadcast_from_rank_0 = [](auto) {}, .look = [] {}});
 }
 
 }  // namespace

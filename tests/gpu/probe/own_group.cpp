@@ -104,7 +104,7 @@ int own_group() {
   ::setenv("TORCH_NCCL_ASYNC_ERROR_HANDLING", "0", 1);
   ::setenv("TORCH_NCCL_ENABLE_MONITORING", "0", 1);
   Rows rows("own_group");
-  averages_alone = true;
+  averages_with_one_rank = true;
   at::globalContext().setDeterministicAlgorithms(true, true);
   const fs::path folder = fs::temp_directory_path() / "ratoon-gpu-own-group";
   fs::remove_all(folder);

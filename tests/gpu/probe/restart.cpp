@@ -41,7 +41,7 @@ int restart() {
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     auto began = Clock::now();
     auto collective = make_nccl_collective(
-        {.device = gpu(), .rank = 0, .world_size = 1, .broadcast_from_first = [](auto) {}, .look = [] {}});
+        {.device = gpu(), .rank = 0, .world_size = 1, .broadcast_from_rank_0 = [](auto) {}, .look = [] {}});
     collective->begin_sum(numbers);
     collective->queue_wait();
     collective->wait([] {});

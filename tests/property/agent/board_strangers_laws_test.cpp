@@ -26,7 +26,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr UnauthenticatedClientLimits kLimits{.at_once = 8, .handshake = 10s, .undisturbed = 100ms};
+constexpr UnauthenticatedClientLimits kLimits{
+    .connections_max = 8, .handshake_timeout = 10s, .eviction_grace = 100ms};
 constexpr std::uint32_t kRanks = 3;
 
 // A proof as a rank made it on a connection before, with its first message.
@@ -48,14 +49,14 @@ class BoardStrangersLaws : public test::BoardPlace {
     clock_ = std::make_unique<ManualClock>(Timestamp{1000s});
     events_ = UniqueFd(::epoll_create1(EPOLL_CLOEXEC));
     connections_ = std::make_unique<Connections>(events_.get(), listening_.get(), *clock_, kLimits);
-    epoll_event event{.events = EPOLLIN, .data = {.u64 = Connections::kListening}};
+    epoll_event event{.events = EPOLLIN, .data = {.u64 = Connections::kListeningId}};
     ASSERT_EQ(::epoll_ctl(events_.get(), EPOLL_CTL_ADD, listening_.get(), &event), 0);
     begin_attempt();
     for (int move = 0; move < 80 && !HasFailure(); ++move) {
       act();
       expect_few();
     }
-    clock_->advance(kLimits.handshake);
+    clock_->advance(kLimits.handshake_timeout);
     serve();
     for (Stranger& stranger : strangers_) EXPECT_TRUE(is_hung_up_on(stranger)) << "a stranger stays";
     EXPECT_EQ(connections_->size(), ranks_.size());
@@ -66,25 +67,26 @@ class BoardStrangersLaws : public test::BoardPlace {
 
   // The board learns at its next look which connections were closed here.
   void expect_few() {
-    for (int tries = 0; tries < 1000 && connections_->size() > ranks_.size() + kLimits.at_once; ++tries) {
+    for (int tries = 0; tries < 1000 && connections_->size() > ranks_.size() + kLimits.connections_max;
+         ++tries) {
       static_cast<void>(::poll(nullptr, 0, 1));
       serve();
     }
-    EXPECT_LE(connections_->size(), ranks_.size() + kLimits.at_once) << "strangers are many";
+    EXPECT_LE(connections_->size(), ranks_.size() + kLimits.connections_max) << "strangers are many";
   }
 
   // All that the board has to do now.
   void serve() {
     for (int idle = 0; idle < 2;) {
-      static_cast<void>(connections_->keep_time());
+      static_cast<void>(connections_->handle_timeouts());
       epoll_event ready[16];
       const int count = ::epoll_wait(events_.get(), ready, 16, 0);
       idle = count > 0 ? 0 : idle + 1;
       for (int i = 0; i < count; ++i) {
-        if (ready[i].data.u64 == Connections::kListening)
+        if (ready[i].data.u64 == Connections::kListeningId)
           connections_->accept_all();
         else
-          connections_->go_on(ready[i].data.u64);
+          connections_->continue_io(ready[i].data.u64);
       }
     }
   }
@@ -93,10 +95,10 @@ class BoardStrangersLaws : public test::BoardPlace {
     ++attempt_;
     ranks_.clear();
     values_.clear();
-    connections_->begin(opening());
+    connections_->begin_attempt(opening());
     serve();
   }
-  [[nodiscard]] Opening opening() const {
+  [[nodiscard]] ServedAttempt opening() const {
     return {.attempt = attempt_, .world_size = kRanks, .secret = test::secret_of(attempt_)};
   }
 
@@ -121,7 +123,7 @@ class BoardStrangersLaws : public test::BoardPlace {
       if (const auto frame = decode(in); frame && *frame) return (*frame)->frame;
       if (size < 0 && errno != EAGAIN) return std::nullopt;
       // No place is free for a moment, or the kernel is slow.
-      clock_->advance(kLimits.undisturbed / 4);
+      clock_->advance(kLimits.eviction_grace / 4);
       pollfd waits{.fd = fd.get(), .events = POLLIN, .revents = 0};
       static_cast<void>(::poll(&waits, 1, tries < 20 ? 0 : 1));
     }
@@ -161,7 +163,7 @@ class BoardStrangersLaws : public test::BoardPlace {
         break;
       case 1:
         static_cast<void>(ask(Op::kMark, {value}));
-        values_[mark_key(rank)] = value;
+        values_[rank_mark_key(rank)] = value;
         break;
       case 2:
         EXPECT_EQ(ask(Op::kErase, {key}).front(), values_.erase(key) == 1 ? "1" : "0");

@@ -29,7 +29,7 @@ DrainFacts any_facts() {
 }
 
 DrainPlan without_attempts(DrainPlan plan) {
-  std::erase_if(plan.stages, [](const DrainStage& stage) { return stage.act == DrainAct::kTrySave; });
+  std::erase_if(plan.stages, [](const DrainStage& stage) { return stage.act == DrainAction::kTrySave; });
   return plan;
 }
 
@@ -53,11 +53,11 @@ RC_GTEST_PROP(DrainPlan, ASaveIsTriedOnlyWhereNoneIsSure, ()) {
   const DrainFacts facts = any_facts();
   const DrainPlan plan = plan_drain(facts);
   for (const DrainStage& stage : plan.stages) {
-    if (stage.act != DrainAct::kTrySave) continue;
+    if (stage.act != DrainAction::kTrySave) continue;
     RC_ASSERT(&stage == &plan.stages.back());
     RC_ASSERT(stage.end <= facts.left - facts.margin / 2);
     RC_ASSERT(without_attempts(plan).stages.size() <= 1);
-    RC_ASSERT(plan.stages.front().act != DrainAct::kFullSave);
+    RC_ASSERT(plan.stages.front().act != DrainAction::kFullSave);
   }
 }
 
@@ -65,7 +65,7 @@ RC_GTEST_PROP(DrainPlan, MoreTimeNeverSavesLess, ()) {
   DrainFacts facts = any_facts();
   const auto saves = [](const DrainPlan& plan) {
     return std::count_if(plan.stages.begin(), plan.stages.end(),
-                         [](const DrainStage& stage) { return stage.act == DrainAct::kFullSave; });
+                         [](const DrainStage& stage) { return stage.act == DrainAction::kFullSave; });
   };
   const DrainPlan before = plan_drain(facts);
   facts.left += any_time(60'000);
@@ -99,7 +99,7 @@ RC_GTEST_PROP(DrainPlan, AskedAgainAfterEveryStepItEndsWhatItBegins, ()) {
     now += (stage.end - stage.begin) * *gen::inRange(30, 101) / 100;
     RC_ASSERT(now <= end - facts.margin);
     facts.staged_bytes = 0;
-    if (stage.act == DrainAct::kFlushStaged) continue;
+    if (stage.act == DrainAction::kFlushStaged) continue;
     if (facts.has_saved) break;
     facts.has_saved = true;
   }

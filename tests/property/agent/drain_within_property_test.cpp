@@ -75,7 +75,8 @@ class Rank {
       if ((requests & (control::kSave | control::kStop)) != 0) save();
       const bool is_stopped = (requests & control::kStop) != 0;
       if (is_stopped) now_ = std::max(now_, saves.back().durable);
-      if (is_stopped || (requests & control::kGo) != 0 || drain_.must_exit(now_, true)) left = now_;
+      if (is_stopped || (requests & control::kStopWithoutSave) != 0 || drain_.must_exit(now_, true))
+        left = now_;
     }
   }
 
@@ -125,17 +126,17 @@ void check_drain(Duration notice) {
   const Timestamp deadline = Rank::kNews + notice;
   for (const Save& save : rank.saves) RC_ASSERT(save.durable <= deadline);
   // The rank never leaves within a step.
-  RC_ASSERT(*rank.left <= deadline + std::max(Duration(0), machine.step - preemption::kMargin));
+  RC_ASSERT(*rank.left <= deadline + std::max(Duration(0), machine.step - preemption::kDeadlineMargin));
 
   const Duration full = full_save(machine);
-  const Duration usable = deadline - *rank.heard - preemption::kMargin;
+  const Duration usable = deadline - *rank.heard - preemption::kDeadlineMargin;
   if (usable < full) return;
   RC_ASSERT(!rank.saves.empty());
   // Staged data, a save at once and a last save are sure to fit: then the last save is as late as possible.
   const bool has_room_for_all = usable > 3 * full;
-  const Duration after_the_last = deadline - rank.saves.back().began - preemption::kMargin;
+  const Duration after_the_last = deadline - rank.saves.back().began - preemption::kDeadlineMargin;
   RC_ASSERT(after_the_last <= (has_room_for_all ? full + machine.step : 3 * full));
-  if (can_be_replaced) RC_ASSERT(*rank.left >= deadline - preemption::kMargin);
+  if (can_be_replaced) RC_ASSERT(*rank.left >= deadline - preemption::kDeadlineMargin);
 }
 
 // The same if everything is half as slow again after the news: the work that was begun first is durable.
@@ -144,7 +145,7 @@ void check_slow_drain(Duration notice) {
   Rank rank(machine, notice, *gen::arbitrary<bool>(), 1.5);
   rank.train_until_it_leaves();
   const Timestamp deadline = Rank::kNews + notice;
-  if (deadline - *rank.heard - preemption::kMargin < full_save(machine)) return;
+  if (deadline - *rank.heard - preemption::kDeadlineMargin < full_save(machine)) return;
   RC_ASSERT(!rank.saves.empty());
   RC_ASSERT(rank.saves.front().durable <= deadline);
 }

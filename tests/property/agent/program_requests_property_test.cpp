@@ -126,10 +126,10 @@ class World {
     for (auto& rank : ending) rank.get();
     note_saved();
     decided_.end = ranks_.front()->engine().step().value();
-    const auto pinned = checkpoint::pinned_in(*disk()).value();
+    const auto pinned = checkpoint::list_pinned(*disk()).value();
     for (const auto& id : pinned) {
       decided_.pinned.insert(id.step.value());
-      decided_.reasons.insert(checkpoint::why_pinned(*disk(), id));
+      decided_.reasons.insert(checkpoint::pin_reason(*disk(), id));
     }
     const auto newest = checkpoint::RunStore::open(folder_).value().inventory().value().complete.front();
     const auto last = checkpoint::read_manifest(*disk(), checkpoint::id_of(newest)).value().manifest;

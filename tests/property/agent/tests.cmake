@@ -1,6 +1,9 @@
 find_package(rapidcheck REQUIRED)
+ratoon_test(property/agent/summed_numbers_property_test LIBS ratoon::agent ratoon::base_contract rapidcheck)
 ratoon_test(property/agent/checkpoint_property_test LIBS ratoon::agent ratoon::base_contract rapidcheck)
 ratoon_test(property/agent/crash/checkpoint_crash_test
+  LIBS crash_support ratoon::agent ratoon::base_contract LABELS long TIMEOUT 600)
+ratoon_test(property/agent/crash/parts_crash_test
   LIBS crash_support ratoon::agent ratoon::base_contract LABELS long TIMEOUT 600)
 ratoon_test(property/agent/crash/claim_crash_test LIBS crash_support ratoon::agent ratoon::base_contract)
 ratoon_test(property/agent/crash/whole_place_crash_test LIBS crash_support ratoon::agent ratoon::base_contract)

@@ -265,8 +265,7 @@ TEST(TrackedStateLaws, HoldForAnyProgram) {
     refused += run.code() == kRefused ? 1 : 0;
   }
   std::cout << all.count() << " programs, " << refused << " refused\n";
-  constexpr std::uint64_t kEnoughToCount = 20;  // a sanitizer runs fewer
-  if (all.count() < kEnoughToCount) return;
+  if (all.count() < sim::kEnoughToCount) return;
   EXPECT_GE(refused, all.count() / 8);
   EXPECT_LE(refused, all.count() / 2);
 }

@@ -15,7 +15,8 @@ namespace gen = rc::gen;
 
 std::uint64_t any_count() {
   return *gen::oneOf(gen::inRange<std::uint64_t>(0, 100),
-                     gen::inRange<std::uint64_t>(0, contract::kCountMax + 1), gen::just(contract::kCountMax));
+                     gen::inRange<std::uint64_t>(0, contract::kExactJsonIntegerMax + 1),
+                     gen::just(contract::kExactJsonIntegerMax));
 }
 std::uint32_t any_number(std::uint32_t max) {
   return *gen::inRange<std::uint32_t>(0, max + 1);
@@ -85,7 +86,7 @@ void assert_survives(const T& message) {
 RC_GTEST_PROP(Codec, EveryValidMessageOfAnAgentSurvivesTheWire, ()) {
   JoinRequest join{.process = any_process(), .left_attempt = any_past_attempt()};
   join.left_step = Step(any_count());
-  join.has_met = *gen::arbitrary<bool>();
+  join.has_been_in_world = *gen::arbitrary<bool>();
   join.processes_per_node = join.process.local_rank + 1 + any_number(10);
   join.address = any_text() + ":" + std::to_string(1 + any_number(65534));
   for (std::uint32_t i = any_number(4); i > 0; --i) join.inventory.push_back(any_entry());
@@ -96,7 +97,7 @@ RC_GTEST_PROP(Codec, EveryValidMessageOfAnAgentSurvivesTheWire, ()) {
   if (*gen::arbitrary<bool>()) join.save_location = any_text();
   assert_survives(join);
 
-  Beat beat{.process = any_process(), .attempt = any_past_attempt(), .sequence = any_count()};
+  Heartbeat beat{.process = any_process(), .attempt = any_past_attempt(), .sequence = any_count()};
   beat.step = Step(any_count());
   beat.phase = static_cast<ProcessPhase>(any_number(7));
   beat.seconds_in_phase = any_seconds();
@@ -107,6 +108,7 @@ RC_GTEST_PROP(Codec, EveryValidMessageOfAnAgentSurvivesTheWire, ()) {
   if (*gen::arbitrary<bool>()) {
     beat.outlook = Outlook{.position = any_count(), .total = any_count(), .unit = any_text(), .loss = {}};
     if (*gen::arbitrary<bool>()) beat.outlook->loss = -any_seconds();
+    if (*gen::arbitrary<bool>()) beat.outlook->best = any_text();
   }
   assert_survives(beat);
 
@@ -181,7 +183,7 @@ RC_GTEST_PROP(Codec, MutatedMessagesAreTakenOrRefusedWithoutHarm, ()) {
   assert_bounded<JoinRequest>(text);
   assert_bounded<Assignment>(text);
   assert_bounded<JoinReply>(text);
-  assert_bounded<Beat>(text);
+  assert_bounded<Heartbeat>(text);
   assert_bounded<OrdersRequest>(text);
   assert_bounded<Orders>(text);
   assert_bounded<Completed>(text);

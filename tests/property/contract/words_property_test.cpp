@@ -49,9 +49,9 @@ T heard(const T& message) {
 // As much of the sentence as fits.
 void assert_is_beginning(const std::string& heard_text, const std::string& said) {
   const std::string whole = as_utf8(said);
-  RC_ASSERT(heard_text.size() <= contract::kSentenceBytesMax);
+  RC_ASSERT(heard_text.size() <= contract::kMessageTextBytesMax);
   RC_ASSERT(heard_text == whole ||
-            (whole.starts_with(heard_text) && heard_text.size() + 4 > contract::kSentenceBytesMax));
+            (whole.starts_with(heard_text) && heard_text.size() + 4 > contract::kMessageTextBytesMax));
 }
 
 void assert_is_near(double heard_seconds, double said) {
@@ -79,10 +79,10 @@ RC_GTEST_PROP(LawOfWords, AgentsReadWhateverTheOperatorSays, ()) {
 ProcessIdentity process_of(const std::string& text) {
   return {.job = {.name_space = text, .name = text},
           .role = text,
-          .index = contract::kWorldMax,
+          .index = contract::kWorldSizeMax,
           .incarnation = 0xffffffffU,
           .member_uid = text,
-          .local_rank = contract::kWorldMax - 1,
+          .local_rank = contract::kWorldSizeMax - 1,
           .start = text};
 }
 
@@ -93,23 +93,24 @@ const std::string kLongestDigest(contract::kDigestBytesMax, '\x01');
 InventoryEntry longest_entry() {
   return {.tier = "staged",
           .attempt = Attempt(contract::kAttemptMax),
-          .step = Step(contract::kCountMax),
+          .step = Step(contract::kExactJsonIntegerMax),
           .digest = kLongestDigest,
           .is_complete = true};
 }
 
 RC_GTEST_PROP(LawOfWords, OperatorsReadWhateverAgentsSay, ()) {
   const auto many = *gen::elementOf(std::vector<std::size_t>{0, 1, 16, 17, 64, 65, 1024, 1025, 5000});
-  JoinRequest join{.process = process_of(kLongestName), .processes_per_node = contract::kWorldMax};
+  JoinRequest join{.process = process_of(kLongestName), .processes_per_node = contract::kWorldSizeMax};
   join.address = std::string(contract::kAddressBytesMax - 6, '\x01') + ":65535";
   join.inventory.assign(many, longest_entry());
   join.inventory_age_seconds = any_double();
   join.left_attempt = Attempt(contract::kAttemptMax);
-  join.left_step = Step(contract::kCountMax);
-  join.rollback = RollbackRequest{.resume_from = Step(contract::kCountMax), .skip = contract::kSkipMax};
+  join.left_step = Step(contract::kExactJsonIntegerMax);
+  join.rollback = RollbackRequest{.resume_from = Step(contract::kExactJsonIntegerMax),
+                                  .skip = contract::kSkippedSamplesMax};
   join.save_location = std::string(contract::kLocationBytesMax, '\x01');
   const JoinRequest heard_join = heard(join);
-  RC_ASSERT(heard_join.inventory.size() == std::min(many, contract::kInventoryMax));
+  RC_ASSERT(heard_join.inventory.size() == std::min(many, contract::kInventoryEntriesMax));
   RC_ASSERT(heard_join.save_location == join.save_location);
   join.save_location += "/";
   RC_ASSERT(heard(join).save_location.empty());
@@ -117,16 +118,17 @@ RC_GTEST_PROP(LawOfWords, OperatorsReadWhateverAgentsSay, ()) {
   const std::string heard_location = heard(join).save_location;
   RC_ASSERT(heard_location.empty() || heard_location == join.save_location);
 
-  Beat beat{.process = join.process, .attempt = join.left_attempt, .sequence = contract::kCountMax};
+  Heartbeat beat{
+      .process = join.process, .attempt = join.left_attempt, .sequence = contract::kExactJsonIntegerMax};
   beat.seconds_in_phase = any_double();
   beat.allowed_seconds = any_double();
   beat.save_seconds = any_double();
   beat.committed = longest_entry();
   beat.damaged.assign(many, longest_entry());
   beat.unreachable_peers.assign(many, kLongestName);
-  beat.outlook =
-      Outlook{.position = contract::kCountMax, .total = 0, .unit = kLongestName, .loss = any_double()};
-  const Beat heard_beat = heard(beat);
+  beat.outlook = Outlook{
+      .position = contract::kExactJsonIntegerMax, .total = 0, .unit = kLongestName, .loss = any_double()};
+  const Heartbeat heard_beat = heard(beat);
   RC_ASSERT(heard_beat.damaged.size() == std::min(many, kDamagedMax));
   RC_ASSERT(heard_beat.unreachable_peers.size() == std::min(many, kPeersMax));
   assert_is_near(heard_beat.seconds_in_phase, beat.seconds_in_phase);
@@ -134,9 +136,9 @@ RC_GTEST_PROP(LawOfWords, OperatorsReadWhateverAgentsSay, ()) {
   assert_is_near(heard_beat.save_seconds.value(), *beat.save_seconds);
 
   Completed completed{
-      .process = join.process, .attempt = join.left_attempt, .step = Step(contract::kCountMax)};
+      .process = join.process, .attempt = join.left_attempt, .step = Step(contract::kExactJsonIntegerMax)};
   completed.checkpoint = {.attempt = completed.attempt, .step = completed.step, .digest = kLongestDigest};
-  for (std::size_t i = 0; i < contract::kResultMax; ++i)
+  for (std::size_t i = 0; i < contract::kResultNumbersMax; ++i)
     completed.result[kLongestName.substr(2) + std::to_string(10 + i)] = kLongestName;
   RC_ASSERT(heard(completed) == completed);
 }
@@ -155,7 +157,7 @@ RC_GTEST_PROP(LawOfWords, WhatIsBeyondABoundIsRefusedByItsName, ()) {
       field = "process.job.name";
       break;
     case 2:
-      process.index = contract::kWorldMax + 1;
+      process.index = contract::kWorldSizeMax + 1;
       field = "process.index";
       break;
     default:

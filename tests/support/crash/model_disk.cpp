@@ -108,7 +108,7 @@ class ModelReadFile : public checkpoint::ReadFile {
     return {};
   }
 
-  void forget() const override {}
+  void drop_from_page_cache() const override {}
 
  private:
   const ModelDisk& disk_;
@@ -237,7 +237,7 @@ Result<void> ModelDisk::rename(const std::string& from, const std::string& to, b
   });
 }
 
-Result<void> ModelDisk::rename_new(const std::string& from, const std::string& to) {
+Result<void> ModelDisk::rename_no_replace(const std::string& from, const std::string& to) {
   return rename(from, to, false);
 }
 

@@ -113,7 +113,7 @@ class ModelDisk : public checkpoint::Disk, public std::enable_shared_from_this<M
   [[nodiscard]] std::string shown(std::string_view path) const override;
   [[nodiscard]] Result<std::unique_ptr<checkpoint::WriteFile>> create(const std::string& path) override;
   [[nodiscard]] Result<std::unique_ptr<checkpoint::ReadFile>> open(const std::string& path) const override;
-  [[nodiscard]] Result<void> rename_new(const std::string& from, const std::string& to) override;
+  [[nodiscard]] Result<void> rename_no_replace(const std::string& from, const std::string& to) override;
   [[nodiscard]] Result<void> remove(const std::string& path) override;
   [[nodiscard]] Result<void> remove_folder(const std::string& path) override;
   [[nodiscard]] Result<void> make_folder(const std::string& path) override;

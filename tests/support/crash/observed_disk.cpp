@@ -50,7 +50,7 @@ class ObservedReadFile : public checkpoint::ReadFile {
   Result<void> read(std::uint64_t at, std::span<std::byte> bytes) const override {
     return observed(observer_, DiskCall::kRead, path_, [&] { return file_->read(at, bytes); });
   }
-  void forget() const override { file_->forget(); }
+  void drop_from_page_cache() const override { file_->drop_from_page_cache(); }
 
  private:
   const std::unique_ptr<checkpoint::ReadFile> file_;
@@ -74,8 +74,8 @@ Result<std::unique_ptr<checkpoint::ReadFile>> ObservedDisk::open(const std::stri
       std::make_unique<ObservedReadFile>(*std::move(file), observer_, path));
 }
 
-Result<void> ObservedDisk::rename_new(const std::string& from, const std::string& to) {
-  return observed(observer_, DiskCall::kRename, to, [&] { return disk_->rename_new(from, to); });
+Result<void> ObservedDisk::rename_no_replace(const std::string& from, const std::string& to) {
+  return observed(observer_, DiskCall::kRename, to, [&] { return disk_->rename_no_replace(from, to); });
 }
 
 Result<void> ObservedDisk::remove(const std::string& path) {

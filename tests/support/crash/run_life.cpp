@@ -42,7 +42,10 @@ CheckpointId parse_id(const std::string& text) {
 Result<void> save_world(const RunStore& store, const WorldSave& save) {
   for (std::uint32_t rank = 0; rank < save.ranks; ++rank) {
     const LoadedTensors states = states_of(save.id, rank, save.weight_bytes);
-    if (auto written = store.write_pack(save.id, Rank(rank), views_of(states)); !written) return written;
+    auto views = views_of(states);
+    for (TensorView& view : views) view.is_saved_in_parts = rank < save.known.size();
+    const auto known = rank < save.known.size() ? save.known[rank] : KnownParts();
+    if (auto written = store.write_pack(save.id, Rank(rank), views, known); !written) return written;
   }
   const auto committed = store.try_commit(save.id, save.ranks);
   if (!committed) return committed.error();
@@ -51,13 +54,32 @@ Result<void> save_world(const RunStore& store, const WorldSave& save) {
   return store.retire_old(save.rules, save.id.attempt);
 }
 
+namespace {
+
+// Returns, for each rank, the parts of the newest checkpoint, as a process knows them after it has resumed.
+std::vector<KnownParts> known_parts(const Disk& disk, const RunStore& store, std::uint32_t ranks) {
+  constexpr PartSizes kSmallParts{.tensor_bytes_min = 256, .part_bytes_min = 64};
+  std::vector<KnownParts> known(ranks, KnownParts({}, {}, kSmallParts));
+  const auto inventory = store.inventory();
+  if (!inventory || inventory->complete.empty()) return known;
+  const CheckpointId newest = id_of(inventory->complete.front());
+  const auto sealed = read_manifest(disk, newest);
+  if (!sealed) return known;
+  const auto& packs = sealed->manifest.packs;
+  for (std::uint32_t rank = 0; rank < ranks; ++rank)
+    known[rank] = KnownParts(newest, packs[rank % packs.size()].tensors_in_parts, kSmallParts);
+  return known;
+}
+
+}  // namespace
+
 Result<void> Life::save(const CheckpointId& id) {
   const auto store = RunStore::open(disk, "mark");
   if (!store) return store.error();
-  return save_world(
-      *store, {.id = id, .ranks = ranks, .rules = rules, .weight_bytes = weight_bytes, .acknowledge = [&] {
-                 disk->acknowledge(text_of(id));
-               }});
+  WorldSave world{.id = id, .ranks = ranks, .rules = rules, .weight_bytes = weight_bytes};
+  world.acknowledge = [&] { disk->acknowledge(text_of(id)); };
+  if (is_in_parts) world.known = known_parts(*disk, *store, ranks);
+  return save_world(*store, world);
 }
 
 std::optional<std::string> recover(const RunStore& store, std::optional<CheckpointId>& recovered,
@@ -71,7 +93,7 @@ std::optional<std::string> recover(const RunStore& store, std::optional<Checkpoi
         verified.error().kind() != ErrorKind::kNotFound)
       return "cannot be read: " + verified.error().message();
     if (!verified) {
-      if (auto aside = store.set_aside(id, verified.error().message()); !aside)
+      if (auto aside = store.quarantine_checkpoint(id, verified.error().message()); !aside)
         return "cannot set aside: " + aside.error().message();
       continue;
     }

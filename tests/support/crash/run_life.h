@@ -33,6 +33,8 @@ struct WorldSave {
   checkpoint::KeepRules rules{.last = 2};
   std::size_t weight_bytes = kSmallState;
   std::function<void()> acknowledge{};  // called once it is committed
+  // The part files of each rank that the save may refer to; empty: no tensor is saved in parts.
+  std::vector<checkpoint::KnownParts> known{};
 };
 [[nodiscard]] Result<void> save_world(const checkpoint::RunStore& store, const WorldSave& save);
 
@@ -42,6 +44,8 @@ struct Life {
   std::uint32_t ranks = 2;
   checkpoint::KeepRules rules{.last = 2};
   std::size_t weight_bytes = kSmallState;
+  // The weights are saved in parts, and the saves refer to the parts of the newest checkpoint.
+  bool is_in_parts = false;
 
   [[nodiscard]] Result<void> save(const checkpoint::CheckpointId& id);
 };

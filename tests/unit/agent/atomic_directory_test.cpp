@@ -148,7 +148,7 @@ TEST_F(AtomicDirectoryTest, ALostLinkIsAnErrorAndNotANewBeginning) {
   save(saver, "one");
   save(saver, "two");
   fs::remove(out_ / "latest");
-  EXPECT_EQ(exit_code_of_latest(saver, "link the newest complete one"), 83);
+  EXPECT_EQ(exit_code_of_latest(saver, "link the newest directory"), 83);
   EXPECT_THROW(static_cast<void>(saver.prepare()), Failure);
   fs::create_directory_symlink("checkpoint_9", out_ / "latest");
   EXPECT_EQ(exit_code_of_latest(saver, "names 'checkpoint_9', which does not exist"), 83);

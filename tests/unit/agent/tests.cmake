@@ -4,6 +4,13 @@ ratoon_test(unit/agent/checkpoint_test
           checkpoint/open_files_test.cpp checkpoint/pins_test.cpp checkpoint/retention_test.cpp
           checkpoint/rollback_test.cpp checkpoint/run_store_test.cpp checkpoint/strange_folder_test.cpp
   LIBS crash_support ratoon::agent ratoon::base_contract)
+ratoon_test(unit/agent/parts_test
+  SOURCES checkpoint/parts/part_files_test.cpp checkpoint/parts/split_parts_test.cpp
+  LIBS ratoon::agent ratoon::base_contract)
+ratoon_test(unit/agent/tracked_state_test
+  SOURCES session/api/train_parts_test.cpp session/tracked/device_memory_test.cpp session/tracked/file_state_test.cpp
+          session/tracked/fixed_shapes_test.cpp
+  LIBS ratoon::agent ratoon::base_contract LABELS threads)
 ratoon_test(unit/agent/tiers_test
   SOURCES checkpoint/tiers/claim_test.cpp checkpoint/tiers/claim_term_test.cpp checkpoint/tiers/claim_rules_test.cpp
           checkpoint/tiers/latest_test.cpp checkpoint/tiers/lineage_test.cpp
@@ -26,7 +33,7 @@ ratoon_test(unit/agent/load_test
   SOURCES checkpoint/load/checkpoint_reader_test.cpp checkpoint/load/run_in_parallel_test.cpp
   LIBS ratoon::agent ratoon::base_contract LABELS threads)
 ratoon_test(unit/agent/staging_test
-  SOURCES checkpoint/staging/adoption_test.cpp checkpoint/staging/copy_test.cpp
+  SOURCES checkpoint/staging/adoption_test.cpp checkpoint/staging/copy_to_image_test.cpp
           checkpoint/staging/copy_progress_test.cpp checkpoint/staging/more_slots_test.cpp
           checkpoint/staging/saver_of_two_test.cpp checkpoint/staging/saver_test.cpp
           checkpoint/staging/short_of_room_test.cpp checkpoint/staging/slot_test.cpp checkpoint/staging/soak_test.cpp
@@ -66,6 +73,12 @@ ratoon_test(unit/agent/session_test
           session/engine/engine_restore_test.cpp session/engine/engine_returns_test.cpp session/state/load_test.cpp
           session/state/load_from_test.cpp
   LIBS crash_support failing_calls ratoon::agent ratoon::base_contract LABELS threads PARTS 3)
+ratoon_test(unit/agent/sums_test
+  SOURCES session/sums/rank_sums_test.cpp session/sums/summed_numbers_test.cpp
+  LIBS ratoon::agent ratoon::base_contract LABELS threads)
+ratoon_test(unit/agent/session_hooks_test
+  SOURCES session/api/train_epochs_test.cpp session/api/train_unpin_test.cpp
+  LIBS ratoon::agent ratoon::base_contract LABELS threads)
 ratoon_test(unit/agent/session_begin_test
   SOURCES session/locations/autoresume_test.cpp session/shutdown/forked_session_test.cpp
           session/state/load_seed_test.cpp session/api/train_data_test.cpp session/api/train_names_test.cpp LIBS
@@ -90,10 +103,15 @@ ratoon_test(unit/agent/session_rules_test
           session/engine/numerics_watch_test.cpp
           session/engine/phase_watch_test.cpp session/options/location_options_test.cpp
           session/locations/rollback_plan_test.cpp session/rendezvous/world_wait_test.cpp
-          session/state/seed_of_test.cpp session/rendezvous/spoken_wait_test.cpp session/api/until_test.cpp
+          session/state/seed_of_test.cpp session/rendezvous/wait_reporter_test.cpp session/api/until_test.cpp
   LIBS crash_support failing_calls ratoon::agent ratoon::base_contract)
 ratoon_test(unit/agent/devices_rules_test
-  SOURCES devices/fault_decision_test.cpp devices/missing_device_test.cpp devices/xids_test.cpp LIBS ratoon::agent)
+  SOURCES devices/device_record_test.cpp devices/fault_decision_test.cpp devices/missing_device_test.cpp
+          devices/xids_test.cpp LIBS ratoon::agent)
+ratoon_test(unit/agent/device_watch_test SOURCES devices/device_watch_test.cpp devices/nvml_test.cpp
+  LIBS ratoon::agent LABELS threads)
+target_compile_definitions(device_watch_test PRIVATE TEST_NVML_LIBRARY="$<TARGET_FILE:nvml_stand_in>")
+add_dependencies(device_watch_test nvml_stand_in)
 ratoon_test(unit/agent/board_test
   SOURCES board/client_test.cpp board/connections_test.cpp board/frame_test.cpp board/handshake_test.cpp
           board/key_value_store_test.cpp board/served_board_test.cpp board/server_test.cpp
@@ -128,7 +146,8 @@ ratoon_test(unit/agent/torch_order_test
   LIBS failing_calls ratoon::agent LABELS threads)
 ratoon_test(unit/agent/torch_order_large_test SOURCES data/order/torch_large_test.cpp LIBS ratoon::agent LABELS nightly)
 ratoon_test(unit/agent/data_loader_test
-  SOURCES data/loader/batch_test.cpp data/loader/data_loader_test.cpp data/loader/folder_shards_test.cpp
+  SOURCES data/loader/batch_test.cpp data/loader/current_sample_random_test.cpp data/loader/data_loader_test.cpp
+          data/loader/folder_shards_test.cpp
           data/loader/loader_failures_test.cpp data/loader/loader_hints_test.cpp
           data/loader/loader_refusals_test.cpp data/loader/loader_resume_test.cpp
           data/loader/sample_random_test.cpp

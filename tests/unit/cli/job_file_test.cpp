@@ -144,12 +144,12 @@ TEST_F(JobFileTest, AMissingFileIsASentence) {
   ASSERT_FALSE(job);
   EXPECT_EQ(job.error().kind(), ErrorKind::kNotFound);
   EXPECT_EQ(job.error().message(),
-            "cannot read " + (folder_ / "none.yaml").string() + ": give the path of a TrainingJob file");
+            "there is no file " + (folder_ / "none.yaml").string() + ": give the path of a TrainingJob file");
 }
 
 TEST_F(JobFileTest, MistakesAreNamedWithTheirLine) {
   EXPECT_THAT(complaint(std::string(kJob) + "kind: Other\n"),
-              EndsWith("job.yaml:14: 'kind' occurs twice here"));
+              EndsWith("job.yaml:14: key 'kind' is set twice"));
   EXPECT_THAT(complaint("apiVersion: x\n  kind: [\n"), HasSubstr("job.yaml:2: this is not YAML ("));
   EXPECT_THAT(complaint("a: 'open\n"), HasSubstr("job.yaml:"));
   EXPECT_THAT(complaint("a:\n\t- tab\n"), HasSubstr("job.yaml:2: "));

@@ -7,9 +7,6 @@ if(TARGET ratoon_operator_local)
   target_sources(job_file_test PRIVATE ${PROJECT_BINARY_DIR}/cli/job_definition.cpp)
   ratoon_test(unit/cli/unexpected_error_test SOURCES unexpected_error_test.cpp ../../../cli/unexpected_error.cpp
     LIBS ratoon::base_contract)
-  ratoon_test(unit/cli/process_supervisor_test SOURCES launch/process_supervisor_test.cpp
-    ../../../cli/launch/process_supervisor.cpp
-    LIBS ratoon::base_contract)
   ratoon_test(unit/cli/run_view_test
     SOURCES run/run_view_test.cpp ../../../cli/run/render_run.cpp ../../../cli/run/run_view.cpp
             ../../../cli/text/text_format.cpp
@@ -26,6 +23,13 @@ if(TARGET ratoon_operator_local)
             ../../../cli/text/nearest_name.cpp ../../../cli/run/render_run.cpp ../../../cli/run/run_view.cpp
             ../../../cli/text/text_format.cpp
     LIBS ratoon::operator_kube ratoon::operator_local)
+  ratoon_test(unit/cli/cluster_reader_test
+    SOURCES cluster/reader_pod_test.cpp cluster/reader_state_test.cpp cluster/relayed_output_test.cpp
+            ../../../cli/cluster/access/explain_refusals.cpp ../../../cli/cluster/reader/pod_refusal.cpp
+            ../../../cli/cluster/reader/reader_container.cpp ../../../cli/cluster/reader/reader_pod.cpp
+            ../../../cli/cluster/reader/reader_state.cpp ../../../cli/cluster/reader/relayed_output.cpp
+            ../../../cli/cluster/reader/save_place.cpp ../../../cli/text/nearest_name.cpp
+    LIBS ratoon::operator_kube)
   ratoon_test(unit/cli/checkpoint_commands_test
     SOURCES checkpoint/gc_test.cpp checkpoint/pins_test.cpp checkpoint/run_location_test.cpp
             checkpoint/survey_test.cpp checkpoint/export_name_test.cpp checkpoint/tensor_stream_test.cpp
@@ -37,13 +41,14 @@ if(TARGET ratoon_operator_local)
             ../../../cli/text/progress.cpp ../../../cli/run/find_run.cpp ../../../cli/text/text_format.cpp
     LIBS crash_support ratoon::agent ratoon::operator_local)
   ratoon_test(unit/cli/report_test
-    SOURCES report/attempt_history_test.cpp report/render_test.cpp report/report_account_test.cpp
-            report/report_test.cpp
+    SOURCES report/attempt_history_test.cpp report/cluster_job_test.cpp report/render_test.cpp report/report_account_test.cpp
+            report/report_test.cpp report/tensorboard_test.cpp ../../../cli/report/tensorboard.cpp
+            ../../../cli/report/facts/cluster_job.cpp
             ../../../cli/report/account.cpp ../../../cli/report/ledger_bars.cpp ../../../cli/run/render_run.cpp
             ../../../cli/report/page/axis.cpp ../../../cli/report/curves.cpp ../../../cli/report/page/drawings.cpp
             ../../../cli/report/facts/run_event.cpp ../../../cli/report/page/html.cpp
             ../../../cli/report/make_report.cpp ../../../cli/report/facts/attempt_history.cpp
             ../../../cli/report/page/render.cpp ../../../cli/report/report_json.cpp
             ../../../cli/report/downsample.cpp ../../../cli/report/timeline.cpp ../../../cli/text/text_format.cpp
-    LIBS ratoon::agent ratoon::operator_local nlohmann_json::nlohmann_json)
+    LIBS ratoon::agent ratoon::operator_kube ratoon::operator_local nlohmann_json::nlohmann_json)
 endif()

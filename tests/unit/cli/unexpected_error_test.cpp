@@ -23,19 +23,19 @@ TEST(ExplainUnexpectedError, TheMachinesRefusalsAreThoseOfStorage) {
       explain_unexpected_error(std::filesystem::filesystem_error("cannot look", "/data/runs", no_entry));
   EXPECT_EQ(file.exit_code, ExitCode::kStorage);
   EXPECT_EQ(file.sentence,
-            "the file system refuses /data/runs: No such file or directory; correct that and run the same "
+            "the file system reports an error for /data/runs: No such file or directory; correct the cause "
+            "and run the same command again");
+  EXPECT_EQ(explain_unexpected_error(std::filesystem::filesystem_error("cannot get current path", no_entry))
+                .sentence,
+            "the file system reports an error: No such file or directory; correct the cause and run the same "
             "command again");
-  EXPECT_EQ(
-      explain_unexpected_error(std::filesystem::filesystem_error("cannot get current path", no_entry))
-          .sentence,
-      "the file system refuses: No such file or directory; correct that and run the same command again");
 
   const auto thread = explain_unexpected_error(
       std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again), "a thread"));
   EXPECT_EQ(thread.exit_code, ExitCode::kStorage);
   EXPECT_EQ(thread.sentence,
-            "the system refuses: a thread: Resource temporarily unavailable; correct that and run the same "
-            "command again");
+            "the system reports an error: a thread: Resource temporarily unavailable; correct the cause and "
+            "run the same command again");
 }
 
 TEST(ExplainUnexpectedError, AFaultOfItsOwnIsNotTriedAgain) {

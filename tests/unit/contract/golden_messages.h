@@ -45,7 +45,7 @@ inline JoinRequest golden_join_after_steps() {
 
 inline JoinRequest golden_join_after_a_world() {
   JoinRequest join = golden_join_after_steps();
-  join.has_met = true;
+  join.has_been_in_world = true;
   return join;
 }
 
@@ -90,7 +90,7 @@ inline Assignment golden_assignment_with_peers() {
   return assignment;
 }
 
-inline Beat golden_beat() {
+inline Heartbeat golden_beat() {
   return {.process = golden_process(),
           .attempt = Attempt(7),
           .sequence = 41,
@@ -100,13 +100,13 @@ inline Beat golden_beat() {
           .committed = golden_entry()};
 }
 
-inline Beat golden_beat_with_unreachable_peers() {
-  Beat beat = golden_beat();
+inline Heartbeat golden_beat_with_unreachable_peers() {
+  Heartbeat beat = golden_beat();
   beat.unreachable_peers = {"uid-2", "uid-4"};
   return beat;
 }
 
-inline Beat golden_beat_with_outlook() {
+inline Heartbeat golden_beat_with_outlook() {
   return {.process = golden_process(),
           .attempt = Attempt(7),
           .sequence = 42,
@@ -117,7 +117,7 @@ inline Beat golden_beat_with_outlook() {
           .outlook = Outlook{.position = 1208, .total = 4000, .unit = "step", .loss = 0.5}};
 }
 
-inline Beat golden_beat_with_save() {
+inline Heartbeat golden_beat_with_save() {
   return {.process = golden_process(),
           .attempt = Attempt(7),
           .sequence = 45,
@@ -128,7 +128,7 @@ inline Beat golden_beat_with_save() {
           .save_seconds = 72.5};
 }
 
-inline Beat golden_beat_with_deadline() {
+inline Heartbeat golden_beat_with_deadline() {
   return {.process = golden_process(),
           .attempt = Attempt(7),
           .sequence = 43,
@@ -139,7 +139,7 @@ inline Beat golden_beat_with_deadline() {
           .committed = {}};
 }
 
-inline Beat golden_beat_with_damage() {
+inline Heartbeat golden_beat_with_damage() {
   return {.process = golden_process(),
           .attempt = Attempt(7),
           .sequence = 44,

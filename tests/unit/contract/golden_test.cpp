@@ -35,7 +35,7 @@ TEST(GoldenMessages, OfAgentsEncodeAndDecodeAsTheyDidInVersion1) {
   expect_golden("beat_with_deadline", test::golden_beat_with_deadline());
   expect_golden("beat_with_damage", test::golden_beat_with_damage());
   expect_golden("beat_with_unreachable_peers", test::golden_beat_with_unreachable_peers());
-  expect_golden("beat_first", Beat{.process = test::golden_process()});
+  expect_golden("beat_first", Heartbeat{.process = test::golden_process()});
   expect_golden("orders_request", OrdersRequest{.process = test::golden_process(), .seen_revision = 12});
   expect_golden("join_request_after_steps", test::golden_join_after_steps());
   expect_golden("join_request_after_a_world", test::golden_join_after_a_world());
@@ -84,7 +84,7 @@ TEST(GoldenMessages, EveryPhaseHasItsWord) {
     EXPECT_EQ(name_of(phase), name);
     std::string text = beat;
     text.replace(at, word.size(), "\"phase\":\"" + std::string(name) + "\"");
-    const auto decoded = decode<Beat>(text);
+    const auto decoded = decode<Heartbeat>(text);
     ASSERT_TRUE(decoded) << decoded.error().message();
     EXPECT_EQ(decoded->phase, phase);
   }

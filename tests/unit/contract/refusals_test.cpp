@@ -200,11 +200,9 @@ std::string with(const json& message, const char* pointer, const json& value) {
   return changed.dump();
 }
 
-TEST(Refusals, SayWhatIsWrongAndWhatWasFound) {
+std::vector<Sentence> invalid_joins() {
   const json join = json::parse(encode(test::golden_join()));
-  const json assignment = json::parse(encode(test::golden_assignment()));
-  const json beat = json::parse(encode(test::golden_beat()));
-  const std::vector<Sentence> cases = {
+  return {
       {"an address without a port", complaint_of<JoinRequest>, with(join, "/address", "host"),
        "address must be host:port, found \"host\""},
       {"port 0", complaint_of<JoinRequest>, with(join, "/address", "host:0"),
@@ -223,6 +221,12 @@ TEST(Refusals, SayWhatIsWrongAndWhatWasFound) {
        "inventory[].tier must be one of staged, local, volume, store, found \"tape\""},
       {"65 checkpoints", complaint_of<JoinRequest>, with(join, "/inventory", json(65, join["inventory"][0])),
        "inventory must be a list of at most 64 items, found "},
+  };
+}
+
+std::vector<Sentence> invalid_assignments() {
+  const json assignment = json::parse(encode(test::golden_assignment()));
+  return {
       {"attempt 0", complaint_of<Assignment>, with(assignment, "/attempt", 0),
        "attempt must be at least 1, found 0"},
       {"a rank outside the world", complaint_of<Assignment>, with(assignment, "/rank", 8),
@@ -239,30 +243,41 @@ TEST(Refusals, SayWhatIsWrongAndWhatWasFound) {
       {"a peer without a port", complaint_of<Assignment>,
        with(assignment, "/peers", json::array({{{"address", "host"}, {"member_uid", "u"}}})),
        "peers[].address must be host:port, found \"host\""},
-      {"an unreachable peer that is a number", complaint_of<Beat>, with(beat, "/unreachable_peers", {1}),
+  };
+}
+
+std::vector<Sentence> invalid_beats() {
+  const json beat = json::parse(encode(test::golden_beat()));
+  return {
+      {"an unreachable peer that is a number", complaint_of<Heartbeat>, with(beat, "/unreachable_peers", {1}),
        "unreachable_peers must be a text of 1 to 253 bytes in each item, found [1]"},
-      {"an unreachable peer without a name", complaint_of<Beat>, with(beat, "/unreachable_peers", {"u", ""}),
+      {"an unreachable peer without a name", complaint_of<Heartbeat>,
+       with(beat, "/unreachable_peers", {"u", ""}),
        "unreachable_peers must be a text of 1 to 253 bytes in each item, found [\"u\",\"\"]"},
-      {"a long peer", complaint_of<Beat>, with(beat, "/unreachable_peers", {std::string(254, 'u')}),
+      {"a long peer", complaint_of<Heartbeat>, with(beat, "/unreachable_peers", {std::string(254, 'u')}),
        "unreachable_peers must be a text of 1 to 253 bytes in each item, found [\"uuu"},
-      {"65 unreachable peers", complaint_of<Beat>, with(beat, "/unreachable_peers", json(65, "u")),
+      {"65 unreachable peers", complaint_of<Heartbeat>, with(beat, "/unreachable_peers", json(65, "u")),
        "unreachable_peers must be a list of at most 64 items, found [\"u\",\"u"},
-      {"not an object", complaint_of<Beat>, "[1]", "the message must be a JSON object, found [1]"},
-      {"nothing", complaint_of<Beat>, "", "not valid JSON: "},
-      {"half a message", complaint_of<Beat>, beat.dump().substr(0, 80), "not valid JSON: "},
-      {"NaN", complaint_of<Beat>, R"({"version":1,"seconds_in_phase":NaN})", "not valid JSON: "},
-      {"a number too large for a double", complaint_of<Beat>, R"({"version":1e999})", "not valid JSON: "},
-      {"bytes that are not UTF-8", complaint_of<Beat>, "{\"version\":1,\"phase\":\"\xff\xfe\"}",
+      {"not an object", complaint_of<Heartbeat>, "[1]", "the message must be a JSON object, found [1]"},
+      {"nothing", complaint_of<Heartbeat>, "", "not valid JSON: "},
+      {"half a message", complaint_of<Heartbeat>, beat.dump().substr(0, 80), "not valid JSON: "},
+      {"NaN", complaint_of<Heartbeat>, R"({"version":1,"seconds_in_phase":NaN})", "not valid JSON: "},
+      {"a number too large for a double", complaint_of<Heartbeat>, R"({"version":1e999})",
        "not valid JSON: "},
-      {"two messages", complaint_of<Beat>, beat.dump() + beat.dump(), "not valid JSON: "},
-      {"129 KiB", complaint_of<Beat>, std::string(129 * 1024, ' '),
+      {"bytes that are not UTF-8", complaint_of<Heartbeat>, "{\"version\":1,\"phase\":\"\xff\xfe\"}",
+       "not valid JSON: "},
+      {"two messages", complaint_of<Heartbeat>, beat.dump() + beat.dump(), "not valid JSON: "},
+      {"129 KiB", complaint_of<Heartbeat>, std::string(129 * 1024, ' '),
        "a message of 132096 bytes is over the limit of 131072 bytes"},
-      {"a thousand levels", complaint_of<Beat>, std::string(1000, '[') + std::string(1000, ']'),
+      {"a thousand levels", complaint_of<Heartbeat>, std::string(1000, '[') + std::string(1000, ']'),
        "JSON is nested deeper than 8 levels"},
-      {"an endless level", complaint_of<Beat>, std::string(65536, '['), ""},
-      {"a long word that is not JSON", complaint_of<Beat>, "\"" + std::string(60000, 'x'),
+      {"an endless level", complaint_of<Heartbeat>, std::string(65536, '['), ""},
+      {"a long word that is not JSON", complaint_of<Heartbeat>, "\"" + std::string(60000, 'x'),
        "not valid JSON: "},
   };
+}
+
+void expect_sentences(const std::vector<Sentence>& cases) {
   for (const auto& c : cases) {
     SCOPED_TRACE(c.name);
     const std::string complaint = c.decode(c.text);
@@ -271,9 +286,15 @@ TEST(Refusals, SayWhatIsWrongAndWhatWasFound) {
   }
 }
 
+TEST(Refusals, SayWhatIsWrongAndWhatWasFound) {
+  expect_sentences(invalid_joins());
+  expect_sentences(invalid_assignments());
+  expect_sentences(invalid_beats());
+}
+
 TEST(Refusals, OfAnEndSayWhatIsWrongToo) {
   const json completed = json::parse(encode(test::golden_completed()));
-  const std::vector<Sentence> cases = {
+  expect_sentences({
       {"a result that is a list", complaint_of<Completed>, with(completed, "/result", {1}),
        "result must be an object of at most 16 texts, found [1]"},
       {"a result without a name", complaint_of<Completed>, with(completed, "/result", {{"", "x"}}),
@@ -285,13 +306,7 @@ TEST(Refusals, OfAnEndSayWhatIsWrongToo) {
       {"a record without its checkpoint", complaint_of<CompletionRecord>,
        json::parse(R"({"attempt":7,"step":9000,"version":1})").dump(),
        "checkpoint must be an object, found nothing"},
-  };
-  for (const auto& c : cases) {
-    SCOPED_TRACE(c.name);
-    const std::string complaint = c.decode(c.text);
-    EXPECT_THAT(complaint, StartsWith(c.sentence));
-    EXPECT_NE(complaint, "");
-  }
+  });
 }
 
 // The next attempt follows from it; a wrong number must not use up all numbers.
@@ -303,8 +318,8 @@ TEST(Refusals, AnAttemptThatNobodyCanHaveBeenIn) {
   EXPECT_EQ(complaint_of<JoinRequest>(with(join, "/inventory/0/attempt", 1'000'000'001)),
             "inventory[].attempt must be a whole number from 0 to 1000000000, found 1000000001");
   const json beat = json::parse(encode(test::golden_beat()));
-  EXPECT_EQ(complaint_of<Beat>(with(beat, "/attempt", 1'000'000'000)), "");
-  EXPECT_EQ(complaint_of<Beat>(with(beat, "/attempt", 1'000'000'001)),
+  EXPECT_EQ(complaint_of<Heartbeat>(with(beat, "/attempt", 1'000'000'000)), "");
+  EXPECT_EQ(complaint_of<Heartbeat>(with(beat, "/attempt", 1'000'000'001)),
             "attempt must be a whole number from 0 to 1000000000, found 1000000001");
 }
 
@@ -357,7 +372,7 @@ TEST(NewerMessages, AreTakenWithoutWhatIsUnknown) {
   json beat = json::parse(encode(test::golden_beat()));
   beat["phase"] = "dreaming";
   beat["process"]["colour"] = "green";
-  const auto decoded = decode<Beat>(beat.dump());
+  const auto decoded = decode<Heartbeat>(beat.dump());
   ASSERT_TRUE(decoded);
   EXPECT_EQ(decoded->phase, ProcessPhase::kUser);
 }
@@ -365,7 +380,7 @@ TEST(NewerMessages, AreTakenWithoutWhatIsUnknown) {
 TEST(Refusals, ADeadlineBeforeItsPhaseBeganIsNone) {
   json beat = json::parse(encode(test::golden_beat_with_deadline()));
   beat["allowed_seconds"] = -1.0;
-  EXPECT_EQ(complaint_of<Beat>(beat.dump()),
+  EXPECT_EQ(complaint_of<Heartbeat>(beat.dump()),
             "allowed_seconds must be a number of seconds from 0 to 10 years, found -1.0");
 }
 

@@ -13,7 +13,7 @@ namespace {
 TEST(DrawName, IsSixteenHexadecimalDigitsThatDoNotComeTwice) {
   std::set<std::string> drawn;
   for (int i = 0; i < 1000; ++i) {
-    const std::string name = draw_name();
+    const std::string name = random_hex_name();
     EXPECT_EQ(name.size(), 16U);
     EXPECT_EQ(name.find_first_not_of("0123456789abcdef"), std::string::npos) << name;
     EXPECT_TRUE(drawn.insert(name).second) << name << " came twice";
@@ -22,7 +22,7 @@ TEST(DrawName, IsSixteenHexadecimalDigitsThatDoNotComeTwice) {
 
 TEST(DrawSecret, GoesOnAfterASignal) {
   const test::failing::Fault fault(test::failing::Call::kRandom, EINTR, 2);
-  EXPECT_EQ(draw_secret(16).value().size(), 32U);
+  EXPECT_EQ(random_hex_secret(16).value().size(), 32U);
   EXPECT_EQ(fault.failed(), 2U);
 }
 

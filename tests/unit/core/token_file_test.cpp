@@ -34,7 +34,7 @@ TEST_F(TokenFileTest, IsReadAgainAtOnceWhereItIsDoubted) {
   EXPECT_EQ(file_.token(), "first");
   write("second");
   EXPECT_EQ(file_.token(), "first");
-  file_.doubt();
+  file_.mark_refused();
   EXPECT_EQ(file_.token(), "second");
   write("third");
   EXPECT_EQ(file_.token(), "second") << "one doubt, one look";

@@ -1,5 +1,3 @@
-#include "base/core/unforked_fd.h"
-
 #include <utility>
 
 #include <fcntl.h>
@@ -8,13 +6,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/core/fd_closed_on_fork.h"
 #include "tests/support/temporary_folder.h"
 
 namespace ratoon::unforked_fd_test {
 namespace {
 
-UnforkedFd opened(const std::filesystem::path& path) {
-  return UnforkedFd(UniqueFd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)));
+FdClosedOnFork opened(const std::filesystem::path& path) {
+  return FdClosedOnFork(UniqueFd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)));
 }
 
 // The result of `look` in a child that was forked.
@@ -33,17 +32,17 @@ class UnforkedFdTest : public testing::Test {
 };
 
 TEST_F(UnforkedFdTest, IsClosedInAChildAndStaysOpenHere) {
-  const UnforkedFd kept = opened(folder_ / "a");
+  const FdClosedOnFork kept = opened(folder_ / "a");
   const UniqueFd inherited(::open((folder_ / "b").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   EXPECT_EQ(in_a_child([&] { return kept.is_open() || ::fcntl(inherited.get(), F_GETFD) < 0; }), 0);
   EXPECT_GE(::fcntl(kept.get(), F_GETFD), 0);
 }
 
 TEST_F(UnforkedFdTest, SoItIsWhereverItWasMoved) {
-  UnforkedFd first = opened(folder_ / "a");
+  FdClosedOnFork first = opened(folder_ / "a");
   const int number = first.get();
-  UnforkedFd moved = std::move(first);
-  UnforkedFd last = opened(folder_ / "b");
+  FdClosedOnFork moved = std::move(first);
+  FdClosedOnFork last = opened(folder_ / "b");
   const int closed = last.get();
   last = std::move(moved);
   EXPECT_EQ(last.get(), number);
@@ -54,7 +53,7 @@ TEST_F(UnforkedFdTest, SoItIsWhereverItWasMoved) {
 TEST_F(UnforkedFdTest, OneThatIsGoneClosesNothingOfTheChild) {
   int number = -1;
   {
-    const UnforkedFd gone = opened(folder_ / "a");
+    const FdClosedOnFork gone = opened(folder_ / "a");
     number = gone.get();
   }
   const UniqueFd other(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, number));
@@ -62,13 +61,13 @@ TEST_F(UnforkedFdTest, OneThatIsGoneClosesNothingOfTheChild) {
 }
 
 TEST_F(UnforkedFdTest, ALockEndsWithItsHolderThoughAChildLives) {
-  UnforkedFd held = opened(folder_ / "lock");
+  FdClosedOnFork held = opened(folder_ / "lock");
   ASSERT_EQ(::flock(held.get(), LOCK_EX | LOCK_NB), 0);
   const pid_t child = ::fork();
   if (child == 0)
     for (;;) ::pause();
-  held = UnforkedFd();
-  const UnforkedFd next = opened(folder_ / "lock");
+  held = FdClosedOnFork();
+  const FdClosedOnFork next = opened(folder_ / "lock");
   EXPECT_EQ(::flock(next.get(), LOCK_EX), 0) << "once the child has closed what it inherited";
   ::kill(child, SIGKILL);
   EXPECT_EQ(::waitpid(child, nullptr, 0), child);

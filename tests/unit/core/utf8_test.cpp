@@ -14,7 +14,7 @@ TEST(CutText, IsCutBetweenCharacters) {
       "", "", "\u00df", "\u00df", "\u00df", "\u20ac\u00df", "a\u20ac\u00df", "a\u20ac\u00df"};
   for (std::size_t bytes = 0; bytes < std::size(beginnings); ++bytes) {
     EXPECT_EQ(cut_text(text, bytes), beginnings[bytes]) << bytes;
-    EXPECT_EQ(end_of_text(text, bytes), ends[bytes]) << bytes;
+    EXPECT_EQ(tail_of_text(text, bytes), ends[bytes]) << bytes;
   }
 }
 

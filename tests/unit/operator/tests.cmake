@@ -4,12 +4,15 @@ if(TARGET ratoon_operator_core)
     SOURCES core/backoff_test.cpp core/fresh_start_test.cpp core/classify_test.cpp core/conditions_test.cpp
             core/deadlines_test.cpp core/time_limit_test.cpp core/elastic_test.cpp core/end_policies_test.cpp
             core/gang_test.cpp core/agentless_group_start_test.cpp core/agentless_group_test.cpp core/hang_test.cpp
-            core/last_failure_test.cpp core/ledger_test.cpp core/noted_checkpoint_test.cpp core/notice_rules_test.cpp
+            core/last_failure_test.cpp core/launched_test.cpp
+            core/ledger_test.cpp core/noted_checkpoint_test.cpp core/notice_rules_test.cpp
             core/notice_test.cpp
             core/pitfalls_test.cpp core/progress_test.cpp core/external_cause_test.cpp core/providers_words_test.cpp
-            core/reconcile_test.cpp core/recovery_test.cpp core/repeated_fault_test.cpp core/restart_rules_test.cpp
-            core/roster_test.cpp core/shared_volume_claim_test.cpp core/sick_nodes_test.cpp core/silence_test.cpp
-            core/suspect_nodes_test.cpp core/suspend_test.cpp core/unreachable_test.cpp core/why_waiting_test.cpp
+            core/reconcile_test.cpp core/recovery_test.cpp core/release_nodes_test.cpp core/repeated_fault_test.cpp
+            core/restart_rules_test.cpp
+            core/roster_test.cpp core/shared_volume_claim_test.cpp core/faulty_nodes_test.cpp
+            core/forgotten_world_test.cpp core/silence_test.cpp core/suspect_nodes_test.cpp
+            core/suspend_test.cpp core/unreachable_test.cpp core/waiting_reason_test.cpp core/wake_time_test.cpp
     LIBS ratoon::operator_core)
   ratoon_test(unit/operator/training_job_test
     SOURCES api/policies_test.cpp api/trainer_environment_test.cpp api/training_amount_test.cpp api/variables_test.cpp
@@ -30,7 +33,7 @@ if(TARGET ratoon_operator_core)
             runtime/admission_separation_test.cpp runtime/elector_test.cpp runtime/event_filter_test.cpp
             runtime/fence_test.cpp runtime/installation_check_test.cpp runtime/member_check_test.cpp
             runtime/metrics_page_test.cpp runtime/notice_config_test.cpp runtime/open_files_test.cpp
-            runtime/operator_config_test.cpp runtime/status_ports_test.cpp
+            runtime/operator_config_test.cpp runtime/process_limit_test.cpp runtime/status_ports_test.cpp
             runtime/operator_metrics_test.cpp runtime/status_debounce_test.cpp runtime/plugin_credentials_test.cpp
             runtime/admission_queue_test.cpp runtime/pruned_fields_test.cpp runtime/self_metrics_test.cpp
             runtime/job_cache_test.cpp runtime/token_reviewer_test.cpp runtime/ca_reloading_transport_test.cpp

@@ -126,6 +126,10 @@ TEST(DecodeTrainingJob, RefusesWithASentence) {
        container + ".command must be the program to run and its arguments, found nothing"},
       {with((std::string(kContainer) + "/command/0").c_str(), 5U),
        container + ".command must be a list of texts (put numbers and true or false in quotes), found [5]"},
+      {with((std::string(kContainer) + "/command").c_str(), "train --steps 5"),
+       container +
+           ".command must be a list of texts, each in quotes, such as [\"train\",\"--steps\",\"5\"], found "
+           "\"train --steps 5\""},
       {with((std::string(kContainer) + "/env").c_str(), {{{"value", "1"}}}),
        container + ".env[0].name must be a text that is not empty, found nothing"},
       {with("/spec/numNodes", 0U), "spec.numNodes must be a whole number from 1 to 4096, found 0"},
@@ -188,28 +192,44 @@ TEST(DecodeTrainingJob, AStatusThatOnlyComplainsIsOneOfANewJob) {
   EXPECT_EQ(like, TrainingJobStatus());
 }
 
+std::vector<Condition> two_conditions() {
+  return {{.type = "Running",
+           .is_true = true,
+           .reason = "WorldFormed",
+           .message = "attempt 3",
+           .since = WallTime{std::chrono::seconds(11)},
+           .observed_generation = 4},
+          {.type = "Recovering", .since = WallTime{std::chrono::seconds(12)}}};
+}
+
 TrainingJobStatus full_status() {
   TrainingJobStatus status;
   status.phase = JobPhase::kRecovering;
   status.message = "1 of 2 processes are ready for attempt 3";
   status.attempt = Attempt(3);
-  status.is_formed = true;
+  status.is_world_formed = true;
   status.world_size = 2;
   status.members = {{.role = "worker", .index = 0, .incarnation = 2, .uid = "u"},
                     {.role = "worker", .index = 1, .incarnation = 0, .uid = ""}};
   status.restarts = {.application = 1, .disruption = 2};
   status.step = Step(57);
-  status.restarts.crashes_in_a_row = 2;
+  status.restarts.consecutive_crashes = 2;
   status.members[0].not_before = WallTime{std::chrono::seconds(5)};
-  status.members[0].awaited_since = WallTime{std::chrono::seconds(6)};
+  status.members[0].first_message_awaited_since = WallTime{std::chrono::seconds(6)};
   status.members[0].done = 0x8000'0000'0000'0002U;
+  status.members[0].has_been_in_world = true;
   status.active_since = WallTime{std::chrono::seconds(7)};
   status.active_seconds = 8;
-  status.stepped_at = WallTime{std::chrono::seconds(9)};
-  status.outlook = {.position = 3648, .total = 90'000, .unit = "sample", .loss = -0.693147};
-  status.lineage_start = Attempt(2);
+  status.capacity_wait = CapacityWait{.since = status.active_since, .releases = 5};
+  status.capacity_wait->retry_at = WallTime{std::chrono::seconds(18)};
+  status.last_step_at = WallTime{std::chrono::seconds(9)};
+  status.outlook = {
+      .position = 3648, .total = 90'000, .unit = "sample", .loss = -0.693147, .best = "error 0 at step 9"};
+  status.first_own_attempt = Attempt(2);
   status.last_checkpoint = ResumePoint{.attempt = Attempt(2), .step = Step(50), .digest = "aa"};
   status.last_checkpoint_tier = "volume";
+  status.save_location = "/data/digits";
+  status.operator_image = "example.org/ratoon-operator:1";
   status.final_weights = "/data/weights.safetensors";
   status.observed_generation = 4;
   status.replicas = 2;
@@ -217,13 +237,7 @@ TrainingJobStatus full_status() {
   status.restarts.ignored = 1;
   status.restarts.hung = 4;
   status.completed_at = WallTime{std::chrono::seconds(10)};
-  status.conditions = {{.type = "Running",
-                        .is_true = true,
-                        .reason = "WorldFormed",
-                        .message = "attempt 3",
-                        .since = WallTime{std::chrono::seconds(11)},
-                        .observed_generation = 4},
-                       {.type = "Recovering", .since = WallTime{std::chrono::seconds(12)}}};
+  status.conditions = two_conditions();
   status.last_failure = MemberFailure{.member = "digits-worker-0-i1",
                                       .node = "n",
                                       .time = WallTime{std::chrono::seconds(13)},
@@ -238,12 +252,12 @@ TrainingJobStatus full_status() {
       {.name = "m", .until = WallTime{std::chrono::seconds(15)}, .is_unreachable = true}};
   status.failed_nodes = {{.name = "n", .failures = 2, .time = WallTime{std::chrono::seconds(15)}}};
   status.ledger = {.seconds = {1.5, 2.25, 3, 4, 5, 6.001},
-                   .part = LedgerPart::kHung,
+                   .part = TimeLedgerPart::kHung,
                    .since = WallTime{std::chrono::seconds(14)},
                    .newest_step = Step(60),
                    .newest_attempt = Attempt(2),
                    .resumed_step = Step(50),
-                   .steps_made_again = 9};
+                   .repeated_step_count = 9};
   status.finish_reason = "the loss no longer falls";
   status.open_recovery = OpenRecovery{.member = "digits-worker-1-i0",
                                       .role = "worker",
@@ -252,7 +266,7 @@ TrainingJobStatus full_status() {
                                       .reason = "silent for too long",
                                       .is_hung = true,
                                       .time = WallTime{std::chrono::seconds(16)},
-                                      .last_sign = WallTime{std::chrono::seconds(17)},
+                                      .last_message_at = WallTime{std::chrono::seconds(17)},
                                       .lost_steps = 3};
   return status;
 }

@@ -5,19 +5,19 @@
 //   ratoon::torch::atomic_save(optimizer, "out/optimizer.pt");
 //   torch::load(net, "out/net.pt");
 //
-// The file has the same bytes as a file of torch::save. The bytes are written to a temporary file in the
+// The file has the same bytes as a file of torch::save. atomic_save() writes to a temporary file in the
 // folder of the path. The synced temporary file is renamed to the path. After any crash or power cut, the
 // file has either the old content or all of the new content. If atomic_save() fails, the old file is
-// unchanged and no temporary file remains. atomic_save() also removes temporary files of killed processes
-// that wrote to the same path.
+// unchanged and no temporary file remains. atomic_save() removes temporary files that killed writers of the
+// same path have left.
 //
 // A list of names and tensors is saved as a dictionary, like torch.save in Python does. torch.load(path,
 // weights_only=True) and torch::pickle_load read it.
 //
 //   ratoon::torch::atomic_save({{"weight", weight}, {"step", torch::tensor(17)}}, "out/state.pt");
 //
-// The folder in which `path` lies must exist. atomic_save() throws a ratoon::Failure with exit code 84 for an
-// error of the disk. The exit code of the Failure is 82 for a named tensor that is not stored as plain bytes
+// The folder in which `path` lies must exist. atomic_save() throws a ratoon::Failure with exit code 84 for
+// an error of the disk. The exit code is 82 if the bytes of a named tensor cannot be saved as they are
 // (sparse, quantised, complex128, ...). If LibTorch cannot write an object, LibTorch's own exception is
 // thrown.
 #pragma once

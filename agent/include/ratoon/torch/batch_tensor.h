@@ -36,8 +36,8 @@ namespace ratoon::torch {
 [[nodiscard]] std::vector<at::Tensor> tensors(const Batch& batch, std::string_view column);
 
 // Returns the sample numbers of slots (positions in a stream) as a CPU tensor, for index_select(). For a
-// stream of several sources, use the overload below: without a reader, index() throws Failure with exit code
-// 82 for samples of a second source.
+// stream of several sources, also pass a StreamReader: without a reader, index() throws Failure with exit
+// code 82 if a slot belongs to a second source.
 //
 //   const auto index = ratoon::torch::index(stream.take(session.rank(), session.world_size()));
 //   train_on(images.index_select(0, index));
@@ -56,7 +56,7 @@ namespace ratoon::torch {
 // later work on the device's current CUDA stream waits for it. ToDevice keeps a batch alive until its copies
 // are done, so that the loader does not reuse its memory too early.
 //
-// Thread contract: one thread at a time.
+// Thread contract: only one thread at a time may use an object.
 class ToDevice {
  public:
   explicit ToDevice(at::Device device);

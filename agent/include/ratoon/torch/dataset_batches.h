@@ -28,14 +28,16 @@
 #include <torch/data/dataloader.h>
 
 #include <ratoon/stream.h>
+#include <ratoon/torch/sample_reads.h>
 
 namespace ratoon::torch {
 
 struct BatchesOptions {
   std::uint32_t rank = 0;
   std::uint32_t world_size = 1;
-  std::size_t workers = 0;  // threads that prefetch; 0: the caller's thread fetches
-  std::size_t ahead = 2;    // batches that each of them prefetches
+  std::size_t workers = 0;          // threads that prefetch; 0: the caller's thread fetches
+  std::size_t ahead = 2;            // batches that each of them prefetches
+  std::string purpose = "augment";  // of current_sample_random(): another purpose draws other numbers
 };
 
 // The samples of a batch that this rank trains, as the dataset returned them, and the batch's position in the
@@ -57,16 +59,16 @@ struct DatasetBatch {
 
 namespace detail {
 
-// Gives LibTorch's loader the sample numbers of one batch after the other, without an end.
-class AheadSampler : public ::torch::data::samplers::Sampler<> {
+// Gives LibTorch's loader the sample numbers and generators of one batch after the other, without an end.
+class AheadSampler : public ::torch::data::samplers::Sampler<SampleReads> {
  public:
-  AheadSampler(StreamReader reader, std::uint64_t batch, std::uint32_t rank, std::uint32_t world_size)
-      : reader_(std::move(reader)), batch_(batch), rank_(rank), world_size_(world_size) {}
+  AheadSampler(StreamReader reader, std::uint64_t batch, std::uint32_t rank, std::uint32_t world_size,
+               const std::string& purpose);
 
   void reset(std::optional<std::size_t> = std::nullopt) override {}
   // Returns nothing if this rank has no sample in the batch, because LibTorch's loader accepts no empty
   // batch.
-  std::optional<std::vector<std::size_t>> next(std::size_t batch_size) override;
+  std::optional<SampleReads> next(std::size_t batch_size) override;
   void save(::torch::serialize::OutputArchive&) const override {}
   void load(::torch::serialize::InputArchive&) override {}
 
@@ -75,16 +77,34 @@ class AheadSampler : public ::torch::data::samplers::Sampler<> {
   std::uint64_t batch_;
   std::uint32_t rank_;
   std::uint32_t world_size_;
+  std::vector<std::uint64_t> random_keys_;  // one per source
 };
 
-// Selects the batch to read next: the batch after the one read last, or the batch at the stream's position if
-// the position was changed.
+// A dataset that LibTorch's loader reads with read_samples().
+template <class Dataset>
+class DatasetOfReads
+    : public ::torch::data::datasets::BatchDataset<DatasetOfReads<Dataset>, typename Dataset::BatchType,
+                                                   SampleReads> {
+ public:
+  explicit DatasetOfReads(Dataset dataset) : dataset_(std::move(dataset)) {}
+
+  typename Dataset::BatchType get_batch(SampleReads reads) override {
+    return read_samples(dataset_, std::move(reads));
+  }
+  std::optional<std::size_t> size() const override { return dataset_.size(); }
+
+ private:
+  Dataset dataset_;
+};
+
+// Selects the batch to read next: the batch after the batch that was read last, or, if the stream's position
+// was changed, the batch at the new position.
 class BatchCursor {
  public:
   BatchCursor(Stream& stream, std::uint32_t rank, std::uint32_t world_size);
 
-  // Whether the position of the stream was changed by other calls than train(), such as load_state(). After
-  // such a change of the stream's position, the cursor continues at the new position.
+  // Whether the position of the stream was changed by other calls than train(), such as load_state(). If
+  // was_moved() returns true, the cursor continues at the stream's new position.
   [[nodiscard]] bool was_moved();
   void go_to_first_untrained() { next_ = stream_->batches(); }
   void step() { ++next_; }
@@ -97,7 +117,9 @@ class BatchCursor {
   [[nodiscard]] SlotRange share() const { return share_of(range(), rank_, world_size_); }
   [[nodiscard]] std::size_t largest_share() const;
   [[nodiscard]] std::uint64_t samples() const;  // of all sources
-  [[nodiscard]] AheadSampler sampler() const { return {reader_, next_, rank_, world_size_}; }
+  [[nodiscard]] AheadSampler sampler(const std::string& purpose) const {
+    return {reader_, next_, rank_, world_size_, purpose};
+  }
 
  private:
   [[nodiscard]] bool is_in_step() const;
@@ -115,7 +137,7 @@ class BatchCursor {
 template <class Dataset>
 class DatasetBatches {
   static_assert(!Dataset::is_stateful,
-                "a dataset with a position of its own cannot be read in another order");
+                "a dataset with its own position (ChunkDataset) cannot follow a Stream: use another dataset");
 
  public:
   using Batch = DatasetBatch<typename Dataset::BatchType>;
@@ -123,12 +145,14 @@ class DatasetBatches {
   // The stream must outlive this object. Throws std::invalid_argument if the dataset and the stream have
   // different numbers of samples.
   DatasetBatches(Dataset dataset, Stream& stream, BatchesOptions options)
-      : dataset_(std::move(dataset)), options_(options), cursor_(stream, options.rank, options.world_size) {
+      : dataset_(std::move(dataset)),
+        options_(std::move(options)),
+        cursor_(stream, options_.rank, options_.world_size) {
     const std::optional<std::size_t> size = dataset_.size();
     if (size && *size != cursor_.samples())
-      throw std::invalid_argument("the dataset has " + std::to_string(*size) + " samples, and the stream " +
-                                  std::to_string(cursor_.samples()));
-    if (options.workers > 0 && options.ahead == 0)
+      throw std::invalid_argument("the dataset has " + std::to_string(*size) + " samples, the stream has " +
+                                  std::to_string(cursor_.samples()) + ": correct the stream's .samples");
+    if (options_.workers > 0 && options_.ahead == 0)
       throw std::invalid_argument(".ahead is 0, so the workers would prefetch no batch: set it to 1 or more");
   }
 
@@ -140,7 +164,7 @@ class DatasetBatches {
       throw std::invalid_argument("batch " + std::to_string(cursor_.next()) + " has " +
                                   std::to_string(cursor_.range().size()) + " samples for " +
                                   std::to_string(options_.world_size) +
-                                  " ranks, and a dataset of LibTorch gives no empty batch");
+                                  " ranks, but each rank needs a sample: use larger batches or fewer ranks");
     Batch batch{.value = fetch(),
                 .index = cursor_.next(),
                 .epoch = cursor_.epoch(),
@@ -153,7 +177,7 @@ class DatasetBatches {
 
   // Marks the batch as trained and moves the stream's position to the end of the batch. The program trains
   // batches in the order in which next() returned them, and each batch once. Throws std::invalid_argument if
-  // `batch` is not the first batch that is not yet marked as trained.
+  // `batch` is already marked as trained, or if an earlier batch is not.
   void advance(const Batch& batch) { cursor_.train(batch.index); }
 
   // Iterates from the first batch that is not trained to the end of the epoch of that batch.
@@ -192,7 +216,7 @@ class DatasetBatches {
   }
 
  private:
-  using Loader = ::torch::data::StatelessDataLoader<Dataset, detail::AheadSampler>;
+  using Loader = ::torch::data::StatelessDataLoader<detail::DatasetOfReads<Dataset>, detail::AheadSampler>;
   using LoaderIterator = ::torch::data::Iterator<typename Dataset::BatchType>;
 
   typename Dataset::BatchType fetch() {
@@ -203,7 +227,8 @@ class DatasetBatches {
         const auto how = ::torch::data::DataLoaderOptions(cursor_.largest_share())
                              .workers(options_.workers)
                              .max_jobs(options_.workers * options_.ahead);
-        loader_ = ::torch::data::make_data_loader(dataset_, cursor_.sampler(), how);
+        loader_ = ::torch::data::make_data_loader(detail::DatasetOfReads<Dataset>(dataset_),
+                                                  cursor_.sampler(options_.purpose), how);
         at_ = loader_->begin();
       }
       return std::move(**at_);
@@ -238,7 +263,7 @@ class DatasetBatches {
 
 template <class Dataset>
 [[nodiscard]] DatasetBatches<Dataset> batches(Dataset dataset, Stream& stream, BatchesOptions options = {}) {
-  return DatasetBatches<Dataset>(std::move(dataset), stream, options);
+  return DatasetBatches<Dataset>(std::move(dataset), stream, std::move(options));
 }
 
 }  // namespace ratoon::torch

@@ -60,10 +60,10 @@ class DeviceDataset {
   // std::invalid_argument that lists the existing names.
   [[nodiscard]] const at::Tensor& column(std::string_view name) const;
 
-  // Returns the sample numbers of slots, or any list of sample numbers, as an index tensor on the device. The
-  // same index selects the rows of a batch in every column. For a stream of several sources, pass its reader.
-  // For several sources, the data set must store one source after the other, like a ConcatDataset. Without
-  // the reader argument, index() throws Failure with exit code 82 for slots of several sources.
+  // Returns the sample numbers of slots, or any list of sample numbers, as an index tensor on the device. One
+  // index tensor selects the rows of a batch in every column. If the stream has several sources, pass the
+  // stream's reader() to index(), and let the data set store one source after the other, like a
+  // ConcatDataset. Without a reader, index() throws Failure with exit code 82 for several sources.
   [[nodiscard]] at::Tensor index(std::span<const Slot> slots) const;
   [[nodiscard]] at::Tensor index(std::span<const Slot> slots, const StreamReader& reader) const;
   [[nodiscard]] at::Tensor index(std::span<const std::uint64_t> samples) const;

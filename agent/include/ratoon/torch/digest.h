@@ -4,9 +4,9 @@
 //   if (mine && *mine != digest_of_rank_0) ...  // start weights differ
 //
 // A digest is the XXH3-128 hash of every tensor's name, element type, shape and bytes, in the order of names.
-// Equal digests mean equal names, types, shapes and values, bit for bit (-0.0 is not 0.0), on any device and
-// with any strides or order of registration. The digest detects accidental differences. The digest does not
-// protect against deliberate collisions of the hash.
+// Equal digests mean equal names, types, shapes and values, bit for bit (-0.0 is not 0.0). Device, strides
+// and order of registration do not change the digest. The digest detects accidental differences. The digest
+// does not protect against deliberate collisions of the hash.
 #pragma once
 
 #include <span>
@@ -30,8 +30,8 @@ struct NamedTensor {
 // 32 hexadecimal digits. Returns an error if two tensors have the same name.
 [[nodiscard]] Result<std::string> digest(std::span<const NamedTensor> tensors);
 
-// Returns the digest of all parameters and buffers of the module and its submodules. Other members of the
-// module are not a part of the digest.
+// Returns the digest of all parameters and buffers of the module and its submodules. The digest covers no
+// other members of the module.
 [[nodiscard]] Result<std::string> digest(const ::torch::nn::Module& module);
 
 }  // namespace ratoon

@@ -22,9 +22,9 @@
 // a parameter that an optimizer lists twice (tied weights) is divided by the scale only once. Gradients in
 // half precision, which GradScaler refuses, are supported.
 //
-// Calls in a wrong order throw Failure with exit code 82, as GradScaler raises: two unscale() or step()
-// without an update() between them, unscale() after step(), step() without any gradient, update() without an
-// unscale() or step().
+// Calls in a wrong order, for which GradScaler raises an exception, throw Failure with exit code 82: two
+// unscale() or step() without an update() between them, unscale() after step(), step() without any gradient,
+// update() without an unscale() or step().
 #pragma once
 
 #include <cstdint>

@@ -26,8 +26,8 @@ struct NcclVersions {
   NcclVersion loaded{};
 };
 
-// Decodes the version number of NCCL: 22809 is 2.28.9. Versions before 2.9 have a shorter form: 2708 is
-// 2.7.8.
+// Decodes the version number of NCCL: 22809 is 2.28.9. NCCL encodes versions before 2.9 with fewer digits:
+// 2708 is 2.7.8.
 [[nodiscard]] NcclVersion nccl_version_from_code(int code);
 
 // "2.28.9"
@@ -36,8 +36,8 @@ struct NcclVersions {
 // Returns the compiled version and the version that the loaded NCCL library reports.
 [[nodiscard]] Result<NcclVersions> nccl_versions();
 
-// Returns an error if the loaded NCCL library has another major version than the compiled one, or is older:
-// an older library may lack functions that Ratoon calls.
+// Returns an error if the loaded NCCL library is older than the compiled version (functions may be missing),
+// or if the two major versions differ.
 [[nodiscard]] Result<void> check_nccl(const NcclVersions& versions);
 
 }  // namespace ratoon

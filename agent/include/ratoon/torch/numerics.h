@@ -4,11 +4,11 @@
 //   ./trainer --deterministic --save-folder checkpoints --run-name first
 //
 // --deterministic selects deterministic algorithms, the number of threads with which the run began, and AVX2
-// if the processor has it. An operation without a deterministic algorithm throws. With --deterministic,
-// Ratoon sets the environment variables ATEN_CPU_CAPABILITY, MKL_CBWR, ONEDNN_MAX_CPU_ISA and
-// CUBLAS_WORKSPACE_CONFIG, unless they are set already. LibTorch reads the environment variable
-// ATEN_CPU_CAPABILITY at its first computation. If the program creates tensors before train(), set this
-// variable before the process starts.
+// if the processor has it. An operation that has no deterministic algorithm throws an exception. With
+// --deterministic, Ratoon sets the environment variables ATEN_CPU_CAPABILITY, MKL_CBWR, ONEDNN_MAX_CPU_ISA
+// and CUBLAS_WORKSPACE_CONFIG, unless they are set already. LibTorch reads the environment variable
+// ATEN_CPU_CAPABILITY at its first computation. If the program creates tensors before train(), set
+// ATEN_CPU_CAPABILITY before the process starts.
 #pragma once
 
 namespace ratoon {

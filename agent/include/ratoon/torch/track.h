@@ -12,20 +12,20 @@
 //   ratoon::TensorPart rows{.part = table, .box = {.begin = {first_row, 0}, .whole_shape = {1000, 64}}};
 //   session.track("table", rows);  // each rank a part of it; any number of ranks reads any parts
 //
-// In the checkpoint, tensors have the tracked name and the name of PyTorch's state_dict(), such as
-// "net.fc1.weight" or "optimizer.state.0.exp_avg". If a buffer of a module has the same name as a parameter,
-// its name has the prefix "buffer:", as in "net.buffer:scale".
+// In the checkpoint, a tensor's name is the tracked name and then the name in PyTorch's state_dict(), such as
+// "net.fc1.weight" or "optimizer.state.0.exp_avg". If a buffer has the same name as a parameter of its
+// module, the tensor of the buffer has the prefix "buffer:", as in "net.buffer:scale".
 //
-// A module also saves the states of LibTorch's default generators, from which dropout and similar layers
-// draw: the CPU's generator as "net.generator:cpu" and, for a module on a GPU, that GPU's generator as
-// "net.generator:cuda:0". After a resume, each rank therefore draws the same random numbers as without an
-// interruption. On a rank that has no saved state, these generators are seeded with Session::seed_of() of
-// their names.
+// With a module, the session saves the states of LibTorch's default generators, from which dropout and
+// similar layers draw: the CPU's generator as "net.generator:cpu" and, for a module on a GPU, that GPU's
+// generator as "net.generator:cuda:0". After a resume, each rank draws the same random numbers as without an
+// interruption. On a rank without saved states, LibTorch's default generators are seeded with
+// Session::seed_of() of their names.
 //
-// A learning rate schedule changes its optimizer, so track the optimizer too. Of a learning rate schedule,
-// only the count of steps is saved. If your own schedule class has other state, track this state separately.
-// The session tracks the variable of a tensor: if the program assigns another tensor to the variable, the new
-// tensor is saved.
+// A learning rate schedule changes its optimizer, so track the optimizer too. The session saves only the
+// count of steps of a schedule. If your own schedule class has other state, track this state separately. For
+// a tensor, the session tracks the program's variable: if the program assigns another tensor to the variable,
+// the new tensor is saved.
 //
 // Weights that are dense and on the CPU are restored in place, and keep the bits that were saved. If a tensor
 // in the checkpoint has another name, shape or type, a Failure with exit code 82 names it, and no object has

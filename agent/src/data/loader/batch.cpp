@@ -3,7 +3,7 @@
 #include <ratoon/batch.h>
 
 #include "agent/src/data/loader/batch_body.h"
-#include "base/core/lists.h"
+#include "base/core/split_join.h"
 
 namespace ratoon {
 
@@ -53,7 +53,7 @@ SlotRange Batch::range() const {
 }
 
 SlotRange Batch::share() const {
-  return body_->share;
+  return body_->rank_range;
 }
 
 std::span<const Slot> Batch::slots() const {
@@ -65,7 +65,7 @@ std::size_t Batch::size() const {
 }
 
 double Batch::weight() const {
-  return static_cast<double>(body_->share.size()) / static_cast<double>(body_->range.size());
+  return static_cast<double>(body_->rank_range.size()) / static_cast<double>(body_->range.size());
 }
 
 std::span<const BatchColumn> Batch::columns() const {

@@ -16,7 +16,7 @@ struct BatchBody {
   std::uint64_t epoch = 0;
   std::uint64_t index_in_epoch = 0;
   SlotRange range;
-  SlotRange share;
+  SlotRange rank_range;
   std::shared_ptr<const LoaderPlan> loader_plan;  // the plan of the batch
   std::vector<Slot> slots;
   std::vector<BatchColumn> columns;

@@ -15,28 +15,28 @@
 #include <optional>
 #include <vector>
 
-#include "agent/src/data/loader/body_pool.h"
+#include "agent/src/data/loader/batch_body_pool.h"
 #include "agent/src/data/loader/loader_plan.h"
 
 namespace ratoon::data {
 
-// The row shape of each column in the last finished batch, which the rows of the next batch are expected to
-// have. Thread contract: any thread may call.
-class ExpectedRows {
+// The row shape of each column in the last finished batch. Rows of the next batch are expected to have it,
+// too. Thread contract: any thread may call any function.
+class ExpectedRowShapes {
  public:
-  explicit ExpectedRows(const std::vector<Column>& columns);
+  explicit ExpectedRowShapes(const std::vector<Column>& columns);
   [[nodiscard]] std::vector<std::optional<RowShape>> get() const;
   void set(std::vector<std::optional<RowShape>> rows);
 
  private:
   mutable std::mutex mutex_;
-  std::vector<std::optional<RowShape>> rows_;  // guarded by mutex_
+  std::vector<std::optional<RowShape>> shapes_;  // guarded by mutex_
 };
 
 class BatchMaker {
  public:
   // `reading`, `expected` and `pool` must outlive the BatchMaker.
-  BatchMaker(const LoaderInput& reading, ExpectedRows& expected, BodyPool& pool,
+  BatchMaker(const LoaderInput& reading, ExpectedRowShapes& expected, BatchBodyPool& pool,
              std::shared_ptr<LoaderPlan> loader_plan, std::uint64_t index);
   ~BatchMaker();
 
@@ -44,65 +44,65 @@ class BatchMaker {
   [[nodiscard]] std::uint64_t index() const { return index_; }
 
   // Finds the samples of the batch and sends hints about them to the data sets. If the batch replaces a
-  // failed batch, sends no hints: those of the failed batch stay valid. finish() reports errors.
+  // failed batch, sends no hints: the failed batch's hints stay valid. finish() reports errors.
   void plan() noexcept;
-  // Call replace() before plan() if this batch replaces a failed batch: the hints that were sent for the
-  // failed batch then stay valid.
-  void replace(BatchMaker& failed);
+  // Call take_over_read_hints() before plan() if this batch replaces a failed batch: the hints that were sent
+  // for the failed batch then stay valid.
+  void take_over_read_hints(BatchMaker& failed);
   // Withdraws the hints about the samples of this batch, because the batch was made or discarded.
-  void expect_no_more() noexcept;
+  void withdraw_read_hints() noexcept;
   // Valid after plan().
-  [[nodiscard]] std::size_t pieces() const { return pieces_; }
-  // Reads the rows of one piece of the batch; stops early if loader_plan() was stopped.
+  [[nodiscard]] std::size_t piece_count() const { return piece_count_; }
+  // Reads the rows of one piece of the batch; ends early if a stop of loader_plan() was requested.
   void make(std::size_t piece, Sample& sample) noexcept;
   // Call finish() after all pieces were made. Returns the exception of the first row that failed, or null if
   // the batch is complete.
   [[nodiscard]] std::exception_ptr finish() noexcept;
 
   // Call take() only after finish() has returned null.
-  [[nodiscard]] std::shared_ptr<const BatchBody> take() { return std::move(made_); }
+  [[nodiscard]] std::shared_ptr<const BatchBody> take() { return std::move(finished_body_); }
 
  private:
   void find_slots();
-  void expect_samples() noexcept;
-  void read_model(Sample& sample);
-  void begin_body_once();
-  void begin_body();
-  void describe_body();
+  void send_read_hints() noexcept;
+  void probe_row_shapes(Sample& sample);
+  void acquire_body_once();
+  void acquire_body();
+  void fill_batch_metadata();
   template <class Use>
   void read_sample(const Slot& slot, Sample& sample, Use use);
-  void fail(std::size_t row, std::exception_ptr failure);
+  void record_failure(std::size_t row, std::exception_ptr failure);
   [[nodiscard]] std::size_t first_row_of(std::size_t piece) const;
 
-  const LoaderInput& reading_;
-  ExpectedRows& expected_;
-  BodyPool& pool_;
+  const LoaderInput& input_;
+  ExpectedRowShapes& expected_shapes_;
+  BatchBodyPool& pool_;
   const std::shared_ptr<LoaderPlan> loader_plan_;
   const std::uint64_t index_;
   std::vector<Slot> slots_;
-  std::size_t pieces_ = 0;
-  // If this rank has no rows in the batch, and the data set declares no shapes: the slot whose sample is read
-  // to learn the shapes of the columns.
-  std::optional<Slot> model_;
-  std::vector<std::optional<RowShape>> model_rows_;
+  std::size_t piece_count_ = 0;
+  // The sample of this slot is read only to learn the shapes of the columns. The slot is set if this rank has
+  // no rows in the batch and the data set declares no shapes.
+  std::optional<Slot> shape_probe_slot_;
+  std::vector<std::optional<RowShape>> probed_shapes_;
 
-  std::mutex expecting_;
-  // The mutex expecting_ guards two members: the sample ids for which hints were sent, by source, and whether
-  // the batch is no longer needed.
-  std::vector<std::vector<std::uint64_t>> expected_ids_;
-  bool is_given_up_ = false;
+  std::mutex hints_mutex_;
+  // hints_mutex_ guards the next two members: for each source, the sample ids for which hints were sent; and
+  // whether these hints were withdrawn.
+  std::vector<std::vector<std::uint64_t>> hinted_ids_;
+  bool are_hints_withdrawn_ = false;
 
   // The body (the batch's data) is created when the first row is read, so a batch that is planned but not
   // read takes no memory.
   std::unique_ptr<BatchBody> body_;
   std::vector<ColumnMaker> columns_;
-  std::shared_ptr<const BatchBody> made_;
+  std::shared_ptr<const BatchBody> finished_body_;
 
-  static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
-  std::atomic<std::size_t> failed_row_{kNone};  // rows after it need not be read
+  static constexpr std::size_t kNoFailedRow = std::numeric_limits<std::size_t>::max();
+  std::atomic<std::size_t> failed_row_{kNoFailedRow};  // rows after it need not be read
   std::mutex mutex_;
-  bool is_begun_ = false;       // whether the body is created; guarded by mutex_
-  std::exception_ptr failure_;  // of failed_row_; guarded by mutex_
+  bool is_body_acquired_ = false;  // whether the body is created; guarded by mutex_
+  std::exception_ptr failure_;     // of failed_row_; guarded by mutex_
 };
 
 }  // namespace ratoon::data

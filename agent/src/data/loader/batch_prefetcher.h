@@ -19,25 +19,25 @@
 #include <thread>
 #include <vector>
 
+#include "agent/src/data/loader/batch_body_pool.h"
 #include "agent/src/data/loader/batch_maker.h"
-#include "agent/src/data/loader/body_pool.h"
 #include "agent/src/data/loader/loader_plan.h"
 
 namespace ratoon::data {
 
-struct Depth {
-  std::size_t threads = 0;  // 0: take() does the work
-  std::size_t made = 1;     // batches that are read ahead
-  std::size_t planned = 1;  // batches whose slots are found ahead
+struct PrefetchDepth {
+  std::size_t threads = 0;          // 0: take() does the work
+  std::size_t batches_read = 1;     // batches that are read ahead
+  std::size_t batches_planned = 1;  // batches whose slots are found ahead
 };
 
 class BatchPrefetcher {
  public:
-  BatchPrefetcher(LoaderInput reading, Depth depth);
+  BatchPrefetcher(LoaderInput reading, PrefetchDepth depth);
   ~BatchPrefetcher();
 
-  // After this call, take() returns batch number `first` of `loader_plan`, and then the batches that follow
-  // it.
+  // After set_loader_plan(), take() returns batch number `first` of `loader_plan`, and then the batches that
+  // follow it.
   void set_loader_plan(std::shared_ptr<LoaderPlan> loader_plan, std::uint64_t first);
 
   // Waits until the next batch is made and returns it. If making the next batch failed, take() rethrows the
@@ -48,48 +48,48 @@ class BatchPrefetcher {
 
  private:
   enum class State { kNew, kPlanning, kPlanned, kMade };
-  struct Cell {
-    explicit Cell(std::unique_ptr<BatchMaker> batch) : maker(std::move(batch)) {}
-    const std::unique_ptr<BatchMaker> maker;
+  struct RingCell {
+    explicit RingCell(std::unique_ptr<BatchMaker> batch) : batch_maker(std::move(batch)) {}
+    const std::unique_ptr<BatchMaker> batch_maker;
     State state = State::kNew;  // this member and the following ones are guarded by mutex_
     std::size_t next_piece = 0;
     std::size_t done_pieces = 0;
     std::exception_ptr failure;
   };
   struct Task {
-    std::shared_ptr<Cell> cell;
+    std::shared_ptr<RingCell> cell;
     std::optional<std::size_t> piece;  // nothing: plan the batch
   };
 
-  [[nodiscard]] std::shared_ptr<Cell> new_cell(const std::shared_ptr<LoaderPlan>& loader_plan,
-                                               std::uint64_t index);
-  void work();
-  [[nodiscard]] std::optional<Task> claim();  // this and the next two need mutex_ locked
-  [[nodiscard]] std::optional<Task> claim_piece();
-  [[nodiscard]] std::optional<Task> claim_plan(std::size_t cells);
-  void run(Task task, Sample& sample, std::unique_lock<std::mutex>& lock);
-  void finish_batch(Cell& cell, std::unique_lock<std::mutex>& lock);
+  [[nodiscard]] std::shared_ptr<RingCell> make_ring_cell(const std::shared_ptr<LoaderPlan>& loader_plan,
+                                                         std::uint64_t index);
+  void run_worker();
+  [[nodiscard]] std::optional<Task> claim_task();  // this and the next two need mutex_ locked
+  [[nodiscard]] std::optional<Task> claim_piece_task();
+  [[nodiscard]] std::optional<Task> claim_plan_task(std::size_t cells);
+  void run_task(Task task, Sample& sample, std::unique_lock<std::mutex>& lock);
+  void finish_batch(RingCell& cell, std::unique_lock<std::mutex>& lock);
   void make_first_batch(std::unique_lock<std::mutex>& lock);
-  [[nodiscard]] bool is_wanted(const Cell& cell) const {
-    return !is_stopped_ && cell.maker->loader_plan() == loader_plan_;
+  [[nodiscard]] bool is_still_needed(const RingCell& cell) const {
+    return !is_stopped_ && cell.batch_maker->loader_plan() == loader_plan_;
   }
 
-  const LoaderInput reading_;
-  const Depth depth_;
-  const std::shared_ptr<BodyPool> bodies_;
-  ExpectedRows expected_;
-  Sample own_sample_;  // used by take() if there are no threads
+  const LoaderInput input_;
+  const PrefetchDepth depth_;
+  const std::shared_ptr<BatchBodyPool> body_pool_;
+  ExpectedRowShapes expected_shapes_;
+  Sample caller_sample_;  // used by take() if there are no threads
 
   std::mutex mutex_;
-  std::condition_variable work_;  // signals that there may be a task to claim
-  std::condition_variable made_;  // signals that the first batch may be made
+  std::condition_variable task_available_;  // signals that there may be a task to claim
+  std::condition_variable batch_ready_;     // signals that the first batch may be made
   // mutex_ guards all of the following members except threads_.
   bool is_stopped_ = false;
   std::shared_ptr<LoaderPlan> loader_plan_;
-  std::deque<std::shared_ptr<Cell>> ring_;
-  std::uint64_t next_index_ = 0;  // of the batch after the ring
-  bool is_planning_ = false;      // batches are planned one at a time, in order
-  std::uint64_t planned_ = 0;     // batches of this loader_plan that were planned
+  std::deque<std::shared_ptr<RingCell>> ring_;
+  std::uint64_t next_batch_index_ = 0;  // of the batch after the ring
+  bool is_planning_ = false;            // batches are planned one at a time, in order
+  std::uint64_t batches_planned_ = 0;   // batches of this loader_plan that were planned
   std::uint64_t batches_made_ = 0;
 
   std::vector<std::thread> threads_;

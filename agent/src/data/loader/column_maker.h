@@ -1,6 +1,6 @@
 // ColumnMaker: combines rows, which threads read in any order, into one column. A row of the expected shape
-// is copied directly to its place. Rows with an unexpected shape are kept separately. A column that has rows
-// with an unexpected shape is assembled after all rows were read.
+// is copied directly to its place in the column. Rows with an unexpected shape are kept separately. A column
+// that has rows with an unexpected shape is assembled after all rows were read.
 #pragma once
 
 #include <cstddef>
@@ -17,50 +17,50 @@
 
 namespace ratoon::data {
 
-using Allocate = std::function<std::shared_ptr<std::byte>(std::size_t bytes)>;
+using AllocateFunction = std::function<std::shared_ptr<std::byte>(std::size_t bytes)>;
 
 // Allocates ordinary memory, aligned to 64 bytes.
 [[nodiscard]] std::shared_ptr<std::byte> allocate_aligned(std::size_t bytes);
 
 class ColumnMaker {
  public:
-  // Begins a column of `rows` rows, which place() gets in `pieces` groups, called pieces. The column's memory
-  // is reused if it is large enough.
+  // Begins a column of `rows` rows. The rows are divided into `pieces` pieces: see place_row(). The column's
+  // memory is reused if it is large enough.
   void begin(BatchColumn& column, const Column& declared, std::optional<RowShape> expected, std::size_t rows,
-             std::size_t pieces, const Allocate& allocate);
+             std::size_t pieces, const AllocateFunction& allocate);
 
-  // Any thread may call place(), but the rows of one piece must come from one thread. Throws std::logic_error
-  // if the size of the field's bytes does not match its shape.
-  void place(std::size_t row, std::size_t piece, const Field& field);
+  // Any thread may call place_row(), but the rows of one piece must come from one thread. Throws
+  // std::logic_error if the size of the field's bytes does not match its shape.
+  void place_row(std::size_t row, std::size_t piece, const Field& field);
 
   // Call finish() after all rows were placed. Throws std::invalid_argument if rows have different types.
-  void finish(const Allocate& allocate);
+  void finish(const AllocateFunction& allocate);
 
-  // Returns the shape that all rows of this batch have, if they have one. The rows of the next batch are
-  // expected to have this shape as well.
-  [[nodiscard]] const std::optional<RowShape>& expected() const { return expected_; }
+  // Returns the shape that all rows of this batch have, or nothing if their shapes differ. The rows of the
+  // next batch are expected to have the shape of this batch's rows.
+  [[nodiscard]] const std::optional<RowShape>& expected_shape() const { return expected_shape_; }
 
  private:
-  struct LooseRow {
+  struct UnexpectedRow {
     std::size_t row;
     ElementType type;
     std::size_t dimensions;  // their number in the piece's list
     std::size_t bytes;       // their number in the piece's list
   };
-  struct Loose {
-    std::vector<LooseRow> rows;
+  struct UnexpectedRows {
+    std::vector<UnexpectedRow> rows;
     std::vector<std::uint64_t> dimensions;
     std::vector<std::byte> bytes;
   };
 
   [[nodiscard]] std::vector<Field> all_rows() const;
-  void lay_out(const std::vector<Field>& rows);
-  void describe(const std::vector<Field>& rows);
-  void make_room(std::size_t bytes, const Allocate& allocate);
+  void copy_rows(const std::vector<Field>& rows);
+  void set_type_and_shape(const std::vector<Field>& rows);
+  void reserve_bytes(std::size_t bytes, const AllocateFunction& allocate);
 
   BatchColumn* column_ = nullptr;
-  std::optional<RowShape> expected_;
-  std::vector<Loose> loose_;  // one per piece
+  std::optional<RowShape> expected_shape_;
+  std::vector<UnexpectedRows> unexpected_rows_;  // one per piece
 };
 
 }  // namespace ratoon::data

@@ -14,10 +14,11 @@ namespace {
 
 constexpr std::uint32_t kThreadsMax = 1024;
 
-// Detects that a program passed two data sets of equal size in the wrong order: the name of a source is then
-// the digest of another data set. Computing the digest of a data set may read all its bytes, so digests are
+// Throws if a program passed two data sets of equal size in the wrong order: a source's name is then the
+// digest of the other data set. Computing the digest of a data set may read all its bytes, so digests are
 // computed only for data sets of equal size.
-void check_order(const std::vector<std::shared_ptr<const Dataset>>& sources, const StreamReader& plan) {
+void check_source_order(const std::vector<std::shared_ptr<const Dataset>>& sources,
+                        const StreamReader& plan) {
   for (std::uint32_t i = 0; i < sources.size(); ++i) {
     const std::string name = plan.source_name(i);
     for (std::uint32_t other = 0; other < sources.size(); ++other) {
@@ -52,29 +53,30 @@ void check_options(const LoaderOptions& options) {
   }
   if (options.threads > 0 && options.prefetch_batches == 0) {
     throw std::invalid_argument(
-        "threads that may read no batch ahead have nothing to do: set prefetch_batches to 1 "
-        "at least, or threads to 0");
+        "with prefetch_batches 0, the threads would read no batch: set prefetch_batches to 1 or "
+        "more, or threads to 0");
   }
 }
 
-data::LoaderInput reading_of(std::vector<std::shared_ptr<const Dataset>> sources, LoaderOptions options) {
+data::LoaderInput loader_input_of(std::vector<std::shared_ptr<const Dataset>> sources,
+                                  LoaderOptions options) {
   data::LoaderInput reading;
   reading.columns = data::common_columns(sources);
-  reading.are_rows_declared =
+  reading.are_row_shapes_declared =
       !options.augment && std::all_of(reading.columns.begin(), reading.columns.end(),
                                       [](const Column& column) { return column.shape.has_value(); });
   reading.sources = std::move(sources);
   reading.augment = std::move(options.augment);
   reading.purpose = std::move(options.purpose);
   reading.allocate = options.allocate ? std::move(options.allocate) : data::allocate_aligned;
-  reading.pieces_wanted = std::max<std::size_t>(1, 4 * std::size_t{options.threads});
+  reading.target_pieces_per_batch = std::max<std::size_t>(1, 4 * std::size_t{options.threads});
   return reading;
 }
 
-data::Depth depth_of(const LoaderOptions& options) {
+data::PrefetchDepth prefetch_depth_of(const LoaderOptions& options) {
   return {.threads = options.threads,
-          .made = options.threads == 0 ? 1 : options.prefetch_batches,
-          .planned = options.expect_batches};
+          .batches_read = options.threads == 0 ? 1 : options.prefetch_batches,
+          .batches_planned = options.expect_batches};
 }
 
 }  // namespace
@@ -88,10 +90,10 @@ DataLoader::DataLoader(std::vector<std::shared_ptr<const Dataset>> sources, Stre
     : stream_(stream), rank_(options.rank), world_size_(options.world_size), purpose_(options.purpose) {
   check_options(options);
   check_sources(sources, stream.reader());
-  check_order(sources, stream.reader());
-  const data::Depth depth = depth_of(options);
+  check_source_order(sources, stream.reader());
+  const data::PrefetchDepth depth = prefetch_depth_of(options);
   prefetcher_ =
-      std::make_unique<data::BatchPrefetcher>(reading_of(std::move(sources), std::move(options)), depth);
+      std::make_unique<data::BatchPrefetcher>(loader_input_of(std::move(sources), std::move(options)), depth);
 }
 
 DataLoader::DataLoader(std::shared_ptr<const Dataset> source, Stream& stream, LoaderOptions options)
@@ -101,9 +103,11 @@ DataLoader::~DataLoader() = default;
 
 void DataLoader::begin_where_the_stream_is(const StreamReader& plan) {
   auto loader_plan = std::make_shared<data::LoaderPlan>(
-      data::LoaderPlan{.plan = plan, .rank = rank_, .world_size = world_size_});
-  for (std::uint32_t i = 0; i < plan.sources(); ++i)
+      data::LoaderPlan{.stream_reader = plan, .rank = rank_, .world_size = world_size_});
+  for (std::uint32_t i = 0; i < plan.sources(); ++i) {
     loader_plan->random_keys.push_back(sample_random_key(plan.seed(), purpose_, plan.source_name(i)));
+    loader_plan->read_keys.push_back(read_random_key(plan.seed(), purpose_, plan.source_name(i)));
+  }
   prefetcher_->set_loader_plan(loader_plan, stream_.batches());
   loader_plan_ = std::move(loader_plan);
   next_ = stream_.batches();
@@ -112,7 +116,7 @@ void DataLoader::begin_where_the_stream_is(const StreamReader& plan) {
 Batch DataLoader::next() {
   const StreamReader plan = stream_.reader();
   const bool goes_on =
-      loader_plan_ != nullptr && loader_plan_->plan.is_same_plan(plan) && stream_.batches() <= next_;
+      loader_plan_ != nullptr && loader_plan_->stream_reader.is_same_plan(plan) && stream_.batches() <= next_;
   if (!goes_on) begin_where_the_stream_is(plan);
   const data::WaitScope waits;
   try {
@@ -120,13 +124,13 @@ Batch DataLoader::next() {
     ++next_;
     return batch;
   } catch (const Failure&) {
-    waits.note_failure(std::current_exception());
+    waits.on_failure(std::current_exception());
     throw;
   }
 }
 
 void DataLoader::advance(const Batch& batch) {
-  if (!batch.body().loader_plan->plan.is_same_plan(stream_.reader())) {
+  if (!batch.body().loader_plan->stream_reader.is_same_plan(stream_.reader())) {
     throw std::invalid_argument("batch " + std::to_string(batch.index()) +
                                 " was read before the stream was loaded or changed, or is of another stream: "
                                 "drop this batch and call next()");

@@ -1,5 +1,5 @@
-// LoaderInput contains the input of a data loader that never changes. A LoaderPlan says which rows of which
-// batches are read. If the stream or this rank's share of the batches changes, a new LoaderPlan is made.
+// LoaderInput contains the part of a data loader's input that never changes. A LoaderPlan says which rows of
+// each batch a rank reads. If the stream or the rank's share of batches changes, a new LoaderPlan is made.
 #pragma once
 
 #include <cstddef>
@@ -23,19 +23,20 @@ struct LoaderInput {
   std::vector<Column> columns;
   // True if every column of the data sets declares its type and shape, and no augmentation changes types or
   // shapes.
-  bool are_rows_declared = false;
+  bool are_row_shapes_declared = false;
   std::function<void(Sample&, SampleRandom&)> augment;
   std::string purpose;
-  Allocate allocate;
+  AllocateFunction allocate;
   std::size_t piece_rows_max = 64;
-  std::size_t pieces_wanted = 1;  // of a batch, so that every thread has some
+  std::size_t target_pieces_per_batch = 1;  // of a batch, so that every thread has some
 };
 
 struct LoaderPlan {
-  StreamReader plan;  // only the thread that plans uses it
+  StreamReader stream_reader;  // only the thread that plans uses it
   std::uint32_t rank = 0;
   std::uint32_t world_size = 1;
-  std::vector<std::uint64_t> random_keys;  // one per source
+  std::vector<std::uint64_t> random_keys;  // of augmentations; one per source
+  std::vector<std::uint64_t> read_keys;    // of current_sample_random(); one per source
   std::stop_source stop;                   // stop is requested when its batches are no longer needed
 };
 

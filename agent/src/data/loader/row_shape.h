@@ -16,7 +16,7 @@ struct RowShape {
   std::vector<std::uint64_t> dimensions;
   std::size_t bytes = 0;
 
-  [[nodiscard]] bool fits(const Field& field) const {
+  [[nodiscard]] bool matches(const Field& field) const {
     return field.bytes.size() == bytes && field.type == type &&
            std::equal(field.shape.begin(), field.shape.end(), dimensions.begin(), dimensions.end());
   }

@@ -7,7 +7,7 @@
 
 namespace ratoon::data {
 
-void throw_with_sample(std::string_view doing, const Slot& slot, std::string_view source) {
+void rethrow_with_sample_name(std::string_view doing, const Slot& slot, std::string_view source) {
   const std::string what = std::string(doing) + " sample " + std::to_string(slot.sample) + " of source " +
                            std::to_string(slot.source) + " '" + std::string(source) + "' (epoch " +
                            std::to_string(slot.epoch) + ", slot " + std::to_string(slot.number) + "): ";

@@ -1,5 +1,5 @@
 // Notifies a thread's listener when the thread waits for a batch. The session uses a listener to measure the
-// time for which training waits for data; the program's own loop over a DataLoader needs no code for that.
+// time for which training waits for data; a program that loops over a DataLoader needs no code for that.
 #pragma once
 
 #include <exception>
@@ -12,13 +12,13 @@ class WaitListener {
   virtual ~WaitListener() = default;
   virtual void begin_wait() = 0;
   virtual void end_wait() = 0;
-  // note_failure() is called if the wait ends with a ratoon::Failure, such as a disk error. Without this call
-  // the listener would not learn of the Failure if the program catches it.
-  virtual void note_failure(std::exception_ptr failure) = 0;
+  // on_failure() is called if the wait ends with a ratoon::Failure, such as a disk error. It is needed
+  // because the program may catch the Failure, and the listener would not learn of it otherwise.
+  virtual void on_failure(std::exception_ptr failure) = 0;
 };
 
-// Returns a reference to the listener of the calling thread, through which it can be read or set. Null means
-// that there is no listener.
+// Returns a reference to the listener of the calling thread, so that the caller can read or set it. A thread
+// without a listener has a null pointer.
 [[nodiscard]] inline WaitListener*& wait_listener() {
   thread_local WaitListener* listener = nullptr;
   return listener;
@@ -33,8 +33,8 @@ class WaitScope {
   ~WaitScope() {
     if (listener_ != nullptr) listener_->end_wait();
   }
-  void note_failure(std::exception_ptr failure) const {
-    if (listener_ != nullptr) listener_->note_failure(std::move(failure));
+  void on_failure(std::exception_ptr failure) const {
+    if (listener_ != nullptr) listener_->on_failure(std::move(failure));
   }
   WaitScope(const WaitScope&) = delete;
   WaitScope& operator=(const WaitScope&) = delete;

@@ -1,5 +1,5 @@
 // Computes the slots at which batches begin and end. A slot at which a batch can begin is called settled.
-// With EpochEnd::kDrop, the last slots of an epoch are not settled if they do not fill a batch.
+// With EpochEnd::kDrop, no batch begins at the last slots of an epoch if these slots do not fill a batch.
 #pragma once
 
 #include <cstdint>
@@ -15,21 +15,21 @@ struct BatchRule {
   std::uint64_t global_batch = 1;
 
   // Returns the first slot at or after `slot` at which a batch may begin.
-  [[nodiscard]] std::uint64_t settle(std::uint64_t slot) const;
+  [[nodiscard]] std::uint64_t next_batch_start(std::uint64_t slot) const;
   // Returns the slots of the batch that begins at `slot`, a settled slot.
   [[nodiscard]] SlotRange batch_at(std::uint64_t slot) const;
   // Returns the first slot of the batch that comes `batches` batches after the batch at `slot`, a settled
   // slot. Throws std::out_of_range if the resulting slot is above kSlotsMax.
-  [[nodiscard]] std::uint64_t begin_after(std::uint64_t slot, std::uint64_t batches) const;
-  // Returns the number of batches, beginning with the batch at the settled slot `slot`, after which the next
-  // batch begins at `goal` or later.
-  [[nodiscard]] std::uint64_t batches_to(std::uint64_t slot, std::uint64_t goal) const;
+  [[nodiscard]] std::uint64_t start_after_batches(std::uint64_t slot, std::uint64_t batches) const;
+  // Returns the number of batches from the settled slot `slot` up to, but without, the first batch that
+  // begins at `goal` or later.
+  [[nodiscard]] std::uint64_t batches_up_to(std::uint64_t slot, std::uint64_t goal) const;
   // Returns the number of batches in an epoch, if a batch begins at the first slot of the epoch.
   [[nodiscard]] std::uint64_t batches_per_epoch() const { return batches_in(epoch_slots); }
 
  private:
   [[nodiscard]] std::uint64_t batches_in(std::uint64_t slots) const;
-  [[nodiscard]] std::uint64_t left_in_epoch(std::uint64_t slot) const {
+  [[nodiscard]] std::uint64_t slots_left_in_epoch(std::uint64_t slot) const {
     return epoch_slots - slot % epoch_slots;
   }
 };

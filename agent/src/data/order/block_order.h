@@ -1,6 +1,6 @@
 // BlockOrder: the order "blocks-1" of samples. Shards are shuffled and divided into windows of
 // `window_shards` shards, and the samples of all shards in a window are shuffled together. A process that
-// reads samples in this order needs only the shards of one window at a time.
+// reads samples in a BlockOrder needs only the shards of one window at a time.
 //
 // A BlockOrder takes 8 bytes of memory per shard, for the first position of each shard in this epoch, in
 // addition to 8 bytes per shard in the stream's recipe.
@@ -19,8 +19,8 @@ class BlockOrder : public EpochOrder {
   BlockOrder(std::shared_ptr<const RecipeSource> source, std::uint64_t window_shards, std::uint64_t key);
 
   [[nodiscard]] std::uint64_t at(std::uint64_t place) const override;
-  [[nodiscard]] std::optional<std::uint64_t> place_of(std::uint64_t sample) const override;
-  void fill(std::uint64_t place, std::span<std::uint64_t> samples) const override;
+  [[nodiscard]] std::optional<std::uint64_t> position_of(std::uint64_t sample) const override;
+  void fill_samples(std::uint64_t place, std::span<std::uint64_t> samples) const override;
 
  private:
   struct Window {
@@ -31,18 +31,18 @@ class BlockOrder : public EpochOrder {
     std::uint64_t end = 0;
   };
 
-  [[nodiscard]] Window window(std::uint64_t number) const;
+  [[nodiscard]] Window make_window(std::uint64_t number) const;
   [[nodiscard]] Window window_at(std::uint64_t place) const;
-  [[nodiscard]] Permutation order_in(const Window& window) const;
+  [[nodiscard]] Permutation window_permutation(const Window& window) const;
   // Returns the shard that would contain position `place` of the epoch if the samples of the window were not
-  // shuffled. The result is the shard's index in this epoch's order of shards.
+  // shuffled. The result is an index into this epoch's order of shards.
   [[nodiscard]] std::uint64_t shard_at(const Window& window, std::uint64_t place) const;
 
   std::shared_ptr<const RecipeSource> source_;
   std::uint64_t window_shards_;
   std::uint64_t window_key_;
-  Permutation shards_;
-  std::vector<std::uint64_t> starts_;  // the first place of each shard, in this epoch's order of shards
+  Permutation shard_order_;
+  std::vector<std::uint64_t> shard_starts_;  // the first place of each shard, in this epoch's order of shards
 };
 
 }  // namespace ratoon::data

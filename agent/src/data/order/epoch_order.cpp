@@ -11,15 +11,15 @@
 namespace ratoon::data {
 namespace {
 
-class Shuffled : public EpochOrder {
+class ShuffledOrder : public EpochOrder {
  public:
-  Shuffled(std::uint64_t samples, std::uint64_t key) : permutation_(samples, key) {}
+  ShuffledOrder(std::uint64_t samples, std::uint64_t key) : permutation_(samples, key) {}
 
   [[nodiscard]] std::uint64_t at(std::uint64_t place) const override { return permutation_(place); }
-  [[nodiscard]] std::optional<std::uint64_t> place_of(std::uint64_t sample) const override {
+  [[nodiscard]] std::optional<std::uint64_t> position_of(std::uint64_t sample) const override {
     return permutation_.inverse(sample);
   }
-  void fill(std::uint64_t place, std::span<std::uint64_t> samples) const override {
+  void fill_samples(std::uint64_t place, std::span<std::uint64_t> samples) const override {
     permutation_.fill(place, samples);
   }
 
@@ -27,11 +27,13 @@ class Shuffled : public EpochOrder {
   Permutation permutation_;
 };
 
-class InOrder : public EpochOrder {
+class SequentialOrder : public EpochOrder {
  public:
   [[nodiscard]] std::uint64_t at(std::uint64_t place) const override { return place; }
-  [[nodiscard]] std::optional<std::uint64_t> place_of(std::uint64_t sample) const override { return sample; }
-  void fill(std::uint64_t place, std::span<std::uint64_t> samples) const override {
+  [[nodiscard]] std::optional<std::uint64_t> position_of(std::uint64_t sample) const override {
+    return sample;
+  }
+  void fill_samples(std::uint64_t place, std::span<std::uint64_t> samples) const override {
     std::iota(samples.begin(), samples.end(), place);
   }
 };
@@ -44,14 +46,14 @@ std::shared_ptr<const EpochOrder> make_epoch_order(const std::shared_ptr<const R
   const std::uint64_t key = permutation_key(recipe->seed, of.name, epoch);
   switch (recipe->order) {
     case SampleOrder::kShuffled:
-      return std::make_shared<Shuffled>(of.samples, key);
+      return std::make_shared<ShuffledOrder>(of.samples, key);
     case SampleOrder::kBlocks:
       return std::make_shared<BlockOrder>(std::shared_ptr<const RecipeSource>(recipe, &of),
                                           recipe->window_shards, key);
     case SampleOrder::kInOrder:
-      return std::make_shared<InOrder>();
+      return std::make_shared<SequentialOrder>();
     case SampleOrder::kTorch:
-      return std::make_shared<TorchEpochOrder>(of.samples, recipe->torch, recipe->seed, epoch);
+      return std::make_shared<TorchEpochOrder>(of.samples, recipe->torch_order, recipe->seed, epoch);
   }
   std::abort();  // all orders are handled above
 }

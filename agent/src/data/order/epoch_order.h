@@ -25,9 +25,9 @@ class EpochOrder {
   [[nodiscard]] virtual std::uint64_t at(std::uint64_t place) const = 0;
   // Returns the first position in the epoch at which the sample is visited, or nothing if the epoch leaves
   // the sample out.
-  [[nodiscard]] virtual std::optional<std::uint64_t> place_of(std::uint64_t sample) const = 0;
+  [[nodiscard]] virtual std::optional<std::uint64_t> position_of(std::uint64_t sample) const = 0;
   // Fills `samples` with at(place), at(place + 1), at(place + 2) and so on.
-  virtual void fill(std::uint64_t place, std::span<std::uint64_t> samples) const = 0;
+  virtual void fill_samples(std::uint64_t place, std::span<std::uint64_t> samples) const = 0;
 };
 
 [[nodiscard]] std::shared_ptr<const EpochOrder> make_epoch_order(const std::shared_ptr<const Recipe>& recipe,

@@ -7,19 +7,19 @@
 namespace ratoon {
 namespace {
 
-__extension__ using Wide = unsigned __int128;
+__extension__ using Uint128 = unsigned __int128;
 
-// In a small permutation each round mixes few bits, so it needs more rounds.
-constexpr std::uint64_t kFewSamples = std::uint64_t{1} << 16;
-constexpr int kRoundsOfFew = 24;
-constexpr int kRoundsOfMany = 12;
+// Each round mixes only few bits of a small permutation, so a small permutation needs more rounds.
+constexpr std::uint64_t kSmallPermutationSize = std::uint64_t{1} << 16;
+constexpr int kRoundsIfSmall = 24;
+constexpr int kRoundsIfLarge = 12;
 
-// Eight numbers in parallel are enough to hide the latency of each multiplication, and their values nearly
-// fit into the registers.
-constexpr std::size_t kLanes = 8;
+// Permuting eight numbers in parallel hides the latency of each multiplication. More numbers at a time would
+// need far more registers than a CPU core has.
+constexpr std::size_t kParallelNumbers = 8;
 
-// Computes the smallest r with r * r >= n, digit by digit: a floating-point root is off by one for large n.
-std::uint64_t ceiling_root(std::uint64_t n) {
+// Computes the smallest r with r * r >= n, bit by bit: a floating-point root may be off by one for large n.
+std::uint64_t ceil_square_root(std::uint64_t n) {
   std::uint64_t root = 0;
   for (std::uint64_t bit = std::uint64_t{1} << 31; bit != 0; bit >>= 1) {
     const std::uint64_t larger = root + bit;
@@ -28,10 +28,10 @@ std::uint64_t ceiling_root(std::uint64_t n) {
   return root + 1;  // `root` is now the largest with root * root < n
 }
 
-// The result is the high word of a product and not a remainder, so that all numbers below `radix` are equally
-// likely.
+// The result is the high word of a product, because this makes all numbers below `radix` equally likely. With
+// a remainder, small numbers would be more likely.
 std::uint64_t round_value(std::uint64_t half, std::uint64_t key, std::uint64_t radix) {
-  return static_cast<std::uint64_t>((Wide{splitmix64(half ^ key)} * radix) >> 64);
+  return static_cast<std::uint64_t>((Uint128{splitmix64(half ^ key)} * radix) >> 64);
 }
 
 }  // namespace
@@ -44,9 +44,9 @@ Permutation::Permutation(std::uint64_t size, std::uint64_t key) : size_(size) {
   if (size == 0 || size > kSizeMax) {
     throw std::invalid_argument("a Permutation needs a size of 1 to 2^62, found " + std::to_string(size));
   }
-  low_radix_ = ceiling_root(size);
+  low_radix_ = ceil_square_root(size);
   high_radix_ = (size + low_radix_ - 1) / low_radix_;
-  rounds_ = size < kFewSamples ? kRoundsOfFew : kRoundsOfMany;
+  rounds_ = size < kSmallPermutationSize ? kRoundsIfSmall : kRoundsIfLarge;
   for (int i = 0; i < rounds_; ++i) {
     round_keys_[static_cast<std::size_t>(i)] = mix_into(key, static_cast<std::uint64_t>(i));
   }
@@ -82,10 +82,10 @@ void Permutation::check(std::uint64_t x) const {
                           ", the size of the Permutation");
 }
 
-// The rounds permute high_radix_ * low_radix_ numbers. high_radix_ * low_radix_ exceeds the size of the
-// Permutation by at most low_radix_ - 1. If the rounds give a number that is not below the size of the
-// Permutation, that number is permuted again, until the result is below the size. The loop ends, because it
-// follows a cycle of the permutation that contains the first number, which is below the size.
+// The rounds permute the numbers below high_radix_ * low_radix_, which exceeds the size of the Permutation by
+// at most low_radix_ - 1. A result that is not below the size is permuted again until the result is below the
+// size. The loop ends, because repeating a permutation leads back to the first number at the latest, and the
+// first number is below the size.
 std::uint64_t Permutation::operator()(std::uint64_t place) const {
   check(place);
   do place = forward(place);
@@ -101,27 +101,27 @@ std::uint64_t Permutation::inverse(std::uint64_t value) const {
 }
 
 // Each round needs the result of the round before it, so permuting one number at a time leaves the CPU core
-// half idle. Permuting several numbers in parallel uses the time for which the CPU core would be idle.
+// half idle. Permuting several numbers in parallel uses this idle time.
 template <class Place>
 void Permutation::fill_from(std::span<std::uint64_t> values, Place place_of) const {
   const std::uint64_t low_radix = low_radix_;
   const std::uint64_t high_radix = high_radix_;
   std::size_t done = 0;
-  for (; done + kLanes <= values.size(); done += kLanes) {
-    std::uint64_t low[kLanes];
-    std::uint64_t high[kLanes];
-    for (std::size_t i = 0; i < kLanes; ++i) place_of(done + i, low[i], high[i]);
+  for (; done + kParallelNumbers <= values.size(); done += kParallelNumbers) {
+    std::uint64_t low[kParallelNumbers];
+    std::uint64_t high[kParallelNumbers];
+    for (std::size_t i = 0; i < kParallelNumbers; ++i) place_of(done + i, low[i], high[i]);
     for (std::size_t round = 0; round < static_cast<std::size_t>(rounds_); round += 2) {
-      for (std::size_t i = 0; i < kLanes; ++i) {
+      for (std::size_t i = 0; i < kParallelNumbers; ++i) {
         const std::uint64_t sum = low[i] + round_value(high[i], round_keys_[round], low_radix);
         low[i] = sum >= low_radix ? sum - low_radix : sum;
       }
-      for (std::size_t i = 0; i < kLanes; ++i) {
+      for (std::size_t i = 0; i < kParallelNumbers; ++i) {
         const std::uint64_t sum = high[i] + round_value(low[i], round_keys_[round + 1], high_radix);
         high[i] = sum >= high_radix ? sum - high_radix : sum;
       }
     }
-    for (std::size_t i = 0; i < kLanes; ++i) {
+    for (std::size_t i = 0; i < kParallelNumbers; ++i) {
       std::uint64_t value = high[i] * low_radix + low[i];
       while (value >= size_) value = forward(value);
       values[done + i] = value;

@@ -13,33 +13,34 @@
 namespace ratoon {
 namespace {
 
-__extension__ using Wide = unsigned __int128;
+__extension__ using Uint128 = unsigned __int128;
 
 constexpr std::uint64_t kSubsetSamplesMax = std::uint64_t{1}
                                             << 53;  // above this, a fraction of the samples is not exact
-// If samples * fraction exceeds a whole number by no more than this relative tolerance, it is rounded down to
-// that number, because users may write a fraction with only nine digits. With a tolerance of one sample
-// divided by the number of ranks, a sample could be in no subset.
-constexpr double kToleranceOfProduct = 1e-9;
-constexpr double kToleranceMax = 1e-6;
+// Users may write a fraction with only nine digits. If samples * fraction therefore exceeds a whole number by
+// at most this part of the product, the product is rounded down to that number. A tolerance as large as one
+// sample divided by the number of ranks could leave a sample in no subset.
+constexpr double kRelativeRoundingTolerance = 1e-9;
+constexpr double kRoundingToleranceMax = 1e-6;
 
-std::uint64_t start_of(std::uint64_t rank, const ReplicaSubsetOptions& options) {
-  return static_cast<std::uint64_t>(Wide{options.samples} * rank / options.world_size);
+std::uint64_t subset_start_of(std::uint64_t rank, const ReplicaSubsetOptions& options) {
+  return static_cast<std::uint64_t>(Uint128{options.samples} * rank / options.world_size);
 }
 
-std::uint64_t size_of(const ReplicaSubsetOptions& options) {
+std::uint64_t subset_size_of(const ReplicaSubsetOptions& options) {
   const auto samples = static_cast<double>(options.samples);
   const double product = options.fraction * samples;
   const double nearest = std::round(product);
-  // fma() computes the rounding error of the product, so the only rounding error of `above` is that of this
-  // sum.
+  // fma() computes the rounding error of the product, so `above` contains only the rounding error of its own
+  // addition.
   const double above = (product - nearest) + std::fma(options.fraction, samples, -product);
-  const double tolerance = nearest >= 1 ? std::min(kToleranceOfProduct * product, kToleranceMax) : 0;
+  const double tolerance =
+      nearest >= 1 ? std::min(kRelativeRoundingTolerance * product, kRoundingToleranceMax) : 0;
   const auto size = static_cast<std::uint64_t>(nearest) + (above > tolerance ? 1U : 0U);
   return std::min(size, options.samples);
 }
 
-ReplicaSubsetOptions checked(const ReplicaSubsetOptions& options) {
+ReplicaSubsetOptions check_options(const ReplicaSubsetOptions& options) {
   if (options.samples == 0 || options.samples > kSubsetSamplesMax) {
     throw std::invalid_argument("a ReplicaSubset needs 1 to 2^53 samples, found " +
                                 std::to_string(options.samples));
@@ -57,7 +58,7 @@ ReplicaSubsetOptions checked(const ReplicaSubsetOptions& options) {
 }
 
 // Returns the shortest text that parses back to `value`.
-std::string text_of(double value) {
+std::string shortest_text_of(double value) {
   std::array<char, 32> text{};
   return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
 }
@@ -65,7 +66,9 @@ std::string text_of(double value) {
 }  // namespace
 
 ReplicaSubset::ReplicaSubset(const ReplicaSubsetOptions& options)
-    : options_(checked(options)), start_(start_of(options.rank, options)), size_(size_of(options)) {
+    : options_(check_options(options)),
+      start_(subset_start_of(options.rank, options)),
+      size_(subset_size_of(options)) {
   if (options.shuffle_seed)
     circle_.emplace(options.samples, permutation_key(*options.shuffle_seed, "ratoon replica subset 1", 0));
 }
@@ -73,7 +76,7 @@ ReplicaSubset::ReplicaSubset(const ReplicaSubsetOptions& options)
 std::uint64_t ReplicaSubset::operator[](std::uint64_t place) const {
   if (place >= size_) {
     throw std::out_of_range("place " + std::to_string(place) + " is not below " + std::to_string(size_) +
-                            ", the samples of rank " + std::to_string(options_.rank));
+                            ", the number of samples of rank " + std::to_string(options_.rank));
   }
   const std::uint64_t on_circle = (start_ + place) % options_.samples;
   return circle_ ? (*circle_)(on_circle) : on_circle;
@@ -91,10 +94,10 @@ bool ReplicaSubset::covers_all() const {
 }
 
 std::uint64_t ReplicaSubset::bytes_needed(std::uint64_t bytes_a_sample) const {
-  const Wide bytes = Wide{size_} * bytes_a_sample;
+  const Uint128 bytes = Uint128{size_} * bytes_a_sample;
   if (bytes > std::numeric_limits<std::uint64_t>::max())
     throw std::overflow_error(std::to_string(size_) + " samples of " + std::to_string(bytes_a_sample) +
-                              " bytes are more than 2^64");
+                              " bytes have 2^64 bytes or more");
   return static_cast<std::uint64_t>(bytes);
 }
 
@@ -107,14 +110,15 @@ void ReplicaSubset::check_fits(std::uint64_t bytes_a_sample, std::uint64_t bytes
                 "rank " + std::to_string(options_.rank) + " would hold " + std::to_string(size_) +
                     " samples of " + std::to_string(bytes_a_sample) + " bytes, " + std::to_string(bytes) +
                     " in all, but only " + std::to_string(bytes_available) +
-                    " are free. A fraction of up to " + text_of(fraction) + " fits, instead of " +
-                    text_of(options_.fraction));
+                    " are free. Use a fraction of at most " + shortest_text_of(fraction) + " instead of " +
+                    shortest_text_of(options_.fraction));
 }
 
 StreamOptions ReplicaSubset::stream(StreamOptions options) const {
   options.samples = size_;
   options.source += " rank " + std::to_string(options_.rank) + " of " + std::to_string(options_.world_size) +
-                    " holds " + text_of(options_.fraction) + " of " + std::to_string(options_.samples);
+                    " holds " + shortest_text_of(options_.fraction) + " of " +
+                    std::to_string(options_.samples);
   if (options_.shuffle_seed) options.source += " shuffled by " + std::to_string(*options_.shuffle_seed);
   return options;
 }

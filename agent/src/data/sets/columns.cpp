@@ -3,12 +3,12 @@
 #include <set>
 #include <string_view>
 
-#include "base/core/lists.h"
+#include "base/core/split_join.h"
 
 namespace ratoon::data {
 namespace {
 
-std::string list_of(std::span<const Column> columns) {
+std::string describe_columns(std::span<const Column> columns) {
   return join(columns, ", ",
               [](const Column& column) { return column.name + " " + std::string(name_of(column.type)); });
 }
@@ -38,7 +38,7 @@ std::vector<Column> common_columns(std::span<const std::shared_ptr<const Dataset
     }
     if (!do_agree) {
       throw std::invalid_argument("data sets that are read together need the same columns; one has " +
-                                  list_of(common) + ", another has " + list_of(columns));
+                                  describe_columns(common) + ", another has " + describe_columns(columns));
     }
   }
   return common;

@@ -1,6 +1,6 @@
 // agent/src/data/sets/: data sets that need no library besides the standard library.
 //
-// Checks that every data set makes on its columns and on the sample ids that callers request.
+// Every data set checks its columns, and the sample ids that callers request, with these functions.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace ratoon::data {
 
-// Throws std::invalid_argument if there is no column, a column has no name, or two columns have one name.
+// Throws std::invalid_argument if there is no column, a column has no name, or two columns have equal names.
 void check_columns(std::span<const Column> columns);
 
 // Returns the common columns of all data sets, whose columns must have the same names, types and order. If

@@ -2,7 +2,7 @@
 
 #include <ratoon/dataset.h>
 
-#include "base/core/lists.h"
+#include "base/core/split_join.h"
 
 namespace ratoon {
 

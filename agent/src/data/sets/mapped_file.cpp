@@ -42,7 +42,7 @@ MappedFile::~MappedFile() {
   if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
 
-void MappedFile::expect(std::size_t offset, std::size_t size) const {
+void MappedFile::prefetch(std::size_t offset, std::size_t size) const {
   static const auto kPageBytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   const std::size_t begin = offset / kPageBytes * kPageBytes;
   ::madvise(const_cast<std::byte*>(bytes_.data()) + begin, offset + size - begin, MADV_WILLNEED);

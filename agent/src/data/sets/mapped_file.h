@@ -1,6 +1,6 @@
 // MappedFile: the bytes of an immutable file, which is mapped into memory. If a file is truncated while it is
-// mapped, the process ends with SIGBUS, as with every mapping. Therefore never rewrite or truncate a data
-// file that programs use: write a new file and rename it.
+// mapped, the process ends with SIGBUS, as with every mapping. Never rewrite or truncate a data file that
+// programs use: write a new file and rename it.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@ namespace ratoon::data {
 
 class MappedFile {
  public:
-  // Opens regular files only: a file that may block, such as a pipe, is refused. The result is empty if the
-  // file is empty.
+  // Opens regular files only: a file that may block, such as a pipe, is refused. The MappedFile is empty if
+  // the file is empty.
   [[nodiscard]] static Result<MappedFile> open(const std::filesystem::path& path);
 
   MappedFile(MappedFile&& other) noexcept;
@@ -33,7 +33,7 @@ class MappedFile {
   // Returns the time of the file's last change, in nanoseconds since 1970.
   [[nodiscard]] std::int64_t modified_nanoseconds() const { return modified_nanoseconds_; }
   // Tells the kernel that this part of the file will be read soon. Does not block.
-  void expect(std::size_t offset, std::size_t size) const;
+  void prefetch(std::size_t offset, std::size_t size) const;
 
  private:
   MappedFile() = default;

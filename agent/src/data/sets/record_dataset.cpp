@@ -5,7 +5,7 @@
 
 #include "agent/src/data/sets/columns.h"
 #include "agent/src/data/sets/folder/content_digest.h"
-#include "agent/src/data/sets/folder/digest_note.h"
+#include "agent/src/data/sets/folder/digest_sidecar.h"
 #include "agent/src/data/sets/folder/file_hash.h"
 #include "agent/src/data/sets/mapped_file.h"
 #include "agent/src/data/sets/refuse.h"
@@ -14,15 +14,15 @@ namespace ratoon {
 namespace {
 
 // For records below 16 KiB, asking the kernel to read ahead takes more time than it saves.
-constexpr std::size_t kHintWorthBytes = 16 * 1024;
+constexpr std::size_t kPrefetchMinRecordBytes = 16 * 1024;
 
-data::MappedFile open_or_refuse(const std::filesystem::path& path) {
+data::MappedFile open_or_throw(const std::filesystem::path& path) {
   auto file = data::MappedFile::open(path);
-  if (!file) data::refuse_to_open(path, file.error().with_context("a file of records"));
+  if (!file) data::throw_open_failure(path, file.error().with_context("a file of records"));
   return *std::move(file);
 }
 
-std::vector<std::size_t> bytes_of_columns(const std::vector<Column>& columns) {
+std::vector<std::size_t> column_sizes_of(const std::vector<Column>& columns) {
   data::check_columns(columns);
   std::vector<std::size_t> sizes;
   for (const Column& column : columns) {
@@ -35,15 +35,15 @@ std::vector<std::size_t> bytes_of_columns(const std::vector<Column>& columns) {
   return sizes;
 }
 
-Hash128 hash_of_records(const std::filesystem::path& path, const data::HashedBytes& what) {
-  if (const auto noted = data::find_digest_note(path, what)) return *noted;
+Hash128 hash_of_records(const std::filesystem::path& path, const data::HashedFileRange& what) {
+  if (const auto noted = data::find_digest_sidecar(path, what)) return *noted;
   const auto hashed = data::hash_file(path, what.skipped_bytes);
-  if (!hashed) data::refuse(hashed.error());
+  if (!hashed) data::throw_dataset_failure(hashed.error());
   if (hashed->bytes != what.file_bytes || hashed->modified_nanoseconds != what.modified_nanoseconds) {
-    data::refuse("the file " + path.string() +
-                 " was replaced after it was opened. Start again to read the new file");
+    data::throw_dataset_failure("the file " + path.string() +
+                                " was replaced after it was opened. Start again to read the new file");
   }
-  data::keep_digest_note(path, what, hashed->hash);
+  data::save_digest_sidecar(path, what, hashed->hash);
   return hashed->hash;
 }
 
@@ -55,7 +55,7 @@ struct RecordDataset::File {
 };
 
 RecordDataset::RecordDataset(const std::filesystem::path& file, RecordOptions options)
-    : options_(std::move(options)), column_bytes_(bytes_of_columns(options_.columns)) {
+    : options_(std::move(options)), column_bytes_(column_sizes_of(options_.columns)) {
   for (const std::size_t bytes : column_bytes_) {
     if (bytes > std::numeric_limits<std::size_t>::max() - record_bytes_)
       throw std::invalid_argument("the records of " + file.string() + " would have 2^64 bytes or more");
@@ -63,14 +63,15 @@ RecordDataset::RecordDataset(const std::filesystem::path& file, RecordOptions op
   }
   if (record_bytes_ == 0)
     throw std::invalid_argument("the records of " + file.string() + " would have no bytes");
-  file_ = std::make_unique<const File>(File{file, open_or_refuse(file)});
+  file_ = std::make_unique<const File>(File{file, open_or_throw(file)});
   const std::uint64_t file_bytes = file_->map.bytes().size();
   const std::uint64_t header = options_.header_bytes;
   if (file_bytes < header || (file_bytes - header) % record_bytes_ != 0) {
-    data::refuse("the file " + file.string() + " has " + std::to_string(file_bytes) +
-                 " bytes, which is no whole number of records of " + std::to_string(record_bytes_) +
-                 " bytes after " + std::to_string(header) +
-                 " bytes of header. Check that the file was copied completely, or correct the columns");
+    data::throw_dataset_failure(
+        "the file " + file.string() + " has " + std::to_string(file_bytes) +
+        " bytes, which is no whole number of records of " + std::to_string(record_bytes_) + " bytes after " +
+        std::to_string(header) +
+        " bytes of header. Check that the file was copied completely, or correct the columns");
   }
   size_ = (file_bytes - header) / record_bytes_;
 }
@@ -109,9 +110,9 @@ void RecordDataset::read(std::uint64_t id, Sample& into) const {
 }
 
 void RecordDataset::expect(std::span<const std::uint64_t> ids) const {
-  if (record_bytes_ < kHintWorthBytes) return;
+  if (record_bytes_ < kPrefetchMinRecordBytes) return;
   for (const std::uint64_t id : ids) {
-    if (id < size_) file_->map.expect(options_.header_bytes + id * record_bytes_, record_bytes_);
+    if (id < size_) file_->map.prefetch(options_.header_bytes + id * record_bytes_, record_bytes_);
   }
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void fail(ExitCode code, const std::string& sentence) {
+[[noreturn]] void throw_failure(ExitCode code, const std::string& sentence) {
   throw Failure(static_cast<int>(code), sentence);
 }
 
@@ -22,21 +22,22 @@ bool has_files(const fs::path& folder) {
 
 }  // namespace
 
-void refuse(const std::string& sentence) {
-  fail(ExitCode::kConfiguration, sentence);
+void throw_dataset_failure(const std::string& sentence) {
+  throw_failure(ExitCode::kConfiguration, sentence);
 }
 
-void refuse(const Error& error) {
-  fail(error.kind() == ErrorKind::kInvalid ? ExitCode::kConfiguration : ExitCode::kStorage, error.message());
+void throw_dataset_failure(const Error& error) {
+  throw_failure(error.kind() == ErrorKind::kInvalid ? ExitCode::kConfiguration : ExitCode::kStorage,
+                error.message());
 }
 
-void refuse_to_open(const fs::path& path, const Error& error) {
-  if (error.kind() != ErrorKind::kNotFound) refuse(error);
-  if (is_wrong_name(path)) fail(ExitCode::kConfiguration, error.message());
-  fail(ExitCode::kStorage, error.message() + ". Check whether the volume of the path is mounted");
+void throw_open_failure(const fs::path& path, const Error& error) {
+  if (error.kind() != ErrorKind::kNotFound) throw_dataset_failure(error);
+  if (is_path_probably_wrong(path)) throw_failure(ExitCode::kConfiguration, error.message());
+  throw_failure(ExitCode::kStorage, error.message() + ". Check whether the volume of the path is mounted");
 }
 
-bool is_wrong_name(const fs::path& path) {
+bool is_path_probably_wrong(const fs::path& path) {
   std::error_code code;
   fs::path at = fs::absolute(path, code).lexically_normal();
   if (code) return false;

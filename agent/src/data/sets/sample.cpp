@@ -31,8 +31,8 @@ void Sample::begin(std::uint64_t id) {
   if (!blocks_.empty()) blocks_.front().used = 0;
 }
 
-// Allocate as much memory as this sample needed, because the next sample will need about as much. Replaces
-// all memory blocks by one block, so that the memory never exceeds that of the largest sample.
+// Replaces all memory blocks by one block as large as their used part, because the next sample will need
+// about as much memory. The memory therefore never exceeds that of the largest sample.
 void Sample::merge_blocks() {
   std::size_t used = 0;
   for (const Block& block : blocks_) used += block.used;

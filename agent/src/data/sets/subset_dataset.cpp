@@ -13,8 +13,8 @@ SubsetDataset::SubsetDataset(std::shared_ptr<const Dataset> all, std::span<const
   for (const IdRange& range : ranges) {
     if (range.begin > range.end || range.end > all_->size()) {
       throw std::invalid_argument("the samples " + std::to_string(range.begin) + " to " +
-                                  std::to_string(range.end) + " are not a part of a data set of " +
-                                  std::to_string(all_->size()));
+                                  std::to_string(range.end) + " are not a part of the data set's " +
+                                  std::to_string(all_->size()) + " samples");
     }
     if (range.begin == range.end) continue;
     const bool goes_on =

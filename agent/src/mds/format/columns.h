@@ -1,7 +1,7 @@
-// Columns describes the columns of a data set's samples: names, encodings and the positions of bytes.
+// Columns describes the columns of all samples: their names, encodings and places in the bytes of a sample.
 //
-// The bytes of a sample begin with the size of each column of variable size, in the columns' order, as 32-bit
-// numbers. The bytes of each column follow.
+// The bytes of a sample begin with the sizes of the columns of variable size, as 32-bit numbers in the order
+// of the columns. After these sizes, the bytes of all columns follow.
 #pragma once
 
 #include <cstdint>
@@ -32,31 +32,31 @@ class Columns {
   // Returns the size of each column in bytes; 0 for a column of variable size.
   [[nodiscard]] std::span<const std::uint32_t> sizes() const { return sizes_; }
   // Returns the names, types and shapes of the columns for users of the data set.
-  [[nodiscard]] std::span<const Column> described() const { return described_; }
+  [[nodiscard]] std::span<const Column> dataset_columns() const { return dataset_columns_; }
 
   friend bool operator==(const Columns& a, const Columns& b);
 
-  // Calls take(column, bytes) for each column in order until take() returns false. Returns true if all calls
-  // returned true and the sizes in the sample add up to its length. `bytes` is always inside of the sample.
+  // Calls take(column, bytes) for each column in order until take() returns false. Returns true if take()
+  // never returned false and the sizes add up to the length of the sample. `bytes` always lies in the sample.
   template <class Take>
-  [[nodiscard]] bool walk(std::span<const std::byte> sample, Take take) const;
+  [[nodiscard]] bool for_each_value(std::span<const std::byte> sample, Take take) const;
 
  private:
   std::vector<Encoding> encodings_;
   std::vector<std::uint32_t> sizes_;
-  std::vector<Column> described_;
-  std::uint64_t head_bytes_ = 0;  // of the size words
+  std::vector<Column> dataset_columns_;
+  std::uint64_t size_words_bytes_ = 0;  // of the sizes at the beginning of a sample
 };
 
 template <class Take>
-bool Columns::walk(std::span<const std::byte> sample, Take take) const {
-  if (sample.size() < head_bytes_) return false;
+bool Columns::for_each_value(std::span<const std::byte> sample, Take take) const {
+  if (sample.size() < size_words_bytes_) return false;
   const std::byte* size_word = sample.data();
-  std::span<const std::byte> rest = sample.subspan(head_bytes_);
+  std::span<const std::byte> rest = sample.subspan(size_words_bytes_);
   for (std::size_t column = 0; column < sizes_.size(); ++column) {
     std::size_t size_bytes = sizes_[column];
     if (size_bytes == 0) {
-      size_bytes = read_number(size_word);
+      size_bytes = read_little_endian(size_word);
       size_word += 4;
     }
     if (size_bytes > rest.size() || !take(column, rest.first(size_bytes))) return false;

@@ -13,9 +13,9 @@
 namespace ratoon::mds {
 namespace {
 
-// Each function compresses `raw` into `packed`, and returns true if it succeeded. Shards have less than 2^32
-// bytes, including the bytes that compression may add.
-bool pack_brotli(std::string_view raw, int level, std::string& packed) {
+// Each function compresses `raw` into `packed`, and returns true if it succeeded. All lengths fit into 32
+// bits, because a shard has less than 2^32 bytes even if compression makes it longer.
+bool compress_brotli(std::string_view raw, int level, std::string& packed) {
   packed.resize(BrotliEncoderMaxCompressedSize(raw.size()));
   std::size_t size = packed.size();
   const bool is_done = BrotliEncoderCompress(level, BROTLI_DEFAULT_WINDOW, BROTLI_DEFAULT_MODE, raw.size(),
@@ -25,7 +25,7 @@ bool pack_brotli(std::string_view raw, int level, std::string& packed) {
   return is_done;
 }
 
-bool pack_bzip2(std::string_view raw, int level, std::string& packed) {
+bool compress_bzip2(std::string_view raw, int level, std::string& packed) {
   packed.resize(raw.size() + raw.size() / 100 + 600);  // the bound in its manual
   auto size = static_cast<unsigned>(packed.size());
   const int result = BZ2_bzBuffToBuffCompress(packed.data(), &size, const_cast<char*>(raw.data()),
@@ -34,7 +34,7 @@ bool pack_bzip2(std::string_view raw, int level, std::string& packed) {
   return result == BZ_OK;
 }
 
-bool pack_gzip(std::string_view raw, int level, std::string& packed) {
+bool compress_gzip(std::string_view raw, int level, std::string& packed) {
   constexpr int kGzip = 15 + 16;
   constexpr int kMemoryLevel = 8;
   z_stream stream{};
@@ -50,12 +50,12 @@ bool pack_gzip(std::string_view raw, int level, std::string& packed) {
   return result == Z_STREAM_END;
 }
 
-bool pack_snappy(std::string_view raw, std::string& packed) {
+bool compress_snappy(std::string_view raw, std::string& packed) {
   snappy::Compress(raw.data(), raw.size(), &packed);
   return true;
 }
 
-bool pack_zstd(std::string_view raw, int level, std::string& packed) {
+bool compress_zstd(std::string_view raw, int level, std::string& packed) {
   packed.resize(ZSTD_compressBound(raw.size()));
   const std::size_t size = ZSTD_compress(packed.data(), packed.size(), raw.data(), raw.size(), level);
   const bool is_done = ZSTD_isError(size) == 0;
@@ -63,18 +63,18 @@ bool pack_zstd(std::string_view raw, int level, std::string& packed) {
   return is_done;
 }
 
-bool pack(Compression compression, std::string_view raw, std::string& packed) {
+bool try_compress(Compression compression, std::string_view raw, std::string& packed) {
   switch (compression.kind) {
     case CompressionKind::kBrotli:
-      return pack_brotli(raw, compression.level, packed);
+      return compress_brotli(raw, compression.level, packed);
     case CompressionKind::kBzip2:
-      return pack_bzip2(raw, compression.level, packed);
+      return compress_bzip2(raw, compression.level, packed);
     case CompressionKind::kGzip:
-      return pack_gzip(raw, compression.level, packed);
+      return compress_gzip(raw, compression.level, packed);
     case CompressionKind::kSnappy:
-      return pack_snappy(raw, packed);
+      return compress_snappy(raw, packed);
     case CompressionKind::kZstd:
-      return pack_zstd(raw, compression.level, packed);
+      return compress_zstd(raw, compression.level, packed);
     case CompressionKind::kNone:
       break;
   }
@@ -88,7 +88,7 @@ constexpr std::size_t kRawBytesMax = std::numeric_limits<std::uint32_t>::max() /
 
 Result<std::string> compress(Compression compression, std::string_view raw) {
   std::string packed;
-  if (raw.size() <= kRawBytesMax && pack(compression, raw, packed)) return packed;
+  if (raw.size() <= kRawBytesMax && try_compress(compression, raw, packed)) return packed;
   return Error(ErrorKind::kInvalid, std::to_string(raw.size()) + " bytes cannot be packed as '" +
                                         std::string(extension_of(compression.kind)) +
                                         "'; write smaller shards, of " + std::to_string(kRawBytesMax) +

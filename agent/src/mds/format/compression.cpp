@@ -16,9 +16,9 @@ namespace ratoon::mds {
 namespace {
 
 using Bytes = std::span<const std::byte>;
-using Room = std::span<std::byte>;
+using OutputBytes = std::span<std::byte>;
 
-struct Family {
+struct Codec {
   CompressionKind kind;
   std::string_view name;
   int level_min;
@@ -26,22 +26,22 @@ struct Family {
   int level_default;
 };
 
-constexpr std::array kFamilies{
-    Family{CompressionKind::kBrotli, "br", 0, 11, 11}, Family{CompressionKind::kBzip2, "bz2", 1, 9, 9},
-    Family{CompressionKind::kGzip, "gz", 0, 9, 9},     Family{CompressionKind::kSnappy, "snappy", 0, 0, 0},
-    Family{CompressionKind::kZstd, "zstd", 1, 22, 3},
+constexpr std::array kCodecs{
+    Codec{CompressionKind::kBrotli, "br", 0, 11, 11}, Codec{CompressionKind::kBzip2, "bz2", 1, 9, 9},
+    Codec{CompressionKind::kGzip, "gz", 0, 9, 9},     Codec{CompressionKind::kSnappy, "snappy", 0, 0, 0},
+    Codec{CompressionKind::kZstd, "zstd", 1, 22, 3},
 };
 
-// The C libraries take `char*` or `Bytef*` and 32-bit lengths. Shards have less than 2^32 bytes, and so do
-// all lengths in this file.
-char* chars(const std::byte* at) {
+// The C libraries take `char*` or `Bytef*` and 32-bit lengths. All lengths in this file fit into 32 bits,
+// because a shard has less than 2^32 bytes.
+char* as_chars(const std::byte* at) {
   return const_cast<char*>(reinterpret_cast<const char*>(at));
 }
-unsigned length(std::size_t bytes) {
+unsigned length_as_unsigned(std::size_t bytes) {
   return static_cast<unsigned>(std::min<std::size_t>(bytes, std::numeric_limits<unsigned>::max()));
 }
 
-bool unpack_brotli(Bytes compressed, Room raw) {
+bool decompress_brotli(Bytes compressed, OutputBytes raw) {
   const std::unique_ptr<BrotliDecoderState, decltype(&BrotliDecoderDestroyInstance)> state(
       BrotliDecoderCreateInstance(nullptr, nullptr, nullptr), &BrotliDecoderDestroyInstance);
   std::size_t in = compressed.size();
@@ -55,14 +55,14 @@ bool unpack_brotli(Bytes compressed, Room raw) {
 }
 
 // A bzip2 or gzip file may consist of several streams in sequence.
-bool unpack_bzip2(Bytes compressed, Room raw) {
+bool decompress_bzip2(Bytes compressed, OutputBytes raw) {
   while (!compressed.empty()) {
     bz_stream stream{};
     if (BZ2_bzDecompressInit(&stream, 0, 0) != BZ_OK) return false;
-    stream.next_in = chars(compressed.data());
-    stream.avail_in = length(compressed.size());
-    stream.next_out = chars(raw.data());
-    stream.avail_out = length(raw.size());
+    stream.next_in = as_chars(compressed.data());
+    stream.avail_in = length_as_unsigned(compressed.size());
+    stream.next_out = as_chars(raw.data());
+    stream.avail_out = length_as_unsigned(raw.size());
     const unsigned in = stream.avail_in;
     const unsigned out = stream.avail_out;
     const int result = BZ2_bzDecompress(&stream);
@@ -74,16 +74,16 @@ bool unpack_bzip2(Bytes compressed, Room raw) {
   return raw.empty();
 }
 
-bool unpack_gzip(Bytes compressed, Room raw) {
+bool decompress_gzip(Bytes compressed, OutputBytes raw) {
   constexpr int kGzipOnly = 15 + 16;
   std::byte nowhere{};  // zlib needs an output address even if no output follows
   while (!compressed.empty()) {
     z_stream stream{};
     if (inflateInit2(&stream, kGzipOnly) != Z_OK) return false;
-    stream.next_in = reinterpret_cast<Bytef*>(chars(compressed.data()));
-    stream.avail_in = length(compressed.size());
+    stream.next_in = reinterpret_cast<Bytef*>(as_chars(compressed.data()));
+    stream.avail_in = length_as_unsigned(compressed.size());
     stream.next_out = reinterpret_cast<Bytef*>(raw.empty() ? &nowhere : raw.data());
-    stream.avail_out = length(raw.size());
+    stream.avail_out = length_as_unsigned(raw.size());
     const unsigned in = stream.avail_in;
     const unsigned out = stream.avail_out;
     const int result = inflate(&stream, Z_FINISH);
@@ -95,29 +95,29 @@ bool unpack_gzip(Bytes compressed, Room raw) {
   return raw.empty();
 }
 
-bool unpack_snappy(Bytes compressed, Room raw) {
+bool decompress_snappy(Bytes compressed, OutputBytes raw) {
   std::size_t size = 0;
-  return snappy::GetUncompressedLength(chars(compressed.data()), compressed.size(), &size) &&
+  return snappy::GetUncompressedLength(as_chars(compressed.data()), compressed.size(), &size) &&
          size == raw.size() &&
-         snappy::RawUncompress(chars(compressed.data()), compressed.size(), chars(raw.data()));
+         snappy::RawUncompress(as_chars(compressed.data()), compressed.size(), as_chars(raw.data()));
 }
 
-bool unpack_zstd(Bytes compressed, Room raw) {
+bool decompress_zstd(Bytes compressed, OutputBytes raw) {
   return ZSTD_decompress(raw.data(), raw.size(), compressed.data(), compressed.size()) == raw.size();
 }
 
-bool unpack(CompressionKind kind, Bytes compressed, Room raw) {
+bool try_decompress(CompressionKind kind, Bytes compressed, OutputBytes raw) {
   switch (kind) {
     case CompressionKind::kBrotli:
-      return unpack_brotli(compressed, raw);
+      return decompress_brotli(compressed, raw);
     case CompressionKind::kBzip2:
-      return unpack_bzip2(compressed, raw);
+      return decompress_bzip2(compressed, raw);
     case CompressionKind::kGzip:
-      return unpack_gzip(compressed, raw);
+      return decompress_gzip(compressed, raw);
     case CompressionKind::kSnappy:
-      return unpack_snappy(compressed, raw);
+      return decompress_snappy(compressed, raw);
     case CompressionKind::kZstd:
-      return unpack_zstd(compressed, raw);
+      return decompress_zstd(compressed, raw);
     case CompressionKind::kNone:
       break;
   }
@@ -128,13 +128,13 @@ bool unpack(CompressionKind kind, Bytes compressed, Room raw) {
 
 std::string_view extension_of(CompressionKind kind) {
   const auto found =
-      std::find_if(kFamilies.begin(), kFamilies.end(), [&](const Family& f) { return f.kind == kind; });
-  return found == kFamilies.end() ? std::string_view() : found->name;
+      std::find_if(kCodecs.begin(), kCodecs.end(), [&](const Codec& f) { return f.kind == kind; });
+  return found == kCodecs.end() ? std::string_view() : found->name;
 }
 
 Result<Compression> parse_compression(std::string_view name) {
   const std::size_t colon = name.find(':');
-  for (const Family& family : kFamilies) {
+  for (const Codec& family : kCodecs) {
     if (family.name != name.substr(0, colon)) continue;
     if (colon == std::string_view::npos) return Compression{family.kind, family.level_default};
     const std::string_view digits = name.substr(colon + 1);
@@ -150,8 +150,8 @@ Result<Compression> parse_compression(std::string_view name) {
                    "and zstd:1 to zstd:22");
 }
 
-Result<void> decompress(CompressionKind kind, Bytes compressed, Room raw) {
-  if (unpack(kind, compressed, raw)) return {};
+Result<void> decompress(CompressionKind kind, Bytes compressed, OutputBytes raw) {
+  if (try_decompress(kind, compressed, raw)) return {};
   return Error(ErrorKind::kCorrupted, "the " + std::to_string(compressed.size()) + " bytes of " +
                                           std::string(extension_of(kind)) + " do not unpack to the " +
                                           std::to_string(raw.size()) + " bytes that the index says");

@@ -1,5 +1,5 @@
 // Compresses whole shard files. Compression algorithms have the names that MosaicML Streaming gives them,
-// such as "br:11", "bz2:9", "gz:9", "snappy" and "zstd:3". The level after ':' is optional, as in "zstd".
+// such as "br:11", "bz2:9", "gz:9", "snappy" and "zstd:3". The compression level after ':' is optional.
 #pragma once
 
 #include <cstddef>
@@ -26,8 +26,8 @@ struct Compression {
 // Returns the extension of a compressed file's name without the dot, such as "zstd".
 [[nodiscard]] std::string_view extension_of(CompressionKind kind);
 
-// Fills all of `raw` and never writes more, even if the compressed bytes claim more. Therefore the size in
-// the index limits the memory that decompression takes.
+// Fills all of `raw` and never writes beyond it, even if the compressed bytes claim a larger size. The size
+// in the index, which is the size of `raw`, limits the memory that decompression takes.
 [[nodiscard]] Result<void> decompress(CompressionKind kind, std::span<const std::byte> compressed,
                                       std::span<std::byte> raw);
 

@@ -7,7 +7,7 @@ namespace {
 
 // Writes the length of a text and then the text, as in "5:label", so that different lists of texts give
 // different bytes.
-void add_text(std::string& to, std::string_view text) {
+void append_length_prefixed_text(std::string& to, std::string_view text) {
   to += std::to_string(text.size());
   to += ':';
   to += text;
@@ -20,8 +20,8 @@ Result<std::string> digest_of(const Index& index) {
   std::string text = "ratoon mds 1\n";
   for (std::size_t i = 0; i < index.columns.size(); ++i) {
     text += "column\n";
-    add_text(text, index.columns.described()[i].name);
-    add_text(text, index.columns.encodings()[i].name);
+    append_length_prefixed_text(text, index.columns.dataset_columns()[i].name);
+    append_length_prefixed_text(text, index.columns.encodings()[i].name);
   }
   for (const ShardInfo& shard : index.shards) {
     if (shard.samples == 0) continue;  // an empty shard has no effect on readers

@@ -10,7 +10,7 @@
 #include <xxhash.h>
 
 #include "base/core/hex.h"
-#include "base/core/lists.h"
+#include "base/core/split_join.h"
 #include "base/core/xxh3.h"
 
 namespace ratoon::mds {
@@ -18,14 +18,14 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-// The canonical text of an xxHash begins with the most significant digit, like the result of to_hex() for a
-// number.
+// The canonical text of an xxHash begins with the most significant digit, so it equals the text that to_hex()
+// returns for the number.
 
 struct Algorithm {
   std::string_view name;
   std::size_t digits;
   const char* openssl;                      // its name in OpenSSL, or null
-  std::string (*compute)(Bytes) = nullptr;  // and this function instead
+  std::string (*compute)(Bytes) = nullptr;  // used if `openssl` is null
 };
 
 std::string xxh3_64_hex(Bytes bytes) {
@@ -66,7 +66,7 @@ constexpr std::array kAlgorithms{
     Algorithm{"xxh64", 16, nullptr, xxh64_hex},
 };
 
-const Algorithm* find(std::string_view name) {
+const Algorithm* find_algorithm(std::string_view name) {
   const auto found = std::find_if(kAlgorithms.begin(), kAlgorithms.end(),
                                   [&](const Algorithm& algorithm) { return algorithm.name == name; });
   return found == kAlgorithms.end() ? nullptr : &*found;
@@ -75,7 +75,7 @@ const Algorithm* find(std::string_view name) {
 }  // namespace
 
 std::optional<std::size_t> digest_digits(std::string_view algorithm) {
-  const Algorithm* const known = find(algorithm);
+  const Algorithm* const known = find_algorithm(algorithm);
   if (known == nullptr) return std::nullopt;
   return known->digits;
 }
@@ -83,11 +83,11 @@ std::optional<std::size_t> digest_digits(std::string_view algorithm) {
 Error unknown_hash(std::string_view algorithm) {
   return Error(ErrorKind::kInvalid,
                "the hash '" + std::string(algorithm.substr(0, 80)) +
-                   "' is unknown; there are: " + join(kAlgorithms, ", ", &Algorithm::name));
+                   "' is unknown; expected one of: " + join(kAlgorithms, ", ", &Algorithm::name));
 }
 
 Result<std::string> hash_of(std::string_view algorithm, Bytes bytes) {
-  const Algorithm* const known = find(algorithm);
+  const Algorithm* const known = find_algorithm(algorithm);
   if (known == nullptr) return unknown_hash(algorithm);
   if (known->compute != nullptr) return known->compute(bytes);
   const std::unique_ptr<EVP_MD, decltype(&EVP_MD_free)> method(EVP_MD_fetch(nullptr, known->openssl, nullptr),

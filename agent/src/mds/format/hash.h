@@ -22,7 +22,7 @@ struct FileHash {
 // length the caller chooses (shake_128, shake_256) are not supported, as in MosaicML Streaming.
 [[nodiscard]] std::optional<std::size_t> digest_digits(std::string_view algorithm);
 
-// Makes the error that a hash name is unknown: "the hash 'x' is unknown; there are: ...".
+// Makes the error that a hash name is unknown: "the hash 'x' is unknown; expected one of: ...".
 [[nodiscard]] Error unknown_hash(std::string_view algorithm);
 
 [[nodiscard]] Result<std::string> hash_of(std::string_view algorithm, std::span<const std::byte> bytes);

@@ -1,9 +1,9 @@
 // mds/format/: Reads and writes the MDS format of MosaicML Streaming: index, shards, compression and hashes.
 // Pure.
 //
-// Parses index.json of a data set in MDS format, version 2, which lists the shards, their order and contents.
-// The parser checks every value on which readers of shards rely. The parser refuses file names that lead out
-// of the folder.
+// Parses index.json of a data set in MDS format, version 2. This file lists the shards, their order and
+// contents. The parser checks every value on which readers of shards rely. It refuses file names that lead
+// out of the folder.
 #pragma once
 
 #include <cstdint>
@@ -45,8 +45,8 @@ struct Index {
 
 [[nodiscard]] Result<Index> parse_index(std::string_view text);
 
-// Appends the shards of `more`, which are in folder number `source`, to the shards of `index`.
-[[nodiscard]] Result<void> append(Index& index, Index more, std::uint32_t source);
+// Appends the shards of `more`, which are in the data set's folder number `source`, to the shards of `index`.
+[[nodiscard]] Result<void> append_shards(Index& index, Index more, std::uint32_t source);
 
 // Returns true if a file name cannot lead out of its folder: it is relative, and no part of it is empty, "."
 // or "..".

@@ -12,7 +12,7 @@ static_assert(std::endian::native == std::endian::little,
               "MDS files are little-endian, and so must be the processor");
 
 template <class T = std::uint32_t>
-[[nodiscard]] T read_number(const std::byte* at) {
+[[nodiscard]] T read_little_endian(const std::byte* at) {
   T value;
   std::memcpy(&value, at, sizeof value);
   return value;

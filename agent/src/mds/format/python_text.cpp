@@ -12,7 +12,7 @@ using nlohmann::json;
 
 // nlohmann's dump() escapes the same characters as Python, except U+007F (delete), which only Python
 // escapes.
-std::string escaped(const json& text) {
+std::string escape_json_text(const json& text) {
   constexpr char kDelete = 0x7f;
   std::string out = text.dump(-1, ' ', true);
   for (std::size_t at = out.find(kDelete); at != std::string::npos; at = out.find(kDelete, at))
@@ -20,13 +20,13 @@ std::string escaped(const json& text) {
   return out;
 }
 
-void append(std::string& out, const json& value) {
+void append_json(std::string& out, const json& value) {
   const char* between = "";
   if (value.is_object()) {
     out += '{';
     for (const auto& [key, item] : value.items()) {
-      out += between + escaped(json(key)) + ": ";
-      append(out, item);
+      out += between + escape_json_text(json(key)) + ": ";
+      append_json(out, item);
       between = ", ";
     }
     out += '}';
@@ -34,12 +34,12 @@ void append(std::string& out, const json& value) {
     out += '[';
     for (const auto& item : value) {
       out += between;
-      append(out, item);
+      append_json(out, item);
       between = ", ";
     }
     out += ']';
   } else {
-    out += value.is_string() ? escaped(value) : value.dump();
+    out += value.is_string() ? escape_json_text(value) : value.dump();
   }
 }
 
@@ -47,7 +47,7 @@ void append(std::string& out, const json& value) {
 
 std::string python_json(const json& value) {
   std::string out;
-  append(out, value);
+  append_json(out, value);
   return out;
 }
 

@@ -1,6 +1,6 @@
-// A shard file consists of n (the number of samples, as u32), n + 1 offsets (u32) from the beginning of the
-// file, a configuration that readers skip, and the samples. Sample i has the bytes from offsets[i] to before
-// offsets[i + 1].
+// A shard file consists of n (the number of samples, as u32), n + 1 offsets (u32), a configuration that
+// readers skip, and the samples. Offsets count from the beginning of the file. Sample i begins at offsets[i]
+// and ends before offsets[i + 1].
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace ratoon::mds {
 // this shard. `samples` may be 0.
 [[nodiscard]] Result<void> check_shard(std::span<const std::byte> file, std::uint32_t samples);
 
-// Returns the bytes of a sample in a shard that was checked. Returns nothing if the offsets are no longer
-// valid, because a process that writes to a mapped file also changes the bytes in memory after the check.
+// Returns the bytes of a sample in a shard that was checked. Returns nothing if the offsets have become
+// invalid after the check, because another process has written to the mapped file.
 [[nodiscard]] inline std::span<const std::byte> sample_bytes(std::span<const std::byte> file,
                                                              std::uint32_t sample) {
   std::uint32_t offsets[2];

@@ -15,11 +15,11 @@ class LocalSource final : public ShardSource {
 
   [[nodiscard]] Result<Index> read_index() override;
   [[nodiscard]] Result<ShardBytes> open(const ShardInfo& shard, const std::stop_token& stop) override;
-  [[nodiscard]] std::string shown(const ShardInfo& shard) const override;
-  // Opening a shard is slow if it must be hashed or decompressed, and fast if its file is only mapped.
-  [[nodiscard]] bool is_slow() const override { return is_slow_; }
-  // If the index lists a compressed file, the cost assumes that only this file exists.
-  [[nodiscard]] ShardCost cost(const ShardInfo& shard) const override {
+  [[nodiscard]] std::string display_name(const ShardInfo& shard) const override;
+  // Opening a shard is slow if the shard must be hashed or decompressed, and fast if its file is only mapped.
+  [[nodiscard]] bool is_slow_to_open() const override { return is_slow_to_open_; }
+  // If the index lists a compressed file, open_cost() assumes that the uncompressed file does not exist.
+  [[nodiscard]] ShardCost open_cost(const ShardInfo& shard) const override {
     return {.memory_bytes = shard.zip || !options_.maps_files ? shard.raw.size_bytes : 0};
   }
 
@@ -29,7 +29,7 @@ class LocalSource final : public ShardSource {
 
   const std::filesystem::path folder_;
   const LoadOptions options_;
-  bool is_slow_ = false;
+  bool is_slow_to_open_ = false;
 };
 
 }  // namespace ratoon::mds

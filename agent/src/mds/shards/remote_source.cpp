@@ -24,60 +24,60 @@ Result<Index> RemoteSource::read_index() {
   if (!index) return index.error().with_context(objects::join_uri(store_->uri(), key));
   auto digest = digest_of(*index);
   if (!digest) return digest.error();
-  version_ = std::move(*digest);
+  index_version_ = std::move(*digest);
   return index;
 }
 
-std::string RemoteSource::shown(const ShardInfo& shard) const {
+std::string RemoteSource::display_name(const ShardInfo& shard) const {
   return objects::join_uri(store_->uri(), prefix_ + (shard.zip ? *shard.zip : shard.raw).basename);
 }
 
-ShardCost RemoteSource::cost(const ShardInfo& shard) const {
+ShardCost RemoteSource::open_cost(const ShardInfo& shard) const {
   return {.memory_bytes = options_.maps_files ? 0 : shard.raw.size_bytes,
-          .cache_bytes = holds_files_ ? shard.raw.size_bytes : 0};
+          .cache_bytes = pins_files_ ? shard.raw.size_bytes : 0};
 }
 
 std::optional<objects::CacheKey> RemoteSource::cache_key(const ShardInfo& shard) const {
-  return holds_files_ ? std::optional(key_of(shard)) : std::nullopt;
+  return pins_files_ ? std::optional(object_cache_key(shard)) : std::nullopt;
 }
 
-objects::CacheKey RemoteSource::key_of(const ShardInfo& shard) const {
-  objects::CacheKey key{.source = shown(shard)};
+objects::CacheKey RemoteSource::object_cache_key(const ShardInfo& shard) const {
+  objects::CacheKey key{.source = display_name(shard)};
   for (const FileHash& hash : shard.raw.hashes) key.version += hash.algorithm + " " + hash.digest + " ";
-  if (key.version.empty()) key.version = version_;
+  if (key.version.empty()) key.version = index_version_;
   return key;
 }
 
-Result<void> RemoteSource::fetch_unpacked(const ShardInfo& shard, objects::FileSink& file,
-                                          const std::stop_token& stop) const {
+Result<void> RemoteSource::fetch_decompressed(const ShardInfo& shard, objects::FileSink& file,
+                                              const std::stop_token& stop) const {
   const std::string key = prefix_ + shard.zip->basename;
   objects::MemorySink compressed(shard.zip->size_bytes);
   const auto got = store_->get(key, compressed, {.stop = stop});
   if (!got) return got.error();
   const auto bytes = std::as_bytes(std::span(compressed.bytes()));
   if (bytes.size() != shard.zip->size_bytes) {
-    return Error(ErrorKind::kCorrupted, shown(shard) + " has " + std::to_string(bytes.size()) +
+    return Error(ErrorKind::kCorrupted, display_name(shard) + " has " + std::to_string(bytes.size()) +
                                             " bytes, but the index says " +
                                             std::to_string(shard.zip->size_bytes));
   }
   if (const auto sound = check_hashes(shard.zip->hashes, bytes); !sound)
-    return sound.error().with_context(shown(shard));
-  const auto raw = unpack(shard, bytes, false);  // the cache checks its hashes in the file
-  if (!raw) return raw.error().with_context(shown(shard));
+    return sound.error().with_context(display_name(shard));
+  const auto raw = decompress_shard(shard, bytes, false);  // the cache checks its hashes in the file
+  if (!raw) return raw.error().with_context(display_name(shard));
   if (auto begun = file.begin({.key = key, .size_bytes = raw->bytes.size()}); !begun) return begun;
   return file.write(text_of(raw->bytes));
 }
 
-objects::CacheRequest RemoteSource::request(const ShardInfo& shard) const {
+objects::CacheRequest RemoteSource::cache_request(const ShardInfo& shard) const {
   const auto verify = [&shard](std::span<const std::byte> bytes) {
     return check_hashes(shard.raw.hashes, bytes);
   };
   objects::CacheRequest request =
-      objects::request_for(*store_, prefix_ + shard.raw.basename, "", shard.raw.size_bytes, verify);
-  request.key = key_of(shard);
+      objects::plain_cache_request(*store_, prefix_ + shard.raw.basename, "", shard.raw.size_bytes, verify);
+  request.key = object_cache_key(shard);
   if (shard.zip) {
     request.fill = [this, &shard](objects::FileSink& file, const std::stop_token& stop) {
-      return fetch_unpacked(shard, file, stop);
+      return fetch_decompressed(shard, file, stop);
     };
   }
   return request;
@@ -85,7 +85,7 @@ objects::CacheRequest RemoteSource::request(const ShardInfo& shard) const {
 
 Result<ShardBytes> RemoteSource::load(const ShardInfo& shard, const std::stop_token& stop) const {
   bool is_fetched = false;
-  objects::CacheRequest wanted = request(shard);
+  objects::CacheRequest wanted = cache_request(shard);
   wanted.verify = [verify = std::move(wanted.verify), &is_fetched](std::span<const std::byte> bytes) {
     is_fetched = true;
     return verify(bytes);
@@ -93,35 +93,36 @@ Result<ShardBytes> RemoteSource::load(const ShardInfo& shard, const std::stop_to
   auto file = cache_->get(wanted, stop);
   if (!file) return file.error();
   const auto held = std::make_shared<const objects::CachedFile>(std::move(*file));
-  auto identity = identify(held->fd(), held->shown());
+  auto identity = identify_file(held->fd(), held->display_name());
   if (!identity) return identity.error();
   identity->changed_nanoseconds = 0;  // the cache marks files as used, which changes this time
-  auto loaded = options_.maps_files ? map_file(held->fd(), held->size_bytes(), held->shown())
-                                    : read_file(held->fd(), held->size_bytes(), held->shown());
+  auto loaded = options_.maps_files ? map_file(held->fd(), held->size_bytes(), held->display_name())
+                                    : read_file(held->fd(), held->size_bytes(), held->display_name());
   if (!loaded) return loaded;
   auto& verified = VerifiedFiles::of_this_process();
-  if (is_fetched) verified.note(*identity, shard.raw.hashes);
+  if (is_fetched) verified.record_verified(*identity, shard.raw.hashes);
   if (options_.verifies_local_files) {
     if (const auto sound = verified.check(*identity, shard.raw.hashes, loaded->bytes); !sound)
-      return sound.error().with_context(held->shown());
+      return sound.error().with_context(held->display_name());
   }
-  if (holds_files_) {
+  if (pins_files_) {
     const auto both =
         std::make_shared<const std::pair<std::shared_ptr<const void>, std::shared_ptr<const void>>>(
             std::move(loaded->owner), held);
     loaded->owner = both;
-    loaded->held_bytes = held->size_bytes();
+    loaded->pinned_bytes = held->size_bytes();
   }
-  return checked_shard(std::move(*loaded), shard, shown(shard) + " (kept as " + held->shown() + ")");
+  return checked_shard(std::move(*loaded), shard,
+                       display_name(shard) + " (kept as " + held->display_name() + ")");
 }
 
 Result<ShardBytes> RemoteSource::open(const ShardInfo& shard, const std::stop_token& stop) {
   auto loaded = load(shard, stop);
   if (!loaded && loaded.error().kind() == ErrorKind::kCorrupted) {
-    // A file in the cache may have been damaged on this disk since it was fetched. If the index has no
-    // hashes, damage is noticed only if the offsets in the file are wrong. If the file in the cache is
-    // damaged, fetches it once more from the store.
-    if (const auto forgotten = cache_->forget(key_of(shard)); !forgotten) return forgotten.error();
+    // A file in the cache may have been damaged on this disk since it was fetched. If so, fetch it once more
+    // from the store. If the index has no hashes, damage is noticed only if the offsets in the file are
+    // wrong.
+    if (const auto forgotten = cache_->discard(object_cache_key(shard)); !forgotten) return forgotten.error();
     loaded = load(shard, stop);
   }
   return loaded;

@@ -14,27 +14,27 @@ namespace ratoon::mds {
 class RemoteSource final : public ShardSource {
  public:
   // `prefix` is the common beginning of the keys of all objects: empty, or a text that ends with '/'. After
-  // hold_files() the cache cannot evict the file of an open shard, so that the size of the cache includes all
-  // files that are in use. Call hold_files() only if the cache has a limit.
+  // pin_files() the cache cannot evict the file of an open shard, so the disk never holds open files that the
+  // cache does not count. Call pin_files() only if the cache has a limit.
   RemoteSource(std::shared_ptr<objects::ObjectStore> store, std::string prefix,
                std::shared_ptr<objects::ObjectCache> cache, LoadOptions options)
       : store_(std::move(store)), prefix_(std::move(prefix)), cache_(std::move(cache)), options_(options) {}
 
-  void hold_files() { holds_files_ = true; }
+  void pin_files() { pins_files_ = true; }
 
   [[nodiscard]] Result<Index> read_index() override;
   [[nodiscard]] Result<ShardBytes> open(const ShardInfo& shard, const std::stop_token& stop) override;
-  [[nodiscard]] std::string shown(const ShardInfo& shard) const override;
-  [[nodiscard]] bool is_slow() const override { return true; }
-  [[nodiscard]] ShardCost cost(const ShardInfo& shard) const override;
+  [[nodiscard]] std::string display_name(const ShardInfo& shard) const override;
+  [[nodiscard]] bool is_slow_to_open() const override { return true; }
+  [[nodiscard]] ShardCost open_cost(const ShardInfo& shard) const override;
   [[nodiscard]] std::optional<objects::CacheKey> cache_key(const ShardInfo& shard) const override;
 
  private:
-  [[nodiscard]] objects::CacheKey key_of(const ShardInfo& shard) const;
-  [[nodiscard]] objects::CacheRequest request(const ShardInfo& shard) const;
+  [[nodiscard]] objects::CacheKey object_cache_key(const ShardInfo& shard) const;
+  [[nodiscard]] objects::CacheRequest cache_request(const ShardInfo& shard) const;
   // Fetches a compressed object and writes its decompressed bytes to `file`.
-  [[nodiscard]] Result<void> fetch_unpacked(const ShardInfo& shard, objects::FileSink& file,
-                                            const std::stop_token& stop) const;
+  [[nodiscard]] Result<void> fetch_decompressed(const ShardInfo& shard, objects::FileSink& file,
+                                                const std::stop_token& stop) const;
   // Loads the shard from its file in the cache. Returns kCorrupted if the file of the shard in the cache has
   // wrong contents.
   [[nodiscard]] Result<ShardBytes> load(const ShardInfo& shard, const std::stop_token& stop) const;
@@ -43,8 +43,8 @@ class RemoteSource final : public ShardSource {
   const std::string prefix_;
   const std::shared_ptr<objects::ObjectCache> cache_;
   const LoadOptions options_;
-  bool holds_files_ = false;
-  std::string version_;  // distinguishes data sets under the same URI if the index has no hashes
+  bool pins_files_ = false;
+  std::string index_version_;  // distinguishes data sets under the same URI if the index has no hashes
 };
 
 }  // namespace ratoon::mds

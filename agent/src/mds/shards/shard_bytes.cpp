@@ -16,10 +16,10 @@ std::int64_t nanoseconds(const timespec& time) {
 
 }  // namespace
 
-Result<FileIdentity> identify(int fd, const std::string& shown) {
+Result<FileIdentity> identify_file(int fd, const std::string& display_name) {
   struct stat about{};
-  if (::fstat(fd, &about) != 0) return system_error(errno, "looking at " + shown);
-  if (!S_ISREG(about.st_mode)) return Error(ErrorKind::kInvalid, shown + " is no regular file");
+  if (::fstat(fd, &about) != 0) return system_error(errno, "looking at " + display_name);
+  if (!S_ISREG(about.st_mode)) return Error(ErrorKind::kInvalid, display_name + " is no regular file");
   return FileIdentity{.device = about.st_dev,
                       .inode = about.st_ino,
                       .size_bytes = static_cast<std::uint64_t>(about.st_size),
@@ -31,18 +31,18 @@ Result<OpenFile> open_file(const std::filesystem::path& path) {
   // Without the flag O_NONBLOCK, opening a named pipe would wait until another process opens its other end.
   OpenFile file{.fd = UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)),
                 .identity = {},
-                .shown = path.string()};
-  if (!file.fd.is_open()) return system_error(errno, "opening " + file.shown);
-  const auto identity = identify(file.fd.get(), file.shown);
+                .display_name = path.string()};
+  if (!file.fd.is_open()) return system_error(errno, "opening " + file.display_name);
+  const auto identity = identify_file(file.fd.get(), file.display_name);
   if (!identity) return identity.error();
   file.identity = *identity;
   return file;
 }
 
-Result<ShardBytes> map_file(int fd, std::uint64_t size_bytes, const std::string& shown) {
+Result<ShardBytes> map_file(int fd, std::uint64_t size_bytes, const std::string& display_name) {
   if (size_bytes == 0) return ShardBytes();  // mmap() refuses a length of 0
   void* const at = ::mmap(nullptr, size_bytes, PROT_READ, MAP_SHARED, fd, 0);
-  if (at == MAP_FAILED) return system_error(errno, "mapping " + shown);
+  if (at == MAP_FAILED) return system_error(errno, "mapping " + display_name);
   return ShardBytes{
       .bytes = {static_cast<const std::byte*>(at), size_bytes},
       .owner = std::shared_ptr<const void>(at, [at, size_bytes](const void*) { ::munmap(at, size_bytes); })};
@@ -54,16 +54,16 @@ ShardBytes allocate_shard(std::size_t size_bytes, std::span<std::byte>& room) {
   return {.bytes = room, .owner = memory, .memory_bytes = size_bytes};
 }
 
-Result<ShardBytes> read_file(int fd, std::uint64_t size_bytes, const std::string& shown) {
+Result<ShardBytes> read_file(int fd, std::uint64_t size_bytes, const std::string& display_name) {
   std::span<std::byte> room;
   ShardBytes shard = allocate_shard(size_bytes, room);
   std::uint64_t at = 0;
   while (!room.empty()) {
     const ssize_t got = ::pread(fd, room.data(), room.size(), static_cast<off_t>(at));
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return system_error(errno, "reading " + shown);
+    if (got < 0) return system_error(errno, "reading " + display_name);
     if (got == 0) {
-      return Error(ErrorKind::kCorrupted, shown + " became shorter while it was read: " +
+      return Error(ErrorKind::kCorrupted, display_name + " became shorter while it was read: " +
                                               std::to_string(room.size()) + " bytes are missing");
     }
     at += static_cast<std::uint64_t>(got);

@@ -19,10 +19,10 @@ struct ShardBytes {
   std::span<const std::byte> bytes{};
   std::shared_ptr<const void> owner{};
   std::uint64_t memory_bytes = 0;  // this process's own memory that it uses; a mapped file uses none
-  std::uint64_t held_bytes = 0;    // of a cache's file that is protected from eviction
+  std::uint64_t pinned_bytes = 0;  // of a cache's file that is protected from eviction
 };
 
-// Identifies a file, and changes when the file is written to.
+// A FileIdentity identifies a file, and changes when the file is written to.
 struct FileIdentity {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
@@ -36,20 +36,20 @@ struct FileIdentity {
 struct OpenFile {
   UniqueFd fd;
   FileIdentity identity;
-  std::string shown;  // for messages
+  std::string display_name;  // for messages
 };
 
 // Opens a regular file for reading.
 [[nodiscard]] Result<OpenFile> open_file(const std::filesystem::path& path);
 
-// Returns the identity of an open file. `shown` is the name of the shard for error messages. Returns an error
-// if the path is not that of a regular file.
-[[nodiscard]] Result<FileIdentity> identify(int fd, const std::string& shown);
+// Returns the identity of an open file. `display_name` is the name of the shard for error messages. Returns
+// an error if the path is not that of a regular file.
+[[nodiscard]] Result<FileIdentity> identify_file(int fd, const std::string& display_name);
 
-// Maps a file into memory. The file may be removed or replaced while it is mapped. Reading the mapping ends
-// the process with SIGBUS if the file was truncated or its disk fails. Use read_file() to avoid SIGBUS.
-[[nodiscard]] Result<ShardBytes> map_file(int fd, std::uint64_t size_bytes, const std::string& shown);
-[[nodiscard]] Result<ShardBytes> read_file(int fd, std::uint64_t size_bytes, const std::string& shown);
+// Maps a file into memory. The file may be removed or replaced while it is mapped. If the file is truncated
+// or its disk fails, reading the mapping ends the process with SIGBUS. Use read_file() to avoid SIGBUS.
+[[nodiscard]] Result<ShardBytes> map_file(int fd, std::uint64_t size_bytes, const std::string& display_name);
+[[nodiscard]] Result<ShardBytes> read_file(int fd, std::uint64_t size_bytes, const std::string& display_name);
 
 // Allocates uninitialized memory of this process. `room` is the memory to which the file's bytes are written.
 [[nodiscard]] ShardBytes allocate_shard(std::size_t size_bytes, std::span<std::byte>& room);

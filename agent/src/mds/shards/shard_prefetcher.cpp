@@ -9,27 +9,29 @@ ShardPrefetcher::~ShardPrefetcher() {
   threads_.clear();  // waits for the threads
 }
 
-void ShardPrefetcher::ask(std::vector<std::size_t> shards) {
+void ShardPrefetcher::request_shards(std::vector<std::size_t> shards) {
   if (threads_max_ == 0) return;
   const std::lock_guard lock(mutex_);
-  next_.assign(shards.begin(), shards.end());
-  while (threads_.size() < std::min(threads_max_, next_.size()))
-    threads_.emplace_back([this](const std::stop_token& stop) { work(stop); });
-  if (!next_.empty()) asked_.notify_all();
+  requested_shards_.assign(shards.begin(), shards.end());
+  while (threads_.size() < std::min(threads_max_, requested_shards_.size()))
+    threads_.emplace_back([this](const std::stop_token& stop) { run_worker(stop); });
+  if (!requested_shards_.empty()) shards_requested_.notify_all();
 }
 
 bool ShardPrefetcher::is_idle() const {
   const std::lock_guard lock(mutex_);
-  return next_.empty();
+  return requested_shards_.empty();
 }
 
-void ShardPrefetcher::work(const std::stop_token& stop) {
+void ShardPrefetcher::run_worker(const std::stop_token& stop) {
   while (true) {
     std::unique_lock lock(mutex_);
     // After a stop request, no further shard is opened.
-    if (!asked_.wait(lock, stop, [&] { return !next_.empty(); }) || stop.stop_requested()) return;
-    const std::size_t shard = next_.front();
-    next_.pop_front();
+    if (!shards_requested_.wait(lock, stop, [&] { return !requested_shards_.empty(); }) ||
+        stop.stop_requested())
+      return;
+    const std::size_t shard = requested_shards_.front();
+    requested_shards_.pop_front();
     lock.unlock();
     try {
       open_(shard, stop);

@@ -1,4 +1,4 @@
-// ShardPrefetcher: threads that open shards before they are read, in the order in which they are needed. The
+// ShardPrefetcher: threads that open shards before samples are read from them, in the order of the reads. The
 // threads are started by the first request, and a newer request replaces all older ones.
 //
 // Thread contract: any thread may call any function; the destructor stops the running work and waits for it.
@@ -18,30 +18,31 @@ namespace ratoon::mds {
 
 class ShardPrefetcher {
  public:
-  // A function that opens a shard if it is not open yet. Errors of opening a shard are ignored here, because
-  // the thread that reads the shard gets the same error. If the number of threads is 0, `Open` is never
-  // called.
-  using Open = std::function<void(std::size_t shard, const std::stop_token& stop)>;
+  // A function that opens a shard if it is not open yet. ShardPrefetcher ignores errors of opening a shard,
+  // because the thread that reads the shard later gets the same error. If the number of threads is 0, the
+  // `OpenFunction` is never called.
+  using OpenFunction = std::function<void(std::size_t shard, const std::stop_token& stop)>;
 
-  ShardPrefetcher(std::size_t threads_max, Open open) : threads_max_(threads_max), open_(std::move(open)) {}
+  ShardPrefetcher(std::size_t threads_max, OpenFunction open)
+      : threads_max_(threads_max), open_(std::move(open)) {}
   ~ShardPrefetcher();
   ShardPrefetcher(const ShardPrefetcher&) = delete;
   ShardPrefetcher& operator=(const ShardPrefetcher&) = delete;
 
-  // Requests shards, and withdraws all earlier requests for shards that are not being opened yet. Call ask()
-  // when the samples that will be read next have changed.
-  void ask(std::vector<std::size_t> shards);
+  // Requests shards, and withdraws all earlier requests for shards that are not being opened yet. Call
+  // request_shards() when the samples that will be read next have changed.
+  void request_shards(std::vector<std::size_t> shards);
   // Returns true if each requested shard is open or is being opened.
   [[nodiscard]] bool is_idle() const;
 
  private:
-  void work(const std::stop_token& stop);
+  void run_worker(const std::stop_token& stop);
 
   const std::size_t threads_max_;
-  const Open open_;
+  const OpenFunction open_;
   mutable std::mutex mutex_;
-  std::condition_variable_any asked_;
-  std::deque<std::size_t> next_;
+  std::condition_variable_any shards_requested_;
+  std::deque<std::size_t> requested_shards_;
   std::vector<std::jthread> threads_;
 };
 

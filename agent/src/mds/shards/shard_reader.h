@@ -24,7 +24,7 @@ namespace ratoon::mds {
 
 class ShardReader {
  public:
-  explicit ShardReader(Folders folders);
+  explicit ShardReader(DatasetFolders folders);
 
   [[nodiscard]] const Index& index() const { return index_; }
   [[nodiscard]] const ShardTable& table() const { return table_; }
@@ -32,39 +32,39 @@ class ShardReader {
   [[nodiscard]] Result<ShardBytes> open(std::size_t shard, const std::stop_token& stop);
   void expect(std::span<const std::uint64_t> ids);
   void expect_no_more(std::span<const std::uint64_t> ids);
-  [[nodiscard]] std::string shown(std::size_t shard) const;
+  [[nodiscard]] std::string display_name(std::size_t shard) const;
 
  private:
   [[nodiscard]] ShardSource& source_of(std::size_t shard) const {
     return *sources_[index_.shards[shard].source];
   }
   [[nodiscard]] ShardCost cost_of(std::size_t shard) const {
-    return source_of(shard).cost(index_.shards[shard]);
+    return source_of(shard).open_cost(index_.shards[shard]);
   }
-  // Returns those shards of the samples `ids` that are slow to open and should be fetched ahead, each once.
-  [[nodiscard]] std::vector<std::size_t> shards_of(std::span<const std::uint64_t> ids) const;
-  [[nodiscard]] std::vector<std::size_t> known_future() const;
+  // Returns, each once, the shards of the samples `ids` that are slow to open and should be fetched ahead.
+  [[nodiscard]] std::vector<std::size_t> slow_shards_of(std::span<const std::uint64_t> ids) const;
+  [[nodiscard]] std::vector<std::size_t> expected_shards() const;
   // Returns the cache keys of the shards that are expected to be read, in the order in which they are needed.
-  [[nodiscard]] std::vector<objects::CacheKey> keys_of_future() const;
-  void fetch_ahead();
+  [[nodiscard]] std::vector<objects::CacheKey> expected_cache_keys() const;
+  void prefetch_expected_shards();
 
   const Index index_;
   const std::vector<std::unique_ptr<ShardSource>> sources_;
   const ShardTable table_;
-  const ShardCost ahead_max_;
-  const std::size_t ahead_count_max_;
+  const ShardCost prefetch_limit_;
+  const std::size_t prefetch_count_max_;
 
-  // This mutex is held while the list of expected shards is changed. If a thread needs several mutexes, it
-  // must lock changing_ first.
-  std::mutex changing_;
-  bool is_more_expected_ = false;  // than fits ahead; guarded by changing_
-  mutable std::mutex mutex_;       // taken last, and held briefly
-  UpcomingShards future_;          // guarded by mutex_
-  OpenShards open_;
+  // A thread holds expectations_mutex_ while it changes the list of expected shards. A thread that needs
+  // several mutexes must lock expectations_mutex_ first.
+  std::mutex expectations_mutex_;
+  bool has_more_to_prefetch_ = false;  // more shards are expected than fit; guarded by expectations_mutex_
+  mutable std::mutex mutex_;           // taken last, and held briefly
+  UpcomingShards upcoming_shards_;     // guarded by mutex_
+  OpenShards open_shards_;
   ShardPrefetcher prefetcher_;  // the last member: its threads use all of the above
 };
 
 // Returns the number of samples of each shard.
-[[nodiscard]] std::vector<std::uint64_t> sizes_of(const Index& index);
+[[nodiscard]] std::vector<std::uint64_t> shard_sample_counts(const Index& index);
 
 }  // namespace ratoon::mds

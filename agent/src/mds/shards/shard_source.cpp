@@ -4,8 +4,8 @@
 
 namespace ratoon::mds {
 
-Result<ShardBytes> unpack(const ShardInfo& shard, std::span<const std::byte> compressed,
-                          bool verifies_hashes) {
+Result<ShardBytes> decompress_shard(const ShardInfo& shard, std::span<const std::byte> compressed,
+                                    bool verifies_hashes) {
   std::span<std::byte> room;
   ShardBytes raw = allocate_shard(shard.raw.size_bytes, room);
   if (const auto done = decompress(shard.compression, compressed, room); !done) return done.error();
@@ -16,9 +16,9 @@ Result<ShardBytes> unpack(const ShardInfo& shard, std::span<const std::byte> com
   return raw;
 }
 
-Result<ShardBytes> checked_shard(ShardBytes bytes, const ShardInfo& shard, const std::string& shown) {
+Result<ShardBytes> checked_shard(ShardBytes bytes, const ShardInfo& shard, const std::string& display_name) {
   const auto sound = check_shard(bytes.bytes, shard.samples);
-  if (!sound) return Error(sound.error().kind(), shown + ": " + sound.error().message());
+  if (!sound) return Error(sound.error().kind(), display_name + ": " + sound.error().message());
   return bytes;
 }
 

@@ -1,6 +1,6 @@
-// ShardSource: a folder or store from which the shards of a data set are read. A ShardSource checks a shard
-// before it returns its bytes: the length, the hashes of the stored and of the decompressed bytes, and the
-// offsets.
+// ShardSource: a folder or store from which the shards of a data set are read. Before a ShardSource returns
+// the bytes of a shard, it checks their length, the hashes of the stored and of the decompressed bytes, and
+// the offsets.
 #pragma once
 
 #include <memory>
@@ -28,12 +28,12 @@ class ShardSource {
   // Opens a shard. Error texts name the path or URL of the shard.
   [[nodiscard]] virtual Result<ShardBytes> open(const ShardInfo& shard, const std::stop_token& stop) = 0;
   // Returns the path or URL of the shard for error messages.
-  [[nodiscard]] virtual std::string shown(const ShardInfo& shard) const = 0;
+  [[nodiscard]] virtual std::string display_name(const ShardInfo& shard) const = 0;
 
   // Returns true if opening a shard takes so long that a thread should open shards before they are needed.
-  [[nodiscard]] virtual bool is_slow() const = 0;
+  [[nodiscard]] virtual bool is_slow_to_open() const = 0;
   // Returns the memory and the cache space that the shard takes while it is open.
-  [[nodiscard]] virtual ShardCost cost(const ShardInfo& shard) const = 0;
+  [[nodiscard]] virtual ShardCost open_cost(const ShardInfo& shard) const = 0;
   // Returns the shard's key in a cache that evicts files; nothing if the shard is in no cache.
   [[nodiscard]] virtual std::optional<objects::CacheKey> cache_key(const ShardInfo&) const {
     return std::nullopt;
@@ -46,11 +46,12 @@ struct LoadOptions {
 };
 
 // Decompresses a shard, and checks the hashes of the result if `verifies_hashes`.
-[[nodiscard]] Result<ShardBytes> unpack(const ShardInfo& shard, std::span<const std::byte> compressed,
-                                        bool verifies_hashes);
+[[nodiscard]] Result<ShardBytes> decompress_shard(const ShardInfo& shard,
+                                                  std::span<const std::byte> compressed,
+                                                  bool verifies_hashes);
 
-// Checks the offsets of a shard and returns its bytes. Error texts begin with `shown`.
+// Checks the offsets of a shard and returns its bytes. Error texts begin with `display_name`.
 [[nodiscard]] Result<ShardBytes> checked_shard(ShardBytes bytes, const ShardInfo& shard,
-                                               const std::string& shown);
+                                               const std::string& display_name);
 
 }  // namespace ratoon::mds

@@ -17,12 +17,12 @@ class ShardTable {
     std::uint32_t sample = 0;  // its index in the shard
   };
 
-  [[nodiscard]] std::uint64_t samples() const { return begins_.back(); }
+  [[nodiscard]] std::uint64_t samples() const { return first_samples_.back(); }
   // `id` must be below samples().
   [[nodiscard]] SamplePosition find(std::uint64_t id) const;
 
  private:
-  std::vector<std::uint64_t> begins_;  // the first sample of each shard, and the end of the last one
+  std::vector<std::uint64_t> first_samples_;  // the first sample of each shard, and the end of the last one
   std::vector<std::uint32_t>
       first_shards_;  // the first shard in each range of 2^range_bits_ ids, then the last shard
   unsigned range_bits_ = 0;

@@ -7,9 +7,9 @@
 namespace ratoon::mds {
 namespace {
 
-// The clock of the file system advances in steps of some milliseconds. So a file that was written just now
-// may be written again without a change of its file times.
-bool is_settled(const FileIdentity& file) {
+// Returns false if the file was written just now: the clock of the file system advances in steps of some
+// milliseconds, so a second write in the same step leaves the modification time unchanged.
+bool has_stable_file_times(const FileIdentity& file) {
   constexpr std::int64_t kSettledNanoseconds = 2'000'000'000;
   timespec now{};
   ::clock_gettime(CLOCK_REALTIME, &now);
@@ -24,8 +24,9 @@ VerifiedFiles& VerifiedFiles::of_this_process() {
   return *files;
 }
 
-VerifiedFiles::Passed VerifiedFiles::entry_of(const FileIdentity& file, std::span<const FileHash> hashes) {
-  Passed entry{file, {}};
+VerifiedFiles::VerifiedFile VerifiedFiles::entry_of(const FileIdentity& file,
+                                                    std::span<const FileHash> hashes) {
+  VerifiedFile entry{file, {}};
   for (const FileHash& hash : hashes) entry.second += hash.algorithm + " " + hash.digest + " ";
   return entry;
 }
@@ -35,23 +36,23 @@ Result<void> VerifiedFiles::check(const FileIdentity& file, std::span<const File
   if (expected.empty()) return {};
   {
     const std::lock_guard lock(mutex_);
-    if (passed_.contains(entry_of(file, expected))) return {};
+    if (verified_.contains(entry_of(file, expected))) return {};
   }
-  const bool was_settled = is_settled(file);
+  const bool was_settled = has_stable_file_times(file);
   if (const auto sound = check_hashes(expected, bytes); !sound) return sound;
-  if (was_settled) note(file, expected);
+  if (was_settled) record_verified(file, expected);
   return {};
 }
 
-void VerifiedFiles::note(const FileIdentity& file, std::span<const FileHash> passed) {
+void VerifiedFiles::record_verified(const FileIdentity& file, std::span<const FileHash> passed) {
   if (passed.empty()) return;  // check() accepts a file without hashes anyway
   const std::lock_guard lock(mutex_);
-  passed_.insert(entry_of(file, passed));
+  verified_.insert(entry_of(file, passed));
 }
 
 std::size_t VerifiedFiles::count() const {
   const std::lock_guard lock(mutex_);
-  return passed_.size();
+  return verified_.size();
 }
 
 }  // namespace ratoon::mds

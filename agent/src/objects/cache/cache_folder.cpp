@@ -34,7 +34,7 @@ Result<UniqueFd> open_beneath(int folder, const std::string& name, int flags, co
   return system_error(errno, "opening " + shown);
 }
 
-struct CloseFolder {
+struct CloseDirectory {
   void operator()(DIR* folder) const { ::closedir(folder); }
 };
 
@@ -47,58 +47,59 @@ Result<CacheFolder> CacheFolder::open(std::filesystem::path folder) {
   return CacheFolder(std::move(folder), std::move(fd));
 }
 
-bool CacheFolder::is_current(int fd, const std::string& name) const {
+bool CacheFolder::is_name_current(int fd, const std::string& name) const {
   struct stat ours{};
   struct stat named{};
   return ::fstat(fd, &ours) == 0 && ::fstatat(fd_.get(), name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
          ours.st_dev == named.st_dev && ours.st_ino == named.st_ino;
 }
 
-Result<CacheFolder::Opened> CacheFolder::lock_opened(UniqueFd fd, const std::string& name,
-                                                     int operation) const {
-  if (!fd.is_open()) return Opened{};
+Result<CacheFolder::OpenResult> CacheFolder::lock_opened(UniqueFd fd, const std::string& name,
+                                                         int operation) const {
+  if (!fd.is_open()) return OpenResult{};
   struct stat facts{};
   if (::fstat(fd.get(), &facts) != 0) return system_error(errno, "looking at " + shown(name));
   if (!S_ISREG(facts.st_mode)) return Error(ErrorKind::kInvalid, shown(name) + " is not a file: remove it");
   if (::flock(fd.get(), operation | LOCK_NB) != 0) {
-    if (errno == EWOULDBLOCK || errno == EINTR) return Opened{.found = Found::kBusy};
+    if (errno == EWOULDBLOCK || errno == EINTR) return OpenResult{.outcome = OpenOutcome::kBusy};
     return system_error(errno, "locking " + shown(name));
   }
-  if (!is_current(fd.get(), name)) return Opened{.found = Found::kBusy};  // just replaced; the caller retries
+  if (!is_name_current(fd.get(), name))
+    return OpenResult{.outcome = OpenOutcome::kBusy};  // just replaced; the caller retries
   if (::fstat(fd.get(), &facts) != 0) return system_error(errno, "looking at " + shown(name));
-  return Opened{Found::kOpen, std::move(fd), static_cast<std::uint64_t>(facts.st_size)};
+  return OpenResult{OpenOutcome::kOpen, std::move(fd), static_cast<std::uint64_t>(facts.st_size)};
 }
 
-Result<CacheFolder::Opened> CacheFolder::open_object(const std::string& name) const {
+Result<CacheFolder::OpenResult> CacheFolder::open_object(const std::string& name) const {
   auto fd = open_beneath(fd_.get(), name, O_RDONLY, shown(name));
   if (!fd) return fd.error();
   auto opened = lock_opened(std::move(*fd), name, LOCK_SH);
-  if (opened && opened->found == Found::kOpen) {
-    // The cache sets the access time of a file itself, because file systems are often mounted with an option
-    // that does not update it. Setting the access time fails for a file of another user. For a file of
-    // another user, the time of its last write counts as its last use.
+  if (opened && opened->outcome == OpenOutcome::kOpen) {
+    // The cache sets the access time of a file itself, because many file systems are mounted with an option
+    // that stops them from updating it. Setting the access time fails for a file of another user. For such a
+    // file, the time of its last write counts as its last use.
     const std::array<timespec, 2> times{{{0, UTIME_NOW}, {0, UTIME_OMIT}}};
     static_cast<void>(::futimens(opened->fd.get(), times.data()));
   }
   return opened;
 }
 
-Result<CacheFolder::Opened> CacheFolder::open_part(const std::string& name) const {
+Result<CacheFolder::OpenResult> CacheFolder::open_part(const std::string& name) const {
   auto fd = open_beneath(fd_.get(), name, O_RDWR | O_CREAT, shown(name));
   if (!fd) return fd.error();
   if (!fd->is_open()) return Error(ErrorKind::kNotFound, "the cache " + path_.string() + " was removed");
   return lock_opened(std::move(*fd), name, LOCK_EX);
 }
 
-Result<CacheFolder::Opened> CacheFolder::try_lock() const {
+Result<CacheFolder::OpenResult> CacheFolder::try_lock() const {
   return open_part(kLockName);
 }
 
-Result<CacheFolder::Contents> CacheFolder::look(const std::string& own_part) const {
+Result<CacheFolder::Contents> CacheFolder::scan(const std::string& own_part) const {
   // Opens the folder again for listing, because listing moves the read position of the descriptor.
   UniqueFd fd(::openat(fd_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd.is_open()) return system_error(errno, "opening the cache " + path_.string());
-  const std::unique_ptr<DIR, CloseFolder> folder(::fdopendir(fd.get()));
+  const std::unique_ptr<DIR, CloseDirectory> folder(::fdopendir(fd.get()));
   if (!folder) return system_error(errno, "listing the cache " + path_.string());
   static_cast<void>(fd.release());
 
@@ -113,10 +114,10 @@ Result<CacheFolder::Contents> CacheFolder::look(const std::string& own_part) con
     const auto size = static_cast<std::uint64_t>(facts.st_size);
     if (kind == CacheNameKind::kPart) {
       const auto is_gone = try_evict(name);
-      if (!is_gone || !*is_gone) contents.held_bytes += size;
+      if (!is_gone || !*is_gone) contents.used_bytes += size;
       continue;
     }
-    contents.held_bytes += size;
+    contents.used_bytes += size;
     contents.objects.push_back(
         {.name = name, .size_bytes = size, .last_use_nanoseconds = nanoseconds(facts.st_atim)});
   }
@@ -132,7 +133,7 @@ Result<bool> CacheFolder::try_evict(const std::string& name) const {
   if (!fd) return fd.error();
   const auto opened = lock_opened(std::move(*fd), name, LOCK_EX);
   if (!opened) return opened.error();
-  if (opened->found != Found::kOpen) return false;
+  if (opened->outcome != OpenOutcome::kOpen) return false;
   if (auto removed = remove(name); !removed) return removed.error();
   return true;
 }

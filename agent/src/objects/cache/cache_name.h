@@ -1,6 +1,6 @@
 // Makes the names of a cache's files. The name of a cache file is derived from the object's URI and version,
-// so that several data sets can share a cache. A name contains no '/', so it never leads out of the cache's
-// folder.
+// so that several data sets can share a cache. A cache file's name contains no '/', so it never leads out of
+// the folder.
 #pragma once
 
 #include <optional>
@@ -17,16 +17,16 @@ struct CacheKey {
 };
 
 // Returns the name of an object's file: "<32 hexadecimal digits>-<end of the URI>.object". The end of the URI
-// only helps people who look at the folder.
+// only helps users to recognize the file.
 [[nodiscard]] std::string object_name(const CacheKey& key);
 
-// Returns the name of the unfinished file in which an object is written before the file gets the name of the
-// object. `by` distinguishes processes that write one object, and is empty for the first process.
+// Returns the name that an object's file has until it is complete. If several processes write one object,
+// `by` distinguishes their unfinished files; the first one has an empty `by`.
 [[nodiscard]] std::string part_name(std::string_view object_name, std::string_view by = {});
 
 enum class CacheNameKind { kObject, kPart };
-// Returns nothing for a name that is not the name of a cache file. A file whose name has another form belongs
-// to another program.
+// Returns nothing if `name` does not have the form of a cache file's name. A file in the cache's folder whose
+// name has another form belongs to another program.
 [[nodiscard]] std::optional<CacheNameKind> parse_cache_name(std::string_view name);
 
 }  // namespace ratoon::objects

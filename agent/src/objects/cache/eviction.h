@@ -17,9 +17,9 @@ struct CachedObject {
   std::optional<std::uint64_t> next_use{};  // its position in the known future; nothing: not expected again
 };
 
-// Returns the indices of the objects in the order in which they should be evicted. Objects whose next use is
-// not known come first, the least recently used before others. Objects with a known next use follow, the one
-// with the latest use before others (Belady's rule, which is optimal if all future uses are known).
+// Returns the indices of the objects in the order in which they should be evicted. Objects without a known
+// next use come first, beginning with the least recently used one. Objects with a known next use follow,
+// beginning with the one that is used last (Belady's rule, which is optimal if all future uses are known).
 [[nodiscard]] std::vector<std::size_t> eviction_order(std::span<const CachedObject> objects);
 
 // Returns how many bytes must be evicted so that `needed` more bytes fit into `limit`. `needed` must be at

@@ -4,7 +4,7 @@
 //
 //   auto cache = ObjectCache::open({.folder = "/scratch/shards", .bytes_max = 200'000'000'000});
 //   if (!cache) return cache.error();
-//   auto shard = (*cache)->get(request_for(*store, "train/shard.00007.mds", digest, size, check_hashes));
+//   auto shard = (*cache)->get(plain_cache_request(*store, "shard.00007.mds", digest, size, check_hashes));
 //   if (!shard) return shard.error();
 //   map(shard->fd(), shard->size_bytes());  // stays in the cache as long as `shard` lives
 //
@@ -40,26 +40,26 @@ namespace ratoon::objects {
 struct CacheOptions {
   std::filesystem::path folder;
   std::uint64_t bytes_max = 0;  // of all files together; 0: no limit
-  // The time for which get() waits for other processes. After this time get() fetches the object itself, even
-  // if another process holds the lock of the object. If the cache is full of open files, get() returns an
-  // error.
-  Duration patience{std::chrono::seconds(60)};
+  // The time for which get() waits for other processes. If another process still holds the lock of the object
+  // after this time, get() fetches the object itself. If the cache is still full of open files, get() returns
+  // an error.
+  Duration lock_wait_max{std::chrono::seconds(60)};
 };
 
-// A file that is open for reading. The cache keeps the file until the CachedFile is destroyed.
+// CachedFile: a file that is open for reading. The cache keeps the file until the CachedFile is destroyed.
 class CachedFile {
  public:
   CachedFile(UniqueFd fd, std::uint64_t size_bytes, std::string shown)
-      : fd_(std::move(fd)), size_bytes_(size_bytes), shown_(std::move(shown)) {}
+      : fd_(std::move(fd)), size_bytes_(size_bytes), display_name_(std::move(shown)) {}
 
   [[nodiscard]] int fd() const { return fd_.get(); }
   [[nodiscard]] std::uint64_t size_bytes() const { return size_bytes_; }
-  [[nodiscard]] const std::string& shown() const { return shown_; }  // its path, for messages
+  [[nodiscard]] const std::string& display_name() const { return display_name_; }  // its path, for messages
 
  private:
   UniqueFd fd_;
   std::uint64_t size_bytes_;
-  std::string shown_;
+  std::string display_name_;
 };
 
 struct CacheRequest {
@@ -74,12 +74,12 @@ struct CacheRequest {
 
 // Makes a request that stores an object in the cache as it is, without decompressing it. The store must
 // outlive the CacheRequest.
-[[nodiscard]] CacheRequest request_for(ObjectStore& store, std::string key, std::string version,
-                                       std::uint64_t size_bytes,
-                                       std::function<Result<void>(std::span<const std::byte>)> verify = {});
+[[nodiscard]] CacheRequest plain_cache_request(
+    ObjectStore& store, std::string key, std::string version, std::uint64_t size_bytes,
+    std::function<Result<void>(std::span<const std::byte>)> verify = {});
 
-// Opens a file at its own path that is not in a cache, such as an object of a FileStore.
-[[nodiscard]] Result<CachedFile> open_in_place(const std::filesystem::path& path);
+// Opens a file that is not in a cache, such as an object of a FileStore.
+[[nodiscard]] Result<CachedFile> open_uncached_file(const std::filesystem::path& path);
 
 class ObjectCache {
  public:
@@ -89,23 +89,23 @@ class ObjectCache {
   // Opens the file of an object in the cache. If the object is not in the cache, fetches it first.
   [[nodiscard]] Result<CachedFile> get(const CacheRequest& request, const std::stop_token& stop = {});
 
-  // The cache calls `next` when files must be evicted. The function `next` returns the objects that this
-  // process will open next, in order. The cache evicts these objects after all others, beginning with the one
-  // that is needed last. Other processes evict in another order, because they do not know this list.
-  using Future = std::function<std::vector<CacheKey>()>;
-  void set_future(Future next);
+  // The cache calls `next` when files must be evicted. `next` returns the objects that this process will open
+  // next, in order. The cache evicts these objects after all others, beginning with the one that is needed
+  // last. Other processes do not know `next`, so they may evict these objects earlier.
+  using NextUsesFunction = std::function<std::vector<CacheKey>()>;
+  void set_next_uses(NextUsesFunction next);
 
-  // Removes a damaged file from the cache. Processes that have already opened the file can still read it.
-  [[nodiscard]] Result<void> forget(const CacheKey& key);
+  // Removes a damaged file from the cache. Processes that have opened it before can still read it.
+  [[nodiscard]] Result<void> discard(const CacheKey& key);
 
   struct Counts {
     std::uint64_t found = 0;
     std::uint64_t fetched = 0;
     std::uint64_t evicted = 0;
-    std::uint64_t looks = 0;  // scans of the whole folder
+    std::uint64_t folder_scans = 0;  // scans of the whole folder
   };
   [[nodiscard]] Counts counts() const {
-    return {found_.load(), fetched_.load(), evicted_.load(), looks_.load()};
+    return {found_.load(), fetched_.load(), evicted_.load(), folder_scans_.load()};
   }
   [[nodiscard]] const CacheOptions& options() const { return options_; }
 
@@ -113,39 +113,40 @@ class ObjectCache {
   ObjectCache(CacheOptions options, CacheFolder folder)
       : options_(std::move(options)), folder_(std::move(folder)) {}
 
-  [[nodiscard]] Result<CacheFolder::Opened> open_whole(const CacheRequest& request,
-                                                       const std::string& name) const;
+  [[nodiscard]] Result<CacheFolder::OpenResult> open_cached(const CacheRequest& request,
+                                                            const std::string& name) const;
   // Returns true if this call fetched the object, and false if another process has just fetched it.
   [[nodiscard]] Result<bool> fetch(const CacheRequest& request, const std::string& name,
                                    const std::string& part, int fd, const std::stop_token& stop);
-  [[nodiscard]] Result<void> write_part(const CacheRequest& request, const std::string& part, int fd,
-                                        const std::stop_token& stop);
+  [[nodiscard]] Result<void> write_part_file(const CacheRequest& request, const std::string& part, int fd,
+                                             const std::stop_token& stop);
   [[nodiscard]] Result<void> reserve(const CacheRequest& request, const std::string& part, int fd,
                                      const std::stop_token& stop);
-  // Evicts files and returns by how many bytes the cache is still too large. `lock` is the folder's lock; it
-  // is not open if other processes have held the lock for too long. The size of the cache is read from the
-  // usage record; the folder is scanned only if the record says that the cache is full.
+  // Evicts files, and returns by how many bytes the cache is still too large. `lock` is the folder's lock; it
+  // is not open if other processes have held it for too long. The size of the cache is read from the usage
+  // record. The folder is scanned only if there is no record or the record says that the cache is full.
   [[nodiscard]] Result<std::uint64_t> make_room(const CacheRequest& request, const std::string& part,
                                                 const UniqueFd& lock);
-  // Each of the following functions evicts files and subtracts their bytes from `held`. An object that is
-  // being read is never evicted.
-  [[nodiscard]] Result<void> evict_if_free(const CachedObject& object, std::uint64_t& held);
+  // Each of the following functions evicts files and subtracts their bytes from `held`, the size of the
+  // cache. An object that is being read is never evicted.
+  [[nodiscard]] Result<void> evict_if_unused(const CachedObject& object, std::uint64_t& held);
   [[nodiscard]] Result<void> evict_oldest(std::uint64_t& held, std::uint64_t allowed);
   [[nodiscard]] Result<void> scan_and_evict(const std::string& part, std::uint64_t& held,
                                             std::uint64_t allowed);
   [[nodiscard]] std::map<std::string, std::uint64_t> next_uses_by_name();
   [[nodiscard]] Result<void> allocate(const CacheRequest& request, int fd) const;
-  [[nodiscard]] Error no_space(const CacheRequest& request) const;
+  [[nodiscard]] Error no_space_error(const CacheRequest& request) const;
 
   const CacheOptions options_;
   const CacheFolder folder_;
   std::mutex mutex_;
-  Future future_;                    // guarded by mutex_
-  std::deque<CachedObject> oldest_;  // result of the last scan, next to evict in front; guarded by mutex_
+  NextUsesFunction next_uses_;  // guarded by mutex_
+  std::deque<CachedObject>
+      eviction_queue_;  // result of the last scan, next to evict in front; guarded by mutex_
   std::atomic<std::uint64_t> found_{0};
   std::atomic<std::uint64_t> fetched_{0};
   std::atomic<std::uint64_t> evicted_{0};
-  std::atomic<std::uint64_t> looks_{0};
+  std::atomic<std::uint64_t> folder_scans_{0};
 };
 
 }  // namespace ratoon::objects

@@ -9,9 +9,10 @@
 namespace ratoon::objects {
 namespace {
 
-class FirstOf final : public CredentialSource {
+class CredentialChain final : public CredentialSource {
  public:
-  explicit FirstOf(std::vector<std::unique_ptr<CredentialSource>> sources) : sources_(std::move(sources)) {}
+  explicit CredentialChain(std::vector<std::unique_ptr<CredentialSource>> sources)
+      : sources_(std::move(sources)) {}
 
   Result<std::optional<Credentials>> fetch(const std::stop_token& stop) override {
     if (chosen_ != nullptr) return chosen_->fetch(stop);
@@ -23,24 +24,27 @@ class FirstOf final : public CredentialSource {
         chosen_ = source.get();
         return found;
       }
-      looked.append(looked.empty() ? "" : "; ").append(source->why_not());
+      looked.append(looked.empty() ? "" : "; ").append(source->missing_reason());
     }
-    why_not_ = std::move(looked);
+    missing_reason_ = std::move(looked);
     return std::optional<Credentials>();
   }
 
-  std::string why_not() const override { return chosen_ != nullptr ? chosen_->why_not() : why_not_; }
+  std::string missing_reason() const override {
+    return chosen_ != nullptr ? chosen_->missing_reason() : missing_reason_;
+  }
 
  private:
   std::vector<std::unique_ptr<CredentialSource>> sources_;
   CredentialSource* chosen_ = nullptr;
-  std::string why_not_;
+  std::string missing_reason_;
 };
 
 }  // namespace
 
-std::unique_ptr<CredentialSource> first_of(std::vector<std::unique_ptr<CredentialSource>> sources) {
-  return std::make_unique<FirstOf>(std::move(sources));
+std::unique_ptr<CredentialSource> make_credential_chain(
+    std::vector<std::unique_ptr<CredentialSource>> sources) {
+  return std::make_unique<CredentialChain>(std::move(sources));
 }
 
 std::unique_ptr<CredentialSource> default_chain(const HttpDependencies& dependencies,
@@ -54,7 +58,7 @@ std::unique_ptr<CredentialSource> default_chain(const HttpDependencies& dependen
   sources.push_back(profile_source(dependencies.environment, options));
   sources.push_back(container_source(dependencies));
   sources.push_back(metadata_source(dependencies));
-  return first_of(std::move(sources));
+  return make_credential_chain(std::move(sources));
 }
 
 }  // namespace ratoon::objects

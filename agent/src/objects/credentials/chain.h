@@ -1,5 +1,5 @@
-// Searches for AWS credentials in the same places and in the same order as boto3. Uses the credentials of the
-// first of these places that has credentials, and later refreshes them from this place.
+// Searches for AWS credentials in the same places and in the same order as boto3. The chain uses the
+// credentials of the first place that has any, and later refreshes them from the same place.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace ratoon::objects {
 
-[[nodiscard]] std::unique_ptr<CredentialSource> first_of(
+[[nodiscard]] std::unique_ptr<CredentialSource> make_credential_chain(
     std::vector<std::unique_ptr<CredentialSource>> sources);
 
 [[nodiscard]] std::unique_ptr<CredentialSource> default_chain(const HttpDependencies& dependencies,

@@ -5,34 +5,34 @@
 namespace ratoon::objects {
 namespace {
 
-// The pause between two attempts to refresh credentials that are still valid. Without a pause, every request
-// would cause a request to the server of credentials.
-constexpr Duration kTryAgainAfter = std::chrono::seconds(60);
+// The pause between two attempts to refresh credentials that are still valid. Without this pause, each
+// request to the store would cause a request to the source of the credentials.
+constexpr Duration kRefreshRetryPause = std::chrono::seconds(60);
 
 }  // namespace
 
-std::optional<Credentials> CredentialCache::held_if_good() {
+std::optional<Credentials> CredentialCache::cached_if_fresh() {
   const std::lock_guard lock(mutex_);
-  if (!held_) return std::nullopt;
-  const Freshness freshness = freshness_of(*held_, fetched_at_, clock_->wall_now());
+  if (!cached_) return std::nullopt;
+  const Freshness freshness = freshness_of(*cached_, fetched_at_, clock_->wall_now());
   if (freshness == Freshness::kExpired) return std::nullopt;
-  if (freshness == Freshness::kAgeing && clock_->now() >= next_try_) return std::nullopt;
-  return held_;
+  if (freshness == Freshness::kAgeing && clock_->now() >= next_refresh_) return std::nullopt;
+  return cached_;
 }
 
 Result<Credentials> CredentialCache::current(const std::stop_token& stop) {
-  if (auto good = held_if_good()) return *std::move(good);
-  std::unique_lock fetching(fetching_, std::try_to_lock);
+  if (auto good = cached_if_fresh()) return *std::move(good);
+  std::unique_lock fetching(fetch_mutex_, std::try_to_lock);
   if (!fetching.owns_lock()) {
     {
       // Another thread refreshes the credentials. Use the cached credentials while they are valid.
       const std::lock_guard lock(mutex_);
-      if (held_ && freshness_of(*held_, fetched_at_, clock_->wall_now()) != Freshness::kExpired)
-        return *held_;
+      if (cached_ && freshness_of(*cached_, fetched_at_, clock_->wall_now()) != Freshness::kExpired)
+        return *cached_;
     }
     fetching.lock();
   }
-  if (auto good = held_if_good()) return *std::move(good);
+  if (auto good = cached_if_fresh()) return *std::move(good);
   return fetch(stop);
 }
 
@@ -41,37 +41,36 @@ Result<Credentials> CredentialCache::fetch(const std::stop_token& stop) {
   const std::lock_guard lock(mutex_);
   const WallTime now = clock_->wall_now();
   if (found && *found && freshness_of(**found, now, now) != Freshness::kExpired) {
-    held_ = **found;
+    cached_ = **found;
     fetched_at_ = now;
-    next_try_ = clock_->now() + kTryAgainAfter;
-    return *held_;
+    next_refresh_ = clock_->now() + kRefreshRetryPause;
+    return *cached_;
   }
-  if (held_ && freshness_of(*held_, fetched_at_, now) != Freshness::kExpired) {
-    next_try_ = clock_->now() + kTryAgainAfter;
-    return *held_;
+  if (cached_ && freshness_of(*cached_, fetched_at_, now) != Freshness::kExpired) {
+    next_refresh_ = clock_->now() + kRefreshRetryPause;
+    return *cached_;
   }
   const auto ended = [](const Credentials& credentials) {
     return "the credentials from " + credentials.source + " expired at " +
            format_rfc3339(*credentials.expires_at);
   };
   if (!found) {
-    if (!held_) return found.error();
-    return found.error().with_context(ended(*held_) + ", and new ones could not be fetched");
+    if (!cached_) return found.error();
+    return found.error().with_context(ended(*cached_) + ", and new ones could not be fetched");
   }
   if (*found)
-    return Error(ErrorKind::kPermissionDenied, ended(**found) + "; it is " + format_rfc3339(now) +
-                                                   ": renew them there, and check this machine's clock");
+    return Error(ErrorKind::kPermissionDenied, ended(**found) + "; the time is now " + format_rfc3339(now) +
+                                                   ": renew the credentials, and check this machine's clock");
   return Error(ErrorKind::kPermissionDenied,
-               "there are no credentials: " + source_->why_not() +
-                   "; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile; a program that reads a "
-                   "public bucket can set StoreOptions::is_anonymous");
+               "there are no credentials: " + source_->missing_reason() +
+                   "; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile");
 }
 
-bool CredentialCache::doubt(const Credentials& credentials) {
+bool CredentialCache::report_rejected(const Credentials& credentials) {
   const std::lock_guard lock(mutex_);
-  if (doubted_ == credentials) return false;
-  doubted_ = credentials;
-  if (held_ == credentials) held_.reset();
+  if (rejected_ == credentials) return false;
+  rejected_ = credentials;
+  if (cached_ == credentials) cached_.reset();
   return true;
 }
 

@@ -25,23 +25,23 @@ class CredentialCache {
   [[nodiscard]] Result<Credentials> current(const std::stop_token& stop);
 
   // Reports that a server has rejected `credentials` as expired. Returns true if the request should be
-  // retried with the result of current(), and false if the server has already rejected these credentials
-  // once.
-  [[nodiscard]] bool doubt(const Credentials& credentials);
+  // retried with the result of current(). Returns false if a server has rejected the same credentials
+  // before.
+  [[nodiscard]] bool report_rejected(const Credentials& credentials);
 
  private:
-  [[nodiscard]] std::optional<Credentials> held_if_good();
+  [[nodiscard]] std::optional<Credentials> cached_if_fresh();
   [[nodiscard]] Result<Credentials> fetch(const std::stop_token& stop);
 
-  const std::unique_ptr<CredentialSource> source_;  // used with fetching_ held
+  const std::unique_ptr<CredentialSource> source_;  // used with fetch_mutex_ held
   const std::shared_ptr<const Clock> clock_;
-  std::mutex fetching_;
+  std::mutex fetch_mutex_;
 
   std::mutex mutex_;
-  std::optional<Credentials> held_;     // guarded by mutex_
-  std::optional<Credentials> doubted_;  // guarded by mutex_
-  WallTime fetched_at_;                 // guarded by mutex_
-  Timestamp next_try_{};                // to replace credentials that are still valid; guarded by mutex_
+  std::optional<Credentials> cached_;    // guarded by mutex_
+  std::optional<Credentials> rejected_;  // guarded by mutex_
+  WallTime fetched_at_;                  // guarded by mutex_
+  Timestamp next_refresh_{};             // to replace credentials that are still valid; guarded by mutex_
 };
 
 }  // namespace ratoon::objects

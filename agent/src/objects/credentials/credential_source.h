@@ -16,11 +16,11 @@ namespace ratoon::objects {
 class CredentialSource {
  public:
   virtual ~CredentialSource() = default;
-  // Returns nothing if this place has no credentials, and an error if reading them fails.
+  // Returns nothing if the source has no credentials, and an error if reading them fails.
   [[nodiscard]] virtual Result<std::optional<Credentials>> fetch(const std::stop_token& stop) = 0;
   // Returns the reason why fetch() found no credentials, such as "AWS_ACCESS_KEY_ID is not set". The error
-  // about missing credentials quotes this reason.
-  [[nodiscard]] virtual std::string why_not() const = 0;
+  // about missing credentials quotes the reason that missing_reason() returns.
+  [[nodiscard]] virtual std::string missing_reason() const = 0;
 };
 
 }  // namespace ratoon::objects

@@ -11,8 +11,8 @@ enum class Freshness {
   kExpired,  // a server would reject them
 };
 
-// Credentials are refreshed 15 minutes before they expire, or at half of their lifetime if that is later. In
-// the ten seconds before their expiry credentials count as expired, because a request takes time and clocks
+// Credentials are refreshed 15 minutes before they expire or at half of their lifetime, whichever is
+// later. They count as expired ten seconds before their expiry, because a request takes time and clocks
 // differ.
 [[nodiscard]] Freshness freshness_of(const Credentials& credentials, WallTime fetched_at, WallTime now);
 

@@ -10,9 +10,9 @@
 namespace ratoon::objects {
 namespace {
 
-using Found = Result<std::optional<Credentials>>;
+using FetchResult = Result<std::optional<Credentials>>;
 
-std::string without_line_end(std::string text) {
+std::string without_trailing_newline(std::string text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
   return text;
 }
@@ -23,10 +23,10 @@ Result<std::string> ask(const HttpDependencies& dependencies, const RequestTimeo
   RetryLoop attempts(dependencies, timeouts, what, stop);
   const auto judge = [&](const http::Response& answer) -> std::optional<RemoteRefusal> {
     if (answer.status == 200) return std::nullopt;
-    return RemoteRefusal{.error = Error(kind_of_status(answer.status),
-                                        request.method + ' ' + shown_url(request.url) +
+    return RemoteRefusal{.error = Error(error_kind_of_status(answer.status),
+                                        request.method + ' ' + url_without_query(request.url) +
                                             " was answered with status " + std::to_string(answer.status)),
-                         .may_pass = may_pass(answer.status, "")};
+                         .is_retryable = is_retryable(answer.status, "")};
   };
   auto answer = exchange(dependencies, {[&]() -> Result<http::Request> { return request; }, judge}, attempts);
   if (!answer) return answer.error();
@@ -37,20 +37,21 @@ class ContainerSource final : public CredentialSource {
  public:
   explicit ContainerSource(HttpDependencies dependencies) : dependencies_(std::move(dependencies)) {}
 
-  Found fetch(const std::stop_token& stop) override {
+  FetchResult fetch(const std::stop_token& stop) override {
     const auto relative = dependencies_.environment("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
     const auto full = dependencies_.environment("AWS_CONTAINER_CREDENTIALS_FULL_URI");
     if (!relative && !full) return std::optional<Credentials>();
     http::Request request{.url = relative ? "http://169.254.170.2" + *relative : *full};
     if (!is_trusted_container_url(request.url)) {
-      return Error(ErrorKind::kInvalid, "AWS_CONTAINER_CREDENTIALS_FULL_URI is " + shown_url(request.url) +
+      return Error(ErrorKind::kInvalid, "AWS_CONTAINER_CREDENTIALS_FULL_URI is " +
+                                            url_without_query(request.url) +
                                             "; expected https, or this machine (127.0.0.1, localhost, [::1], "
                                             "169.254.170.2, 169.254.170.23, [fd00:ec2::23])");
     }
     auto token = authorization();
     if (!token) return token.error();
     if (!token->empty()) request.headers.set("Authorization", *token);
-    const std::string source = "the container's endpoint " + shown_url(request.url);
+    const std::string source = "the container's endpoint " + url_without_query(request.url);
     const RequestTimeouts timeouts{.retry = {.attempts_max = 3, .total = std::chrono::seconds(15)},
                                    .connect = std::chrono::seconds(2),
                                    .silence = std::chrono::seconds(5)};
@@ -62,14 +63,14 @@ class ContainerSource final : public CredentialSource {
     return std::optional(*std::move(credentials));
   }
 
-  std::string why_not() const override { return "AWS_CONTAINER_CREDENTIALS_FULL_URI is not set"; }
+  std::string missing_reason() const override { return "AWS_CONTAINER_CREDENTIALS_FULL_URI is not set"; }
 
  private:
   Result<std::string> authorization() const {
     if (const auto file = dependencies_.environment("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE")) {
       auto token = read_file(*file);
       if (!token) return token.error().with_context("reading AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
-      return without_line_end(*std::move(token));
+      return without_trailing_newline(*std::move(token));
     }
     return dependencies_.environment("AWS_CONTAINER_AUTHORIZATION_TOKEN").value_or("");
   }
@@ -81,13 +82,13 @@ class MetadataSource final : public CredentialSource {
  public:
   explicit MetadataSource(HttpDependencies dependencies) : dependencies_(std::move(dependencies)) {}
 
-  Found fetch(const std::stop_token& stop) override {
+  FetchResult fetch(const std::stop_token& stop) override {
     if (is_disabled()) {
-      why_not_ = "instance metadata is disabled (AWS_EC2_METADATA_DISABLED)";
+      missing_reason_ = "instance metadata is disabled (AWS_EC2_METADATA_DISABLED)";
       return std::optional<Credentials>();
     }
     const std::string endpoint = endpoint_url();
-    // The timeouts are short, because outside of a cloud no server answers at these addresses.
+    // The timeouts are short, because outside of a cloud no metadata server answers.
     const RequestTimeouts timeouts{.retry = {.attempts_max = 2, .total = std::chrono::seconds(5)},
                                    .connect = std::chrono::seconds(1),
                                    .silence = std::chrono::seconds(1)};
@@ -100,16 +101,16 @@ class MetadataSource final : public CredentialSource {
                            what, stop);
     if (!token) return note_no_role(token.error());
     const auto get = [&](const std::string& path) {
-      return ask(
-          dependencies_, timeouts,
-          {.url = endpoint + path, .headers = {{"X-aws-ec2-metadata-token", without_line_end(*token)}}}, what,
-          stop);
+      return ask(dependencies_, timeouts,
+                 {.url = endpoint + path,
+                  .headers = {{"X-aws-ec2-metadata-token", without_trailing_newline(*token)}}},
+                 what, stop);
     };
     const std::string folder = "/latest/meta-data/iam/security-credentials/";
     const auto roles = get(folder);
     if (!roles)
       return roles.error().kind() == ErrorKind::kNotFound ? note_no_role(roles.error())
-                                                          : Found(roles.error());
+                                                          : FetchResult(roles.error());
     const std::string role = roles->substr(0, roles->find_first_of("\r\n"));
     const auto text = get(folder + role);
     if (!text) return text.error();
@@ -119,7 +120,7 @@ class MetadataSource final : public CredentialSource {
     return std::optional(*std::move(credentials));
   }
 
-  std::string why_not() const override { return why_not_; }
+  std::string missing_reason() const override { return missing_reason_; }
 
  private:
   bool is_disabled() const {
@@ -138,14 +139,14 @@ class MetadataSource final : public CredentialSource {
         dependencies_.environment("AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE").value_or("") == "IPv6";
     return is_ipv6 ? "http://[fd00:ec2::254]" : "http://169.254.169.254";
   }
-  Found note_no_role(const Error& error) {
+  FetchResult note_no_role(const Error& error) {
     if (error.kind() == ErrorKind::kCancelled) return error;
-    why_not_ = error.message();
+    missing_reason_ = error.message();
     return std::optional<Credentials>();
   }
 
   const HttpDependencies dependencies_;
-  std::string why_not_;
+  std::string missing_reason_;
 };
 
 }  // namespace

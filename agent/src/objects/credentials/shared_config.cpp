@@ -7,7 +7,8 @@
 namespace ratoon::objects {
 namespace {
 
-std::string path_of(const Environment& environment, const std::string& name, const std::string& usual) {
+std::string config_file_path(const Environment& environment, const std::string& name,
+                             const std::string& usual) {
   std::string path = environment(name).value_or(usual);
   if (path.starts_with("~/")) path = environment("HOME").value_or("") + path.substr(1);
   return path;
@@ -25,8 +26,8 @@ Result<Sections> read_sections(const std::string& path) {
 
 Result<SharedConfig> read_shared_config(const Environment& environment, const StoreOptions& options) {
   SharedConfig shared{
-      .credentials_path = path_of(environment, "AWS_SHARED_CREDENTIALS_FILE", "~/.aws/credentials"),
-      .config_path = path_of(environment, "AWS_CONFIG_FILE", "~/.aws/config")};
+      .credentials_path = config_file_path(environment, "AWS_SHARED_CREDENTIALS_FILE", "~/.aws/credentials"),
+      .config_path = config_file_path(environment, "AWS_CONFIG_FILE", "~/.aws/config")};
   auto credentials = read_sections(shared.credentials_path);
   if (!credentials) return credentials.error();
   auto config = read_sections(shared.config_path);

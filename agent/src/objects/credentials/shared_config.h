@@ -31,16 +31,16 @@ struct SharedConfig {
 [[nodiscard]] Result<SharedConfig> read_shared_config(const Environment& environment,
                                                       const StoreOptions& options);
 
-// Returns the AWS region from the first of the places that store_options.h lists for it; empty if no place
-// sets a region.
+// Returns the AWS region from the first place that has one, in the order of the list in store_options.h.
+// Returns an empty text if no place has a region.
 [[nodiscard]] std::string region_of(const Environment& environment, const SharedConfig& shared,
                                     const StoreOptions& options);
 // Returns the endpoint that is set for a service ("s3", "sts"), or an empty text. Ignores
 // StoreOptions::endpoint, which applies to S3 only.
 [[nodiscard]] std::string endpoint_of(const std::string& service, const Environment& environment,
                                       const SharedConfig& shared);
-// Returns whether requests for s3:// URIs have the bucket in the path (path style) or in the host name.
-// Returns nothing if neither the options nor the profile say which of the two to use.
+// Returns true if requests for s3:// URIs have the bucket in the path (path style), and false if in the host
+// name. Returns nothing if neither the options nor the profile choose one of the two.
 [[nodiscard]] std::optional<bool> path_style_of(const SharedConfig& shared, const StoreOptions& options);
 
 }  // namespace ratoon::objects

@@ -16,14 +16,14 @@ std::string_view trim(std::string_view text) {
 }
 
 // A comment after a value must follow a space, because keys may contain '#'.
-std::string_view without_remark(std::string_view value) {
+std::string_view without_comment(std::string_view value) {
   for (std::size_t i = 1; i < value.size(); ++i) {
     if ((value[i] == '#' || value[i] == ';') && is_space(value[i - 1])) return trim(value.substr(0, i));
   }
   return value;
 }
 
-std::string lower(std::string_view text) {
+std::string to_lower(std::string_view text) {
   std::string result(text);
   for (char& c : result) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
@@ -31,7 +31,7 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-// Removes the quotes: Removes the quotes in the name of a section: `profile "my name"` becomes `profile my
+// Removes the quotes in the name of a section, so that `profile "my name"` becomes `profile my
 // name`.
 std::string section_name(std::string_view text) {
   std::string name;
@@ -48,9 +48,9 @@ const Settings* find(const Sections& sections, const std::string& name) {
   return found == sections.end() ? nullptr : &found->second;
 }
 
-class Reader {
+class SharedFileParser {
  public:
-  explicit Reader(std::string_view shown) : shown_(shown) {}
+  explicit SharedFileParser(std::string_view shown) : display_name_(shown) {}
 
   Result<void> take(std::string_view line) {
     ++line_number_;
@@ -62,14 +62,14 @@ class Reader {
     if (section_ == nullptr) return bad("the line comes before the first [section]");
     if (equals == std::string_view::npos || equals == 0)
       return is_indented ? Result<void>() : bad("the line is neither [section] nor name = value");
-    std::string name = lower(trim(text.substr(0, equals)));
+    std::string name = to_lower(trim(text.substr(0, equals)));
     const std::string_view value = trim(text.substr(equals + 1));
     if (is_indented && !group_.empty()) {
       name = group_ + '.' + name;
     } else {
       group_ = value.empty() ? name : "";
     }
-    (*section_)[name] = without_remark(value);
+    (*section_)[name] = without_comment(value);
     return {};
   }
 
@@ -84,13 +84,13 @@ class Reader {
     return {};
   }
 
-  // The message does not show the line itself, since the line may contain a key.
+  // The error message does not show the line itself, since the line may contain a key.
   Error bad(std::string_view problem) const {
-    return {ErrorKind::kInvalid, "line " + std::to_string(line_number_) + " of " + std::string(shown_) +
-                                     ": " + std::string(problem)};
+    return {ErrorKind::kInvalid, "line " + std::to_string(line_number_) + " of " +
+                                     std::string(display_name_) + ": " + std::string(problem)};
   }
 
-  std::string_view shown_;
+  std::string_view display_name_;
   int line_number_ = 0;
   Settings* section_ = nullptr;
   std::string group_;
@@ -99,7 +99,7 @@ class Reader {
 }  // namespace
 
 Result<Sections> parse_shared_file(std::string_view text, std::string_view shown) {
-  Reader reader(shown);
+  SharedFileParser reader(shown);
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());

@@ -30,7 +30,7 @@ class EnvironmentSource final : public CredentialSource {
     return std::optional(Credentials{*id, *secret, token.value_or(""), expires_at, "the environment"});
   }
 
-  std::string why_not() const override { return "AWS_ACCESS_KEY_ID is not set"; }
+  std::string missing_reason() const override { return "AWS_ACCESS_KEY_ID is not set"; }
 
  private:
   const Environment environment_;
@@ -47,10 +47,10 @@ class ProfileSource final : public CredentialSource {
     where_ = "the profile '" + shared->profile_name + "' has no keys in " + shared->credentials_path +
              " and " + shared->config_path;
     if (!shared->profile) return std::optional<Credentials>();
-    return keys_of(*shared->profile, *shared);
+    return profile_keys(*shared->profile, *shared);
   }
 
-  std::string why_not() const override { return where_; }
+  std::string missing_reason() const override { return where_; }
 
  private:
   const Environment environment_;
@@ -58,8 +58,8 @@ class ProfileSource final : public CredentialSource {
   std::string where_;
 };
 
-Result<std::optional<Credentials>> keys_in(const Settings& settings, const std::string& profile,
-                                           const std::string& path) {
+Result<std::optional<Credentials>> static_keys_in(const Settings& settings, const std::string& profile,
+                                                  const std::string& path) {
   const auto get = [&](const char* name) {
     const auto found = settings.find(name);
     return found == settings.end() ? std::string() : found->second;
@@ -88,21 +88,21 @@ std::unique_ptr<CredentialSource> profile_source(Environment environment, StoreO
   return std::make_unique<ProfileSource>(std::move(environment), std::move(options));
 }
 
-Result<std::optional<Credentials>> keys_of(const Profile& profile, const SharedConfig& shared) {
+Result<std::optional<Credentials>> profile_keys(const Profile& profile, const SharedConfig& shared) {
   const auto refused = [&](const std::string& what) {
     return Error(ErrorKind::kInvalid, "the profile '" + profile.name + "' takes its credentials from " +
                                           what +
                                           ", which Ratoon does not support: export them with `aws configure "
                                           "export-credentials`, or name another profile");
   };
-  // The checks are in the order of boto3: browser sign-in (SSO) is used before keys, and a program is used
-  // only if the credentials file has no keys.
+  // The checks are in the order of boto3: browser sign-in (SSO) is preferred to keys. A program
+  // (credential_process) is used only if the credentials file has no keys.
   if (!profile.get("sso_session").empty() || !profile.get("sso_start_url").empty())
     return refused("a sign-in (sso)");
-  auto keys = keys_in(profile.credentials, profile.name, shared.credentials_path);
+  auto keys = static_keys_in(profile.credentials, profile.name, shared.credentials_path);
   if (!keys || *keys) return keys;
   if (!profile.get("credential_process").empty()) return refused("a program (credential_process)");
-  return keys_in(profile.config, profile.name, shared.config_path);
+  return static_keys_in(profile.config, profile.name, shared.config_path);
 }
 
 }  // namespace ratoon::objects

@@ -16,6 +16,7 @@ namespace ratoon::objects {
 
 // Returns the keys of a profile, or nothing if it has no keys. Returns an error if one of the two keys is
 // missing, or if the keys come from a program or a browser sign-in, which Ratoon does not start.
-[[nodiscard]] Result<std::optional<Credentials>> keys_of(const Profile& profile, const SharedConfig& shared);
+[[nodiscard]] Result<std::optional<Credentials>> profile_keys(const Profile& profile,
+                                                              const SharedConfig& shared);
 
 }  // namespace ratoon::objects

@@ -16,19 +16,20 @@
 namespace ratoon::objects {
 namespace {
 
-using Found = Result<std::optional<Credentials>>;
+using FetchResult = Result<std::optional<Credentials>>;
 
-constexpr RequestTimeouts kPatience{.retry = {.attempts_max = 4, .total = std::chrono::seconds(30)},
-                                    .silence = std::chrono::seconds(10)};
+constexpr RequestTimeouts kStsTimeouts{.retry = {.attempts_max = 4, .total = std::chrono::seconds(30)},
+                                       .silence = std::chrono::seconds(10)};
 
-struct Sts {
+struct StsClient {
   HttpDependencies dependencies;
   StoreOptions options;
 
   // Requests the temporary credentials of a role from STS (the token service of AWS). If `signer` is null,
   // the request is not signed, because a token in the request proves the identity.
-  Result<Credentials> ask(const SharedConfig& shared, const NameValues& fields, const Credentials* signer,
-                          const std::string& source, const std::stop_token& stop) const;
+  Result<Credentials> assume_role(const SharedConfig& shared, const NameValues& fields,
+                                  const Credentials* signer, const std::string& source,
+                                  const std::stop_token& stop) const;
 };
 
 std::string session_name(const std::string& given, const HttpDependencies& dependencies) {
@@ -38,8 +39,9 @@ std::string session_name(const std::string& given, const HttpDependencies& depen
                                         .count());
 }
 
-Result<Credentials> Sts::ask(const SharedConfig& shared, const NameValues& fields, const Credentials* signer,
-                             const std::string& source, const std::stop_token& stop) const {
+Result<Credentials> StsClient::assume_role(const SharedConfig& shared, const NameValues& fields,
+                                           const Credentials* signer, const std::string& source,
+                                           const std::stop_token& stop) const {
   std::string region = region_of(dependencies.environment, shared, options);
   if (region.empty()) region = "us-east-1";
   const auto url = http::parse_url(sts_url(endpoint_of("sts", dependencies.environment, shared), region));
@@ -66,16 +68,16 @@ Result<Credentials> Sts::ask(const SharedConfig& shared, const NameValues& field
     if (answer.status == 200) return std::nullopt;
     const S3Refusal refusal = decode_refusal(answer.body);
     return RemoteRefusal{
-        .error =
-            Error(kind_of_status(answer.status) == ErrorKind::kUnavailable ? ErrorKind::kUnavailable
-                                                                           : ErrorKind::kPermissionDenied,
-                  "POST " + url->shown + " was answered with " + std::to_string(answer.status) + ' ' +
-                      refusal.code + ": " + refusal.message),
+        .error = Error(error_kind_of_status(answer.status) == ErrorKind::kUnavailable
+                           ? ErrorKind::kUnavailable
+                           : ErrorKind::kPermissionDenied,
+                       "POST " + url->shown + " was answered with " + std::to_string(answer.status) + ' ' +
+                           refusal.code + ": " + refusal.message),
         // Retry the request after IDPCommunicationError, because STS itself calls identity providers, which
         // may fail for a moment.
-        .may_pass = may_pass(answer.status, refusal.code) || refusal.code == "IDPCommunicationError"};
+        .is_retryable = is_retryable(answer.status, refusal.code) || refusal.code == "IDPCommunicationError"};
   };
-  RetryLoop attempts(dependencies, kPatience, "getting credentials from " + source, stop);
+  RetryLoop attempts(dependencies, kStsTimeouts, "getting credentials from " + source, stop);
   const auto answer = exchange(dependencies, {make, judge}, attempts);
   if (!answer) return answer.error();
   auto credentials = decode_assumed_role(answer->body);
@@ -86,9 +88,9 @@ Result<Credentials> Sts::ask(const SharedConfig& shared, const NameValues& field
 
 class WebIdentitySource final : public CredentialSource {
  public:
-  explicit WebIdentitySource(Sts sts) : sts_(std::move(sts)) {}
+  explicit WebIdentitySource(StsClient sts) : sts_(std::move(sts)) {}
 
-  Found fetch(const std::stop_token& stop) override {
+  FetchResult fetch(const std::stop_token& stop) override {
     const auto shared = read_shared_config(sts_.dependencies.environment, sts_.options);
     if (!shared) return shared.error();
     const std::string file = setting(*shared, "AWS_WEB_IDENTITY_TOKEN_FILE", "web_identity_token_file");
@@ -105,18 +107,19 @@ class WebIdentitySource final : public CredentialSource {
     while (!token->empty() && (token->back() == '\n' || token->back() == '\r')) token->pop_back();
     const std::string name =
         session_name(setting(*shared, "AWS_ROLE_SESSION_NAME", "role_session_name"), sts_.dependencies);
-    auto credentials = sts_.ask(*shared,
-                                {{"Action", "AssumeRoleWithWebIdentity"},
-                                 {"Version", "2011-06-15"},
-                                 {"RoleArn", role},
-                                 {"RoleSessionName", name},
-                                 {"WebIdentityToken", *token}},
-                                nullptr, "the role " + role + " by web identity (" + file + ")", stop);
+    auto credentials =
+        sts_.assume_role(*shared,
+                         {{"Action", "AssumeRoleWithWebIdentity"},
+                          {"Version", "2011-06-15"},
+                          {"RoleArn", role},
+                          {"RoleSessionName", name},
+                          {"WebIdentityToken", *token}},
+                         nullptr, "the role " + role + " by web identity (" + file + ")", stop);
     if (!credentials) return credentials.error();
     return std::optional(*std::move(credentials));
   }
 
-  std::string why_not() const override { return "AWS_WEB_IDENTITY_TOKEN_FILE is not set"; }
+  std::string missing_reason() const override { return "AWS_WEB_IDENTITY_TOKEN_FILE is not set"; }
 
  private:
   [[nodiscard]] std::string setting(const SharedConfig& shared, const char* variable,
@@ -129,17 +132,17 @@ class WebIdentitySource final : public CredentialSource {
     return shared.get(name);
   }
 
-  const Sts sts_;
+  const StsClient sts_;
 };
 
 class ProfileRoleSource final : public CredentialSource {
  public:
-  explicit ProfileRoleSource(Sts sts) : sts_(std::move(sts)) {}
+  explicit ProfileRoleSource(StsClient sts) : sts_(std::move(sts)) {}
 
-  Found fetch(const std::stop_token& stop) override {
+  FetchResult fetch(const std::stop_token& stop) override {
     const auto shared = read_shared_config(sts_.dependencies.environment, sts_.options);
     if (!shared) return shared.error();
-    why_not_ = "the profile '" + shared->profile_name + "' has no role_arn";
+    missing_reason_ = "the profile '" + shared->profile_name + "' has no role_arn";
     if (!shared->profile || !has_role(*shared->profile)) return std::optional<Credentials>();
     std::set<std::string> seen;
     auto credentials = assume(*shared, *shared->profile, seen, stop);
@@ -147,7 +150,7 @@ class ProfileRoleSource final : public CredentialSource {
     return std::optional(*std::move(credentials));
   }
 
-  std::string why_not() const override { return why_not_; }
+  std::string missing_reason() const override { return missing_reason_; }
 
  private:
   static bool has_role(const Profile& profile) {
@@ -175,8 +178,8 @@ class ProfileRoleSource final : public CredentialSource {
     if (std::string id = profile.get("external_id"); !id.empty()) fields.emplace_back("ExternalId", id);
     if (std::string life = profile.get("duration_seconds"); !life.empty())
       fields.emplace_back("DurationSeconds", life);
-    return sts_.ask(shared, fields, &*signer, "the role " + role + " of the profile '" + profile.name + "'",
-                    stop);
+    return sts_.assume_role(shared, fields, &*signer,
+                            "the role " + role + " of the profile '" + profile.name + "'", stop);
   }
 
   // Returns the credentials with which the request for the role is signed.
@@ -196,21 +199,21 @@ class ProfileRoleSource final : public CredentialSource {
     return **std::move(found);
   }
 
-  Found of_profile(const SharedConfig& shared, const Profile& profile, const std::string& name,
-                   std::set<std::string>& seen, const std::stop_token& stop) const {
+  FetchResult of_profile(const SharedConfig& shared, const Profile& profile, const std::string& name,
+                         std::set<std::string>& seen, const std::stop_token& stop) const {
     const auto source = find_profile(name, shared.credentials, shared.config);
     if (!source)
       return bad(profile, "the profile names the source_profile '" + name + "', which is in neither file");
-    auto keys = keys_of(*source, shared);
+    auto keys = profile_keys(*source, shared);
     if (!keys || *keys || !has_role(*source)) return keys;
     if (seen.contains(name))
-      return bad(profile, "the profile takes its role from itself by way of '" + name + "'");
+      return bad(profile, "the profile is its own source_profile by way of '" + name + "'");
     auto credentials = assume(shared, *source, seen, stop);
     if (!credentials) return credentials.error();
     return std::optional(*std::move(credentials));
   }
 
-  Found of_place(const Profile& profile, const std::string& place, const std::stop_token& stop) const {
+  FetchResult of_place(const Profile& profile, const std::string& place, const std::stop_token& stop) const {
     if (place == "Environment") return environment_source(sts_.dependencies.environment)->fetch(stop);
     if (place == "EcsContainer") return container_source(sts_.dependencies)->fetch(stop);
     if (place == "Ec2InstanceMetadata") return metadata_source(sts_.dependencies)->fetch(stop);
@@ -218,20 +221,20 @@ class ProfileRoleSource final : public CredentialSource {
                             "'; expected Environment, EcsContainer or Ec2InstanceMetadata");
   }
 
-  const Sts sts_;
-  std::string why_not_;
+  const StsClient sts_;
+  std::string missing_reason_;
 };
 
 }  // namespace
 
 std::unique_ptr<CredentialSource> web_identity_source(const HttpDependencies& dependencies,
                                                       StoreOptions options) {
-  return std::make_unique<WebIdentitySource>(Sts{dependencies, std::move(options)});
+  return std::make_unique<WebIdentitySource>(StsClient{dependencies, std::move(options)});
 }
 
 std::unique_ptr<CredentialSource> profile_role_source(const HttpDependencies& dependencies,
                                                       StoreOptions options) {
-  return std::make_unique<ProfileRoleSource>(Sts{dependencies, std::move(options)});
+  return std::make_unique<ProfileRoleSource>(StsClient{dependencies, std::move(options)});
 }
 
 }  // namespace ratoon::objects

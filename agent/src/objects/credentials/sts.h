@@ -10,8 +10,8 @@
 
 namespace ratoon::objects {
 
-// Requests a role with a token from a file. File and role are AWS_WEB_IDENTITY_TOKEN_FILE and AWS_ROLE_ARN,
-// or, if these are not set, web_identity_token_file and role_arn of the profile.
+// Requests a role with a token from a file. The file and the role are AWS_WEB_IDENTITY_TOKEN_FILE and
+// AWS_ROLE_ARN, or, if these are not set, web_identity_token_file and role_arn of the profile.
 [[nodiscard]] std::unique_ptr<CredentialSource> web_identity_source(const HttpDependencies& dependencies,
                                                                     StoreOptions options);
 

@@ -17,8 +17,8 @@ struct ContentRange {
   friend bool operator==(const ContentRange&, const ContentRange&) = default;
 };
 
-// Parses the value of a Content-Range header, such as "bytes 2-4/10" or "bytes 2-4/*". Returns nothing for a
-// text of another form.
+// Parses the value of a Content-Range header, such as "bytes 2-4/10" or "bytes 2-4/*". Returns nothing if the
+// text is malformed.
 [[nodiscard]] std::optional<ContentRange> parse_content_range(std::string_view text);
 
 // Makes the value of a Range header: "bytes=2-4", or "bytes=2-" if the range has no end.

@@ -9,7 +9,7 @@
 namespace ratoon::objects {
 namespace {
 
-constexpr std::size_t kRefusalBytesMax = 64 * 1024;
+constexpr std::size_t kErrorBodyBytesMax = 64 * 1024;
 
 class Download final : public http::BodySink {
  public:
@@ -22,7 +22,7 @@ class Download final : public http::BodySink {
       const auto refusal = attempt();
       if (!refusal) return std::move(object_);
       if (sink_error_) return *std::move(sink_error_);
-      if (auto next = attempts_.next(*refusal); !next) return next.error();
+      if (auto next = attempts_.wait_for_retry(*refusal); !next) return next.error();
     }
   }
 
@@ -31,9 +31,9 @@ class Download final : public http::BodySink {
 
  private:
   std::optional<RemoteRefusal> attempt();
-  std::optional<RemoteRefusal> judge_end();
-  Result<void> begin_anew(const http::Headers& headers, std::optional<std::uint64_t> total);
-  Result<void> continue_with(const ContentRange& range, const http::Headers& headers);
+  std::optional<RemoteRefusal> check_complete();
+  Result<void> restart_download(const http::Headers& headers, std::optional<std::uint64_t> total);
+  Result<void> resume_with(const ContentRange& range, const http::Headers& headers);
 
   [[nodiscard]] std::uint64_t first_byte() const { return plan_.range ? plan_.range->begin : 0; }
   [[nodiscard]] bool is_resuming() const { return delivered_bytes_ > 0; }
@@ -47,12 +47,12 @@ class Download final : public http::BodySink {
     delivered_bytes_ = 0;
     wanted_bytes_.reset();
   }
-  Error flawed(ErrorKind kind, bool may_be_better_next_time, const std::string& how) {
-    flaw_ = RemoteRefusal{.error = Error(kind, how), .may_pass = may_be_better_next_time};
-    return flaw_->error;
+  Error set_reply_error(ErrorKind kind, bool may_be_better_next_time, const std::string& how) {
+    reply_error_ = RemoteRefusal{.error = Error(kind, how), .is_retryable = may_be_better_next_time};
+    return reply_error_->error;
   }
   // If the sink of the caller returns an error, the download ends without a retry.
-  Result<void> of_sink(const Result<void>& result) {
+  Result<void> check_sink_result(const Result<void>& result) {
     if (result) return {};
     sink_error_ = result.error().with_context(attempts_.what());
     return *sink_error_;
@@ -74,7 +74,7 @@ class Download final : public http::BodySink {
   int status_ = 0;
   http::ResponseHead head_{};
   std::string refusal_body_{};
-  std::optional<RemoteRefusal> flaw_{};
+  std::optional<RemoteRefusal> reply_error_{};
 };
 
 std::optional<RemoteRefusal> Download::attempt() {
@@ -86,39 +86,40 @@ std::optional<RemoteRefusal> Download::attempt() {
   }
   if (is_resuming()) more.set("If-Match", object_.etag);
   const auto request = plan_.make(more);
-  if (!request) return RemoteRefusal{.error = request.error(), .may_pass = may_pass(request.error())};
+  if (!request) return RemoteRefusal{.error = request.error(), .is_retryable = is_retryable(request.error())};
 
   status_ = 0;
-  flaw_.reset();
+  reply_error_.reset();
   refusal_body_.clear();
   const auto streamed =
       dependencies_.transport->stream(*request, attempts_.limits(), *this, attempts_.stop());
-  // Only bytes that no earlier try has received count as progress, because a server may stop at the same byte
-  // each time.
+  // Only bytes that no earlier try has received count as progress. Otherwise the tries would never end if a
+  // server stops at the same byte each time.
   if (delivered_bytes_ > most_bytes_) attempts_.saw_progress();
   most_bytes_ = std::max(most_bytes_, delivered_bytes_);
-  if (flaw_) return flaw_;
+  if (reply_error_) return reply_error_;
   if (is_object() && is_whole()) return std::nullopt;  // a later connection error does not matter
-  if (!streamed) return RemoteRefusal{.error = streamed.error(), .may_pass = may_pass(streamed.error())};
-  return judge_end();
+  if (!streamed)
+    return RemoteRefusal{.error = streamed.error(), .is_retryable = is_retryable(streamed.error())};
+  return check_complete();
 }
 
-std::optional<RemoteRefusal> Download::judge_end() {
+std::optional<RemoteRefusal> Download::check_complete() {
   if (!is_object()) {
     const bool was_replaced = is_resuming() && (status_ == 412 || status_ == 416);
     if (!was_replaced) return plan_.judge(head_, refusal_body_);
     forget();
     return RemoteRefusal{.error = Error(ErrorKind::kConflict, "the object changed during the download"),
-                         .may_pass = true};
+                         .is_retryable = true};
   }
   if (!wanted_bytes_) {  // without a stated length, the end of the reply is the end of the object
     object_.size_bytes = delivered_bytes_;
     return std::nullopt;
   }
   return RemoteRefusal{
-      .error = Error(ErrorKind::kUnavailable, "the server gave " + std::to_string(delivered_bytes_) +
+      .error = Error(ErrorKind::kUnavailable, "the server sent " + std::to_string(delivered_bytes_) +
                                                   " bytes of " + std::to_string(*wanted_bytes_)),
-      .may_pass = true};
+      .is_retryable = true};
 }
 
 Result<void> Download::on_head(const http::ResponseHead& head) {
@@ -126,45 +127,47 @@ Result<void> Download::on_head(const http::ResponseHead& head) {
   status_ = head.status;
   if (!is_object()) {
     if (status_ / 100 == 2)
-      return flawed(ErrorKind::kInvalid, false,
-                    "the server answered with status " + std::to_string(status_) + ", expected status 200");
+      return set_reply_error(
+          ErrorKind::kInvalid, false,
+          "the server answered with status " + std::to_string(status_) + ", expected status 200");
     return {};
   }
   if (const auto doubt = plan_.doubts ? plan_.doubts(head.headers) : std::nullopt) {
-    flaw_ = RemoteRefusal{.error = *doubt, .may_pass = true};
+    reply_error_ = RemoteRefusal{.error = *doubt, .is_retryable = true};
     return *doubt;
   }
   if (status_ == 200) {
     if (plan_.range) {
-      return flawed(ErrorKind::kInvalid, false,
-                    "the server returns whole objects only, but a part was requested; use a server that "
-                    "supports Range");
+      return set_reply_error(
+          ErrorKind::kInvalid, false,
+          "the server returns whole objects only, but a part was requested; use a server that "
+          "supports Range");
     }
-    return begin_anew(head.headers, parse_bytes(head.headers.get("Content-Length")));
+    return restart_download(head.headers, parse_bytes(head.headers.get("Content-Length")));
   }
   const auto range = parse_content_range(head.headers.get("Content-Range"));
   const std::uint64_t expected = first_byte() + delivered_bytes_;
   if (!range || range->begin != expected) {
-    return flawed(ErrorKind::kCorrupted, false,
-                  "the server was asked for the bytes from " + std::to_string(expected) +
-                      " on and answered with '" +
-                      std::string(head.headers.get("Content-Range").substr(0, 100)) + "'");
+    return set_reply_error(ErrorKind::kCorrupted, false,
+                           "the server was asked for the bytes from " + std::to_string(expected) +
+                               " on and answered with '" +
+                               std::string(head.headers.get("Content-Range").substr(0, 100)) + "'");
   }
-  return continue_with(*range, head.headers);
+  return resume_with(*range, head.headers);
 }
 
-Result<void> Download::begin_anew(const http::Headers& headers, std::optional<std::uint64_t> total) {
+Result<void> Download::restart_download(const http::Headers& headers, std::optional<std::uint64_t> total) {
   forget();
   object_ = object_info(plan_.key, headers);
   object_.size_bytes = total.value_or(0);
   wanted_bytes_ = total;
   has_begun_ = true;
-  return of_sink(sink_.begin(object_));
+  return check_sink_result(sink_.begin(object_));
 }
 
-Result<void> Download::continue_with(const ContentRange& range, const http::Headers& headers) {
+Result<void> Download::resume_with(const ContentRange& range, const http::Headers& headers) {
   if (!has_begun_) {
-    if (auto begun = begin_anew(headers, range.total_bytes); !begun) return begun;
+    if (auto begun = restart_download(headers, range.total_bytes); !begun) return begun;
     // If no header contains the size of the object, use the length of this reply.
     wanted_bytes_ = range.end - range.begin;
     if (range.total_bytes) {
@@ -179,29 +182,29 @@ Result<void> Download::continue_with(const ContentRange& range, const http::Head
       (!range.total_bytes || object_.size_bytes == 0 || *range.total_bytes == object_.size_bytes);
   if (is_same) return {};
   forget();
-  return flawed(ErrorKind::kConflict, true,
-                "the server continued with another object: the ETag or the size changed");
+  return set_reply_error(ErrorKind::kConflict, true,
+                         "the server continued with another object: the ETag or the size changed");
 }
 
 Result<void> Download::on_bytes(std::string_view bytes) {
   if (!is_object()) {
     refusal_body_.append(
-        bytes.substr(0, kRefusalBytesMax - std::min(kRefusalBytesMax, refusal_body_.size())));
+        bytes.substr(0, kErrorBodyBytesMax - std::min(kErrorBodyBytesMax, refusal_body_.size())));
     return {};
   }
   if (wanted_bytes_ && bytes.size() > *wanted_bytes_ - delivered_bytes_) {
-    return flawed(
+    return set_reply_error(
         ErrorKind::kCorrupted, false,
-        "the server gives more than the " + std::to_string(*wanted_bytes_) + " bytes that it announced");
+        "the server sends more than the " + std::to_string(*wanted_bytes_) + " bytes that it announced");
   }
-  if (auto taken = of_sink(sink_.write(bytes)); !taken) return taken;
+  if (auto taken = check_sink_result(sink_.write(bytes)); !taken) return taken;
   delivered_bytes_ += bytes.size();
   return {};
 }
 
 }  // namespace
 
-std::optional<Error> find_page(const http::Headers& headers) {
+std::optional<Error> find_web_page_error(const http::Headers& headers) {
   const std::string_view type = headers.get("Content-Type");
   if (!type.starts_with("text/html") || !headers.get("x-amz-request-id").empty()) return std::nullopt;
   return Error(ErrorKind::kUnavailable,
@@ -215,8 +218,8 @@ ObjectInfo object_info(std::string_view key, const http::Headers& headers) {
           .etag = std::string(headers.get("ETag"))};
 }
 
-Result<ObjectInfo> found_by_head(ObjectStore& store, std::string_view key, const http::Headers& headers,
-                                 const std::stop_token& stop) {
+Result<ObjectInfo> object_info_from_head(ObjectStore& store, std::string_view key,
+                                         const http::Headers& headers, const std::stop_token& stop) {
   if (parse_bytes(headers.get("Content-Length"))) return object_info(key, headers);
   MemorySink first_byte;
   auto got = store.get(key, first_byte, {.range = ByteRange{0, 1}, .stop = stop});

@@ -20,17 +20,17 @@ struct DownloadPlan {
   std::optional<ByteRange> range;
   // Makes the request for one try, with the additional headers `more`.
   std::function<Result<http::Request>(const http::Headers& more)> make;
-  // Returns why the server refused the request, if a reply does not contain the object.
+  // If a reply does not contain the object, returns the reason why the server refused the request.
   std::function<RemoteRefusal(const http::ResponseHead& head, std::string_view body)> judge;
-  // A function that returns an error if a reply that seems to contain the object did not come from the store.
-  // If `doubts` is null, replies are not checked.
+  // A function that returns an error if a reply with success seems not to come from the store. If `doubts` is
+  // null, replies are not checked.
   std::function<std::optional<Error>(const http::Headers&)> doubts{};
 };
 
-// Returns an error if the reply is a web page and not from S3, which always sends x-amz-request-id. A proxy
-// or a sign-in page may send a web page with status 200. Such a web page does not show whether the object
-// exists.
-[[nodiscard]] std::optional<Error> find_page(const http::Headers& headers);
+// Returns an error if the reply is a web page and does not come from S3, which always sends x-amz-request-id.
+// A proxy or a sign-in page may send a web page with status 200, and such a page does not show whether the
+// object exists.
+[[nodiscard]] std::optional<Error> find_web_page_error(const http::Headers& headers);
 
 [[nodiscard]] Result<ObjectInfo> download(const HttpDependencies& dependencies, const DownloadPlan& plan,
                                           ObjectSink& sink, RetryLoop& attempts);
@@ -39,9 +39,10 @@ struct DownloadPlan {
 [[nodiscard]] ObjectInfo object_info(std::string_view key, const http::Headers& headers);
 
 // Sends a HEAD request and returns the facts about the object in the reply. If a proxy removed the length
-// from the reply, the function requests the first byte of the object, because the reply to that request
-// contains the length. Returns kUnavailable if the object exists but no reply contains its length.
-[[nodiscard]] Result<ObjectInfo> found_by_head(ObjectStore& store, std::string_view key,
-                                               const http::Headers& headers, const std::stop_token& stop);
+// from the reply, object_info_from_head() requests the first byte of the object, because the reply to that
+// request contains the length. Returns kUnavailable if the object exists but no reply contains its length.
+[[nodiscard]] Result<ObjectInfo> object_info_from_head(ObjectStore& store, std::string_view key,
+                                                       const http::Headers& headers,
+                                                       const std::stop_token& stop);
 
 }  // namespace ratoon::objects

@@ -16,11 +16,11 @@
 namespace ratoon::objects {
 namespace {
 
-// The number of idle connections that stay open. This number is greater than the usual number of threads of a
-// data loader.
+// The number of idle connections that stay open. A data loader usually has fewer
+// threads.
 constexpr std::size_t kIdleConnectionsMax = 64;
 
-std::optional<std::string> variable(const std::string& name) {
+std::optional<std::string> read_variable(const std::string& name) {
   const char* value = std::getenv(name.c_str());
   // An environment variable with an empty value counts as unset, because shells and pods clear variables in
   // this way.
@@ -40,7 +40,7 @@ std::function<double()> kernel_chance() {
 Result<HttpDependencies> system_dependencies(const StoreOptions& options) {
   http::TransportOptions transport{.idle_connections_max = kIdleConnectionsMax};
   const std::string ca_file =
-      options.ca_file.empty() ? variable("AWS_CA_BUNDLE").value_or("") : options.ca_file;
+      options.ca_file.empty() ? read_variable("AWS_CA_BUNDLE").value_or("") : options.ca_file;
   if (!ca_file.empty()) {
     auto pem = read_file(ca_file);
     if (!pem) return pem.error().with_context("reading the trusted authorities (ca_file, AWS_CA_BUNDLE)");
@@ -48,7 +48,7 @@ Result<HttpDependencies> system_dependencies(const StoreOptions& options) {
   }
   return HttpDependencies{.transport = http::make_transport(std::move(transport)),
                           .clock = std::make_shared<SystemClock>(),
-                          .environment = variable,
+                          .environment = read_variable,
                           .chance = kernel_chance(),
                           .pause = pause_for};
 }

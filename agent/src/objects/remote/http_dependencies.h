@@ -1,4 +1,4 @@
-// The clock, random numbers and transport that a remote store uses. Tests replace them.
+// HttpDependencies holds the clock, random numbers and transport of a remote store. Tests replace them.
 #pragma once
 
 #include <functional>
@@ -22,7 +22,7 @@ struct HttpDependencies {
   std::shared_ptr<const Clock> clock;
   Environment environment;
   std::function<double()> chance;  // in [0, 1), from any thread
-  // Waits. Waits. Returns false if a stop was requested before the time had passed.
+  // Waits. Returns false if a stop was requested before the time had passed.
   std::function<bool(Duration, const std::stop_token&)> pause;
 };
 

@@ -33,9 +33,9 @@ class HttpStore final : public ObjectStore {
 
  private:
   [[nodiscard]] std::string url_of(std::string_view key) const;
-  [[nodiscard]] RemoteRefusal judge(std::string_view method, std::string& url, int status,
-                                    const http::Headers& headers) const;
-  [[nodiscard]] Error read_only(std::string_view doing) const;
+  [[nodiscard]] RemoteRefusal make_refusal(std::string_view method, std::string& url, int status,
+                                           const http::Headers& headers) const;
+  [[nodiscard]] Error read_only_error(std::string_view doing) const;
 
   const HttpDependencies dependencies_;
   const StoreUri uri_;

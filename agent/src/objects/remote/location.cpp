@@ -4,7 +4,7 @@
 
 namespace ratoon::objects {
 
-std::optional<std::string> follow_location(std::string_view url, std::string_view location) {
+std::optional<std::string> resolve_redirect(std::string_view url, std::string_view location) {
   location = location.substr(0, location.find('#'));
   if (location.empty()) return std::nullopt;
   const std::size_t scheme_end = url.find("://") + 3;
@@ -29,7 +29,7 @@ std::optional<std::string> follow_location(std::string_view url, std::string_vie
   return target;
 }
 
-std::string shown_url(std::string_view url) {
+std::string url_without_query(std::string_view url) {
   return std::string(url.substr(0, url.find('?')));
 }
 

@@ -12,9 +12,9 @@
 namespace ratoon::objects {
 namespace {
 
-using Opened = Result<std::shared_ptr<ObjectStore>>;
+using OpenResult = Result<std::shared_ptr<ObjectStore>>;
 
-Opened open_s3(const StoreUri& uri, const StoreOptions& options, const HttpDependencies& dependencies) {
+OpenResult open_s3(const StoreUri& uri, const StoreOptions& options, const HttpDependencies& dependencies) {
   const auto shared = read_shared_config(dependencies.environment, options);
   if (!shared) return shared.error().with_context("opening " + uri.shown);
   S3Location place{.endpoint = options.endpoint,
@@ -28,20 +28,20 @@ Opened open_s3(const StoreUri& uri, const StoreOptions& options, const HttpDepen
     credential_cache =
         std::make_unique<CredentialCache>(default_chain(dependencies, options), dependencies.clock);
   auto client =
-      S3Client::make(dependencies, std::move(place), std::move(credential_cache), timeouts_of(options));
+      S3Client::create(dependencies, std::move(place), std::move(credential_cache), timeouts_of(options));
   if (!client) return client.error().with_context("opening " + uri.shown);
   return std::shared_ptr<ObjectStore>(std::make_shared<S3Store>(std::move(*client), uri.path, uri.shown));
 }
 
 }  // namespace
 
-Opened open_remote_store_with(const StoreUri& uri, const StoreOptions& options,
-                              const HttpDependencies& dependencies) {
+OpenResult open_remote_store_with(const StoreUri& uri, const StoreOptions& options,
+                                  const HttpDependencies& dependencies) {
   if (uri.scheme == StoreScheme::kS3) return open_s3(uri, options, dependencies);
   return std::shared_ptr<ObjectStore>(std::make_shared<HttpStore>(dependencies, uri, options));
 }
 
-Opened open_remote_store(const StoreUri& uri, const StoreOptions& options) {
+OpenResult open_remote_store(const StoreUri& uri, const StoreOptions& options) {
   const auto dependencies = system_dependencies(options);
   if (!dependencies) return dependencies.error().with_context("opening " + uri.shown);
   return open_remote_store_with(uri, options, *dependencies);

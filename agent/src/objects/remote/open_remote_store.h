@@ -1,5 +1,5 @@
 // Declares the only function called by open_store() that needs HTTP. Builds without base/http link another
-// implementation, which returns an error.
+// implementation of this function, which returns an error.
 #pragma once
 
 #include <memory>

@@ -23,23 +23,23 @@ Duration retry_pause(const RetryPolicy& policy, std::uint32_t attempt, double ch
   return retry_after ? std::max(jittered, *retry_after) : jittered;
 }
 
-bool may_pass(const Error& error) {
+bool is_retryable(const Error& error) {
   return error.kind() == ErrorKind::kUnavailable || error.kind() == ErrorKind::kTimeout;
 }
 
-bool may_pass(int status, std::string_view code) {
+bool is_retryable(int status, std::string_view code) {
   if (status == 408 || status == 425 || status == 429) return true;
   if (status >= 500) return status != 501 && status != 505;
   // S3 reports the following temporary failures with an HTTP status that usually means a permanent failure.
   constexpr std::array<std::string_view, 10> kPassing = {
       "RequestTimeout", "SlowDown", "Throttling", "ThrottlingException", "InternalError", "OperationAborted",
       "ConditionalRequestConflict",
-      // S3 sends this error code if the bytes that it received differ from the bytes that were sent.
+      // S3 sends BadDigest if the bytes that it received differ from the bytes that were sent.
       "BadDigest", "XAmzContentSHA256Mismatch", "IncompleteBody"};
   return std::find(kPassing.begin(), kPassing.end(), code) != kPassing.end();
 }
 
-ErrorKind kind_of_status(int status) {
+ErrorKind error_kind_of_status(int status) {
   switch (status) {
     case 401:
     case 403:

@@ -1,5 +1,5 @@
-// Rules for retries: pure functions that decide which failures are retried, and after which pause. The
-// functions are pure: time and random numbers are arguments.
+// Rules for retries: decide which failures are retried, and after which pause. The functions are pure,
+// because time and random numbers are arguments.
 #pragma once
 
 #include <cstdint>
@@ -20,22 +20,22 @@ struct RetryPolicy {
 };
 
 // Returns the pause before attempt number `attempt` (the first retry is attempt 2). The pause is random
-// between zero and a limit that doubles each time ("full jitter", so that clients that failed together do not
-// retry together). The pause is at least as long as the server's Retry-After. `chance` is a random number
-// from 0 to below 1.
+// between zero and a limit that doubles with each attempt ("full jitter"), so that clients that failed
+// together do not retry together. The pause is at least as long as the server's Retry-After. `chance` is a
+// random number from 0 to below 1.
 [[nodiscard]] Duration retry_pause(const RetryPolicy& policy, std::uint32_t attempt, double chance,
                                    std::optional<Duration> retry_after);
 
-// Returns true if a request that failed without a reply may succeed later. After a wrong address or a TLS
-// error a retry is useless.
-[[nodiscard]] bool may_pass(const Error& error);
+// Returns true if a request that failed without a reply may succeed later. Returns false after a wrong
+// address or a TLS error.
+[[nodiscard]] bool is_retryable(const Error& error);
 
 // Returns true if a request that was refused with this status and code may succeed later. `code` is the error
 // code in S3's reply, or empty if there is none.
-[[nodiscard]] bool may_pass(int status, std::string_view code);
+[[nodiscard]] bool is_retryable(int status, std::string_view code);
 
 // Returns the kind of error for an HTTP status, if nothing else is known.
-[[nodiscard]] ErrorKind kind_of_status(int status);
+[[nodiscard]] ErrorKind error_kind_of_status(int status);
 
 // Parses the value of a Retry-After header, which is a number of seconds such as "120" or an HTTP date.
 // Returns nothing if the text is neither a number nor an HTTP date, or is a time in the past.

@@ -1,5 +1,5 @@
-// RetryLoop: decides whether and when a failed operation is tried again: until it succeeds, fails
-// permanently, or has no time left.
+// RetryLoop decides whether and when a failed operation is tried again. The retries end when the operation
+// succeeds, fails permanently or has no time left.
 //
 // Thread contract: only one thread at a time may use an object of this file.
 #pragma once
@@ -25,8 +25,8 @@ struct RequestTimeouts {
 // RemoteRefusal: the reason why a request failed, and whether it may be tried again.
 struct RemoteRefusal {
   Error error;
-  bool may_pass = false;
-  bool retries_at_once = false;  // retry at once, uncounted: the address or the credentials are new
+  bool is_retryable = false;
+  bool is_retried_at_once = false;  // retry at once, uncounted: the address or the credentials are new
   std::optional<Duration> retry_after{};
 };
 
@@ -37,38 +37,38 @@ class RetryLoop {
             std::stop_token stop)
       : dependencies_(dependencies),
         timeouts_(timeouts),
-        what_(std::move(what)),
+        operation_(std::move(what)),
         stop_(std::move(stop)),
         began_(dependencies.clock->now()) {}
 
   // Returns the timeouts for the next try.
   [[nodiscard]] http::Limits limits() const;
-  // Call this function when the operation has received new data. saw_progress() restarts the count of
+  // Call saw_progress() when the operation has received new data. saw_progress() restarts the count of
   // failures, but not the time limit of the operation.
   void saw_progress() { failures_ = 0; }
   // Waits until the time of the next try. Returns an error if the operation must not be tried again.
-  [[nodiscard]] Result<void> next(const RemoteRefusal& why);
+  [[nodiscard]] Result<void> wait_for_retry(const RemoteRefusal& why);
 
   [[nodiscard]] const std::stop_token& stop() const { return stop_; }
-  [[nodiscard]] const std::string& what() const { return what_; }
+  [[nodiscard]] const std::string& what() const { return operation_; }
 
  private:
-  [[nodiscard]] Duration left() const;
-  [[nodiscard]] Error give_up(ErrorKind kind, const std::string& how, const Error& why) const;
+  [[nodiscard]] Duration time_left() const;
+  [[nodiscard]] Error final_error(ErrorKind kind, const std::string& how, const Error& why) const;
 
   const HttpDependencies& dependencies_;
   const RequestTimeouts& timeouts_;
-  const std::string what_;
+  const std::string operation_;
   const std::stop_token stop_;
   const Timestamp began_;
   std::uint32_t failures_ = 0;  // since the last progress
-  std::uint32_t new_requests_ = 0;
+  std::uint32_t immediate_retries_ = 0;
 };
 
 // An Exchange is a request with a small reply, which is repeated until it is answered. `make` makes the
-// request for each try anew, because the signature of a request contains the time. `judge` returns the reason
-// if a reply means that the request was refused, and otherwise nothing. If a reply was lost, `explain` (may
-// be null) returns why the request was refused, or nothing if it was not.
+// request anew for each try, because its signature contains the time. `judge` returns the reason if a reply
+// means that the request was refused, and otherwise nothing. If a reply was lost, `explain` returns the
+// reason why the request was refused, or nothing if no reason is known. `explain` may be null.
 struct Exchange {
   std::function<Result<http::Request>()> make;
   std::function<std::optional<RemoteRefusal>(const http::Response&)> judge;

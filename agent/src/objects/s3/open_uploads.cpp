@@ -7,7 +7,7 @@
 
 namespace ratoon::objects {
 
-S3Call abort_call(const std::string& key, const std::string& upload_id) {
+S3Call make_abort_call(const std::string& key, const std::string& upload_id) {
   return {.method = "DELETE", .key = key, .query = {{"uploadId", upload_id}}};
 }
 
@@ -29,8 +29,8 @@ Result<std::uint64_t> abort_open_uploads(S3Client& client, const std::string& pr
       return Error(ErrorKind::kCorrupted,
                    what + ": the list does not end, because a page names itself as the next page");
     page = *std::move(decoded);
-    // The age of an upload is computed with the store's clock, since the store sets the time at which the
-    // upload began. The times in the store's replies have a resolution of one second.
+    // Compute the age of an upload with the store's clock, because the store sets the time at which the
+    // upload began. Times in the store's replies have a resolution of one second.
     const WallTime now =
         parse_http_date(answer->headers.get("Date")).value_or(client.dependencies().clock->wall_now());
     const Duration age_min = older_than - std::chrono::seconds(1);
@@ -39,8 +39,9 @@ Result<std::uint64_t> abort_open_uploads(S3Client& client, const std::string& pr
         return Error(ErrorKind::kCorrupted,
                      what + ": the list gave '" + upload.key + "', which is outside of the prefix");
       if (now.since_epoch - upload.initiated.since_epoch < age_min) continue;
-      const auto aborted = client.call(abort_call(upload.key, upload.id), "aborting an upload left at " + uri,
-                                       {.stop = stop, .accepts = says_no_upload});
+      const auto aborted =
+          client.call(make_abort_call(upload.key, upload.id), "aborting an upload left at " + uri,
+                      {.stop = stop, .accepts = says_upload_missing});
       if (!aborted) return aborted.error();
       if (aborted->status != 404) ++count;
     }

@@ -9,7 +9,7 @@
 
 namespace ratoon::objects {
 
-[[nodiscard]] S3Call abort_call(const std::string& key, const std::string& upload_id);
+[[nodiscard]] S3Call make_abort_call(const std::string& key, const std::string& upload_id);
 
 // Aborts the uploads to keys of the bucket that begin with `prefix` and that began at least `older_than` ago,
 // by the store's clock. Messages name `uri`. Returns the number of aborted uploads.

@@ -18,27 +18,29 @@ bool is_expired_code(std::string_view code) {
   return std::find(kEnded.begin(), kEnded.end(), code) != kEnded.end();
 }
 
-std::string signed_by(const std::optional<Credentials>& signer) {
+std::string describe_signer(const std::optional<Credentials>& signer) {
   if (!signer) return "not signed, because is_anonymous is set";
   return "signed by " + signer->access_key_id + " from " + signer->source;
 }
 
 // Returns the last part of an error text, which tells the user what to do next.
-std::string advice(int status, std::string_view code, const std::optional<Credentials>& signer) {
-  if (code == "SignatureDoesNotMatch") return "; check the secret key and the region; " + signed_by(signer);
-  if (code == "InvalidAccessKeyId") return "; the store does not know the access key; " + signed_by(signer);
-  if (is_expired_code(code)) return "; the credentials have expired: renew them; " + signed_by(signer);
+std::string advice_for_user(int status, std::string_view code, const std::optional<Credentials>& signer) {
+  if (code == "SignatureDoesNotMatch")
+    return "; check the secret key and the region; " + describe_signer(signer);
+  if (code == "InvalidAccessKeyId")
+    return "; the store does not know the access key; " + describe_signer(signer);
+  if (is_expired_code(code)) return "; the credentials have expired: renew them; " + describe_signer(signer);
   if (status == 401 || status == 403)
-    return "; check the permissions of the credentials; " + signed_by(signer);
+    return "; check the permissions of the credentials; " + describe_signer(signer);
   if (code == "NoSuchBucket") return "; check the bucket's name and the endpoint";
   if (status == 301 || status == 307 || status == 400) return "; check region and endpoint";
   return "";
 }
 
-std::string answered(const S3Call& call, const S3Client::Attempt& attempt, int status,
-                     const S3Refusal& refusal) {
-  std::string text =
-      call.method + ' ' + shown_url(attempt.url) + " was answered with status " + std::to_string(status);
+std::string describe_answer(const S3Call& call, const S3Client::Attempt& attempt, int status,
+                            const S3Refusal& refusal) {
+  std::string text = call.method + ' ' + url_without_query(attempt.url) + " was answered with status " +
+                     std::to_string(status);
   if (!refusal.code.empty()) text += ' ' + refusal.code;
   if (!refusal.message.empty()) text += " (" + refusal.message + ")";
   return text;
@@ -46,10 +48,10 @@ std::string answered(const S3Call& call, const S3Client::Attempt& attempt, int s
 
 }  // namespace
 
-Result<std::unique_ptr<S3Client>> S3Client::make(HttpDependencies dependencies, S3Location place,
-                                                 std::unique_ptr<CredentialCache> credential_cache,
-                                                 RequestTimeouts timeouts) {
-  auto address = address_of(place);
+Result<std::unique_ptr<S3Client>> S3Client::create(HttpDependencies dependencies, S3Location place,
+                                                   std::unique_ptr<CredentialCache> credential_cache,
+                                                   RequestTimeouts timeouts) {
+  auto address = s3_address_of(place);
   if (!address) return address.error();
   return std::unique_ptr<S3Client>(new S3Client(std::move(dependencies), std::move(place),
                                                 std::move(*address), std::move(credential_cache), timeouts));
@@ -61,7 +63,7 @@ Result<http::Request> S3Client::request(const S3Call& call, const http::Headers&
   {
     const std::lock_guard lock(mutex_);
     address = address_;
-    attempt.region = place_.region;
+    attempt.region = location_.region;
   }
   std::string path = address.path + call.key;
   if (call.key.empty() && path.size() > 1) path.pop_back();  // "/bucket" is the path of the bucket itself
@@ -89,55 +91,55 @@ Result<http::Request> S3Client::request(const S3Call& call, const http::Headers&
   return request;
 }
 
-bool S3Client::move_to(const std::string& region, const Attempt& attempt) {
+bool S3Client::switch_region(const std::string& region, const Attempt& attempt) {
   const std::lock_guard lock(mutex_);
-  if (place_.region != attempt.region) return true;  // another thread changed it before
-  if (region.empty() || region == place_.region) return false;
-  S3Location place = place_;
+  if (location_.region != attempt.region) return true;  // another thread changed it before
+  if (region.empty() || region == location_.region) return false;
+  S3Location place = location_;
   place.region = region;
-  auto address = address_of(place);
+  auto address = s3_address_of(place);
   if (!address) return false;
-  place_ = std::move(place);
+  location_ = std::move(place);
   address_ = *std::move(address);
   return true;
 }
 
-RemoteRefusal S3Client::judge(const S3Call& call, const Attempt& attempt, int status,
-                              const http::Headers& headers, std::string_view body) {
+RemoteRefusal S3Client::make_refusal(const S3Call& call, const Attempt& attempt, int status,
+                                     const http::Headers& headers, std::string_view body) {
   const S3Refusal refusal = decode_refusal(body);
-  std::string text = answered(call, attempt, status, refusal);
+  std::string text = describe_answer(call, attempt, status, refusal);
   // Believe a reply that an object does not exist or is forbidden only if it came from the store, and not
   // from a proxy.
-  if (const auto page = refusal.code.empty() ? find_page(headers) : std::nullopt)
-    return {.error = Error(page->kind(), text + "; " + page->message()), .may_pass = true};
+  if (const auto page = refusal.code.empty() ? find_web_page_error(headers) : std::nullopt)
+    return {.error = Error(page->kind(), text + "; " + page->message()), .is_retryable = true};
   const WallTime now = dependencies_.clock->wall_now();
 
   if (status == 301 || status == 307 || status == 400) {
     std::string region(headers.get("x-amz-bucket-region"));
     if (region.empty()) region = refusal.region;
-    if (!region.empty() && move_to(region, attempt))
+    if (!region.empty() && switch_region(region, attempt))
       return {.error = Error(ErrorKind::kInvalid, text + "; its region is " + region),
-              .retries_at_once = true};
+              .is_retried_at_once = true};
   }
   if (refusal.code == "RequestTimeTooSkewed" || refusal.code == "RequestInTheFuture") {
     const std::string server_time =
         !refusal.server_time.empty() ? refusal.server_time : std::string(headers.get("Date"));
     return {.error =
                 Error(ErrorKind::kPermissionDenied, text + ": it is " + format_rfc3339(now) + " here and " +
-                                                        server_time + " there; set this machine's clock")};
+                                                        server_time + " at the server; set the clock")};
   }
   const bool ended = is_expired_code(refusal.code);
-  if (ended && attempt.signer && credential_cache_->doubt(*attempt.signer))
-    return {.error = Error(ErrorKind::kPermissionDenied, std::move(text)), .retries_at_once = true};
+  if (ended && attempt.signer && credential_cache_->report_rejected(*attempt.signer))
+    return {.error = Error(ErrorKind::kPermissionDenied, std::move(text)), .is_retried_at_once = true};
 
-  text += advice(status, refusal.code, attempt.signer);
+  text += advice_for_user(status, refusal.code, attempt.signer);
   // A missing bucket is not reported as kNotFound, because no object in it can be read or written at all.
   const bool has_no_bucket = refusal.code == "NoSuchBucket";
   const ErrorKind kind = ended           ? ErrorKind::kPermissionDenied
                          : has_no_bucket ? ErrorKind::kInvalid
-                                         : kind_of_status(status);
+                                         : error_kind_of_status(status);
   return {.error = Error(kind, std::move(text)),
-          .may_pass = may_pass(status, refusal.code),
+          .is_retryable = is_retryable(status, refusal.code),
           .retry_after = parse_retry_after(headers.get("Retry-After"), now)};
 }
 
@@ -150,11 +152,11 @@ std::optional<RemoteRefusal> S3Client::find_refusal_cause(const std::stop_token&
       .total = timeouts_.silence, .silence = timeouts_.silence, .connect = timeouts_.connect};
   const auto answer = dependencies_.transport->call(*request, limits, stop);
   if (!answer || answer->status / 100 == 2) return std::nullopt;
-  // Do not list objects to check a bucket, because a client that may write objects need not be allowed to
-  // list them.
+  // Ignore AccessDenied: it may refer only to this request, which lists objects. A client that may write
+  // objects need not be allowed to list them.
   if (decode_refusal(answer->body).code == "AccessDenied") return std::nullopt;
-  RemoteRefusal refusal = judge(question, attempt, answer->status, answer->headers, answer->body);
-  if (refusal.may_pass) return std::nullopt;
+  RemoteRefusal refusal = make_refusal(question, attempt, answer->status, answer->headers, answer->body);
+  if (refusal.is_retryable) return std::nullopt;
   return refusal;
 }
 
@@ -164,7 +166,7 @@ Result<http::Response> S3Client::call(const S3Call& call, const std::string& wha
   RetryLoop attempts(dependencies_, options.timeouts != nullptr ? *options.timeouts : timeouts_, what,
                      options.stop);
   const auto refused = [&](const http::Response& answer) {
-    return judge(call, attempt, answer.status, answer.headers, answer.body);
+    return make_refusal(call, attempt, answer.status, answer.headers, answer.body);
   };
   return exchange(dependencies_,
                   {.make =
@@ -175,12 +177,12 @@ Result<http::Response> S3Client::call(const S3Call& call, const std::string& wha
                    .judge = [&](const http::Response& answer) -> std::optional<RemoteRefusal> {
                      if (options.accepts && options.accepts(answer)) return std::nullopt;
                      if (answer.status / 100 != 2) return refused(answer);
-                     if (options.may_fail_late && !decode_refusal(answer.body).code.empty())
+                     if (options.may_fail_in_body && !decode_refusal(answer.body).code.empty())
                        return refused(answer);
                      if (!options.doubts) return std::nullopt;
                      auto doubt = options.doubts(answer);
                      if (!doubt) return std::nullopt;
-                     return RemoteRefusal{.error = *std::move(doubt), .may_pass = true};
+                     return RemoteRefusal{.error = *std::move(doubt), .is_retryable = true};
                    },
                    .explain = [&]() -> std::optional<RemoteRefusal> {
                      if (call.body.empty()) return std::nullopt;

@@ -34,13 +34,13 @@ struct CallOptions {
   std::stop_token stop{};
   // A function that returns true if a reply counts as success although its status is not 2xx.
   std::function<bool(const http::Response&)> accepts{};
-  // A function that returns an error if a reply with status 2xx is not the expected one. After such an error,
-  // the client retries the request.
+  // A function that returns an error if a reply with status 2xx is not the expected one. If `doubts` returns
+  // an error, the client retries the request.
   std::function<std::optional<Error>(const http::Response&)> doubts{};
-  // A function that returns the reason why a reply was lost, or nothing if the reason is unknown.
-  // If a reply is lost, the client calls `explains` before it repeats the request.
+  // A function that returns the reason why the server refused the request whose reply was lost, or nothing if
+  // no reason is known. The client calls `explains` before it repeats the request.
   std::function<std::optional<Error>()> explains{};
-  bool may_fail_late = false;                 // S3 may reply 200 at once and report a failure in the body
+  bool may_fail_in_body = false;              // S3 may reply 200 at once and report a failure in the body
   std::uint32_t* requests = nullptr;          // counts the requests that were sent
   const RequestTimeouts* timeouts = nullptr;  // replaces the client's timeouts
 };
@@ -48,7 +48,7 @@ struct CallOptions {
 class S3Client {
  public:
   // If `credential_cache` is null, requests are not signed.
-  [[nodiscard]] static Result<std::unique_ptr<S3Client>> make(
+  [[nodiscard]] static Result<std::unique_ptr<S3Client>> create(
       HttpDependencies dependencies, S3Location place, std::unique_ptr<CredentialCache> credential_cache,
       RequestTimeouts timeouts);
 
@@ -57,8 +57,8 @@ class S3Client {
   [[nodiscard]] Result<http::Response> call(const S3Call& call, const std::string& what,
                                             const CallOptions& options);
 
-  // Used for downloads, whose replies are streamed: request() makes the signed request for one try, and
-  // refusal() explains why the server refused it.
+  // An attempt at a download, whose reply is streamed: request() makes the signed request, and refusal()
+  // explains why the server refused it.
   struct Attempt {
     std::optional<Credentials> signer{};
     std::string region{};
@@ -66,8 +66,8 @@ class S3Client {
   };
   [[nodiscard]] Result<http::Request> request(const S3Call& call, const http::Headers& more, Attempt& attempt,
                                               const std::stop_token& stop);
-  [[nodiscard]] RemoteRefusal judge(const S3Call& call, const Attempt& attempt, int status,
-                                    const http::Headers& headers, std::string_view body);
+  [[nodiscard]] RemoteRefusal make_refusal(const S3Call& call, const Attempt& attempt, int status,
+                                           const http::Headers& headers, std::string_view body);
 
   [[nodiscard]] const HttpDependencies& dependencies() const { return dependencies_; }
   [[nodiscard]] const RequestTimeouts& timeouts() const { return timeouts_; }
@@ -78,24 +78,24 @@ class S3Client {
       : dependencies_(std::move(dependencies)),
         credential_cache_(std::move(credential_cache)),
         timeouts_(timeouts),
-        place_(std::move(place)),
+        location_(std::move(place)),
         address_(std::move(address)) {}
 
-  // Finds out why the server closed a connection without a reply. If a server refuses a body without reading
-  // it and closes the connection, its reply is lost. Therefore find_refusal_cause() sends a request without a
-  // body: its reply shows problems with the bucket or the credentials.
+  // Finds out why the server closed a connection without a reply: its reply is lost if it refuses a body
+  // without reading it and then closes the connection. find_refusal_cause() sends a request without a body,
+  // whose reply shows problems with the bucket or the credentials.
   [[nodiscard]] std::optional<RemoteRefusal> find_refusal_cause(const std::stop_token& stop);
 
-  // Records the region of the bucket that the server named in its reply. Returns true if `attempt` was signed
-  // for another region than `region`, which is now known to be the region of the bucket.
-  [[nodiscard]] bool move_to(const std::string& region, const Attempt& attempt);
+  // Records the region of the bucket that the server named in its reply. Returns true if the request should
+  // be sent again, because `attempt` was signed for another region than the one that is now recorded.
+  [[nodiscard]] bool switch_region(const std::string& region, const Attempt& attempt);
 
   const HttpDependencies dependencies_;
   const std::unique_ptr<CredentialCache> credential_cache_;
   const RequestTimeouts timeouts_;
   std::mutex mutex_;
-  S3Location place_;   // guarded by mutex_
-  S3Address address_;  // guarded by mutex_
+  S3Location location_;  // guarded by mutex_
+  S3Address address_;    // guarded by mutex_
 };
 
 }  // namespace ratoon::objects

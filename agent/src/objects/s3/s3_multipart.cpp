@@ -14,8 +14,8 @@
 namespace ratoon::objects {
 namespace {
 
-// How often an upload is started again because other clients interfere with it.
-constexpr std::uint32_t kRoundsMax = 4;
+// The maximum number of times that an upload is begun, if other clients interfere with it.
+constexpr std::uint32_t kUploadAttemptsMax = 4;
 
 // The timeouts for aborting an upload are short, because the caller has already failed or was stopped and
 // must not wait long.
@@ -27,7 +27,7 @@ RequestTimeouts make_short_timeouts(const RequestTimeouts& usual) {
   return timeouts;
 }
 
-std::string xml_text(std::string_view text) {
+std::string escape_xml(std::string_view text) {
   std::string escaped;
   for (const char c : text) {
     if (c == '&') {
@@ -41,10 +41,10 @@ std::string xml_text(std::string_view text) {
   return escaped;
 }
 
-std::string parts_document(const std::vector<StoredPart>& parts) {
+std::string completion_document(const std::vector<StoredPart>& parts) {
   std::string text = "<CompleteMultipartUpload xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">";
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    text += "<Part><ETag>" + xml_text(parts[i].etag) + "</ETag><ChecksumCRC32C>" +
+    text += "<Part><ETag>" + escape_xml(parts[i].etag) + "</ETag><ChecksumCRC32C>" +
             checksum_text(parts[i].crc32c) + "</ChecksumCRC32C><PartNumber>" + std::to_string(i + 1) +
             "</PartNumber></Part>";
   }
@@ -52,9 +52,9 @@ std::string parts_document(const std::vector<StoredPart>& parts) {
 }
 
 // One multipart upload, from its beginning until it is completed or must be started again.
-class UploadRound {
+class UploadAttempt {
  public:
-  UploadRound(S3Writer& writer, const PartPlan& plan, ObjectSource& source, const UploadOptions& options)
+  UploadAttempt(S3Writer& writer, const PartPlan& plan, ObjectSource& source, const UploadOptions& options)
       : writer_(writer),
         plan_(plan),
         source_(source),
@@ -66,12 +66,12 @@ class UploadRound {
 
  private:
   Result<void> begin();
-  Result<void> take_back();
+  Result<void> abort_upload();
   Result<bool> send_and_complete();
   Result<bool> complete(const std::vector<StoredPart>& parts);
   enum class Completed { kDone, kBeginAnew, kAskAgain };
-  Result<Completed> judge_completed(const http::Response& answer, const std::vector<StoredPart>& parts);
-  [[nodiscard]] CallOptions tidying() const { return {.timeouts = &short_timeouts_}; }
+  Result<Completed> check_completed(const http::Response& answer, const std::vector<StoredPart>& parts);
+  [[nodiscard]] CallOptions cleanup_options() const { return {.timeouts = &short_timeouts_}; }
 
   S3Writer& writer_;
   const PartPlan& plan_;
@@ -80,24 +80,24 @@ class UploadRound {
   const RequestTimeouts short_timeouts_;
 
   std::string id_;
-  bool proves_whole_ = false;  // the store computes the checksum of the whole object
+  bool has_whole_checksum_ = false;  // the store computes the checksum of the whole object
   std::uint32_t crc32c_ = 0;
   std::uint32_t completions_ = 0;  // complete-requests that were sent
 };
 
-Result<std::optional<UploadedObject>> UploadRound::run() {
+Result<std::optional<UploadedObject>> UploadAttempt::run() {
   if (auto begun = begin(); !begun) return begun.error();
   const auto done = send_and_complete();
   const auto object = [&] { return std::optional(UploadedObject{plan_.size_bytes, crc32c_}); };
   if (done && *done) return object();
-  const auto aborted = take_back();
+  const auto aborted = abort_upload();
   if (done) return std::optional<UploadedObject>();
   const bool may_be_done =
-      completions_ > 0 && (may_pass(done.error()) || done.error().kind() == ErrorKind::kCancelled);
+      completions_ > 0 && (is_retryable(done.error()) || done.error().kind() == ErrorKind::kCancelled);
   if (may_be_done) {
     // The upload has ended: it was either completed or aborted.
-    const auto found = writer_.look(source_, crc32c_, true, tidying());
-    if (found && *found == S3Writer::Found::kOurs) return object();
+    const auto found = writer_.find_object_writer(source_, crc32c_, true, cleanup_options());
+    if (found && *found == S3Writer::ObjectWriter::kOurs) return object();
   }
   if (aborted) return done.error();
   return Error(done.error().kind(), done.error().message() +
@@ -105,7 +105,7 @@ Result<std::optional<UploadedObject>> UploadRound::run() {
                                         "upload failed as well");
 }
 
-Result<void> UploadRound::begin() {
+Result<void> UploadAttempt::begin() {
   S3Call call{
       .method = "POST", .key = writer_.key(), .query = {{"uploads", ""}}, .headers = writer_.headers()};
   call.headers.emplace_back("x-amz-checksum-algorithm", "CRC32C");
@@ -116,19 +116,19 @@ Result<void> UploadRound::begin() {
   auto id = decode_upload_id(answer->body);
   if (!id) return id.error().with_context(what);
   id_ = *std::move(id);
-  proves_whole_ = answer->headers.get("x-amz-checksum-type") == "FULL_OBJECT";
+  has_whole_checksum_ = answer->headers.get("x-amz-checksum-type") == "FULL_OBJECT";
   return {};
 }
 
 // Abort the upload after a failure, because its stored parts cost money until they are removed. A part may
-// reach the store after the abort. Therefore S3's documentation says to repeat the abort until the store no
-// longer knows the upload.
-Result<void> UploadRound::take_back() {
+// reach the store after the upload was aborted. As S3's documentation says, repeat the abort until the store
+// no longer knows the upload.
+Result<void> UploadAttempt::abort_upload() {
   constexpr int kAbortsMax = 3;
   for (int i = 0; i < kAbortsMax; ++i) {
     const auto aborted =
-        writer_.client().call(abort_call(writer_.key(), id_), "aborting the upload to " + writer_.uri(),
-                              {.accepts = says_no_upload, .timeouts = &short_timeouts_});
+        writer_.client().call(make_abort_call(writer_.key(), id_), "aborting the upload to " + writer_.uri(),
+                              {.accepts = says_upload_missing, .timeouts = &short_timeouts_});
     if (!aborted) return aborted.error();
     if (aborted->status == 404) break;
   }
@@ -136,7 +136,7 @@ Result<void> UploadRound::take_back() {
 }
 
 // Sends all parts and completes the upload. Returns false if the upload must be started again.
-Result<bool> UploadRound::send_and_complete() {
+Result<bool> UploadAttempt::send_and_complete() {
   auto sent = S3Parts(writer_, id_, plan_, source_, options_).send();
   if (!sent) return sent.error();
   if (!*sent) return false;
@@ -148,14 +148,14 @@ Result<bool> UploadRound::send_and_complete() {
   return complete(parts);
 }
 
-Result<bool> UploadRound::complete(const std::vector<StoredPart>& parts) {
-  const std::string document = parts_document(parts);
+Result<bool> UploadAttempt::complete(const std::vector<StoredPart>& parts) {
+  const std::string document = completion_document(parts);
   S3Call call{.method = "POST",
               .key = writer_.key(),
               .query = {{"uploadId", id_}},
               .headers = {{"Content-Type", "application/xml"}},
               .body = document};
-  if (proves_whole_) {
+  if (has_whole_checksum_) {
     call.headers.emplace_back(kChecksumHeader, checksum_text(crc32c_));
     call.headers.emplace_back("x-amz-checksum-type", "FULL_OBJECT");
   }
@@ -164,32 +164,32 @@ Result<bool> UploadRound::complete(const std::vector<StoredPart>& parts) {
   const CallOptions options{.stop = options_.stop,
                             .accepts =
                                 [](const http::Response& answer) {
-                                  return says_it_exists(answer) || says_no_upload(answer) ||
+                                  return says_object_exists(answer) || says_upload_missing(answer) ||
                                          answer.status == 409;
                                 },
-                            .may_fail_late = true,
+                            .may_fail_in_body = true,
                             .requests = &completions_};
   RetryLoop attempts(writer_.client().dependencies(), writer_.client().timeouts(), what, options_.stop);
   while (true) {
     const auto answer = writer_.client().call(call, what, options);
     if (!answer) return answer.error();
-    const auto judged = judge_completed(*answer, parts);
+    const auto judged = check_completed(*answer, parts);
     if (!judged) return judged.error();
     if (*judged != Completed::kAskAgain) return *judged == Completed::kDone;
     const Error not_there(ErrorKind::kUnavailable,
                           "the store reported success, but the object does not exist");
-    const auto next = attempts.next({.error = not_there, .may_pass = true});
+    const auto next = attempts.wait_for_retry({.error = not_there, .is_retryable = true});
     if (!next && next.error().kind() == ErrorKind::kUnavailable) return false;  // it will never appear
     if (!next) return next.error();
   }
 }
 
-Result<UploadRound::Completed> UploadRound::judge_completed(const http::Response& answer,
-                                                            const std::vector<StoredPart>& parts) {
+Result<UploadAttempt::Completed> UploadAttempt::check_completed(const http::Response& answer,
+                                                                const std::vector<StoredPart>& parts) {
   if (answer.status == 409) return Completed::kBeginAnew;  // another client wrote: send all parts again
   const CallOptions options{.stop = options_.stop};
-  if (says_it_exists(answer)) {
-    auto resolved = writer_.resolve_taken(source_, crc32c_, completions_, options);
+  if (says_object_exists(answer)) {
+    auto resolved = writer_.resolve_existing_object(source_, crc32c_, completions_, options);
     if (!resolved) return resolved.error();
     return Completed::kDone;
   }
@@ -205,13 +205,14 @@ Result<UploadRound::Completed> UploadRound::judge_completed(const http::Response
                                               checksum_text(crc32c_) + "'; remove it");
     }
   }
-  // The reply does not prove that the upload was completed, or says that the upload does not exist. The reply
-  // has one of three causes: an earlier request has completed the upload, the store is still completing it,
-  // or the upload was aborted and another client wrote the object.
-  const auto found = writer_.look(source_, crc32c_, says_done || completions_ > 1, options);
+  // The reply does not prove that this request completed the upload, or it says that the upload does not
+  // exist. There are three possible causes: an earlier request has completed the upload, the store is still
+  // completing it, or the upload was aborted and another client wrote the object.
+  const auto found = writer_.find_object_writer(source_, crc32c_, says_done || completions_ > 1, options);
   if (!found) return found.error();
-  if (*found == S3Writer::Found::kOurs) return Completed::kDone;
-  if (*found == S3Writer::Found::kOtherWriters && !writer_.replaces()) return writer_.already_exists();
+  if (*found == S3Writer::ObjectWriter::kOurs) return Completed::kDone;
+  if (*found == S3Writer::ObjectWriter::kOtherWriters && !writer_.replaces())
+    return writer_.already_exists_error();
   return says_done ? Completed::kAskAgain : Completed::kBeginAnew;
 }
 
@@ -220,7 +221,7 @@ Result<UploadRound::Completed> UploadRound::judge_completed(const http::Response
 Result<UploadedObject> upload_in_parts(S3Writer& writer, const PartPlan& plan, ObjectSource& source,
                                        const UploadOptions& options) {
   const HttpDependencies& dependencies = writer.client().dependencies();
-  for (std::uint32_t round = 1; round <= kRoundsMax; ++round) {
+  for (std::uint32_t round = 1; round <= kUploadAttemptsMax; ++round) {
     if (round > 1) {
       if (options.progress) options.progress(0);
       const Duration pause =
@@ -228,12 +229,12 @@ Result<UploadedObject> upload_in_parts(S3Writer& writer, const PartPlan& plan, O
       if (!dependencies.pause(pause, options.stop))
         return Error(ErrorKind::kCancelled, "writing " + writer.uri() + " was cancelled");
     }
-    const auto done = UploadRound(writer, plan, source, options).run();
+    const auto done = UploadAttempt(writer, plan, source, options).run();
     if (!done) return done.error();
     if (*done) return **done;
   }
   return Error(ErrorKind::kConflict, "writing " + writer.uri() + " was disturbed " +
-                                         std::to_string(kRoundsMax) +
+                                         std::to_string(kUploadAttemptsMax) +
                                          " times: other clients write that name at the same time, or abort "
                                          "its uploads; find them and stop them");
 }

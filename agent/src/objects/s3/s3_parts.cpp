@@ -13,7 +13,7 @@
 
 namespace ratoon::objects {
 
-bool says_no_upload(const http::Response& answer) {
+bool says_upload_missing(const http::Response& answer) {
   return answer.status == 404 && decode_refusal(answer.body).code == "NoSuchUpload";
 }
 
@@ -28,40 +28,40 @@ S3Parts::S3Parts(const S3Writer& writer, std::string upload_id, const PartPlan& 
 
 Result<std::optional<std::vector<StoredPart>>> S3Parts::send() {
   {
-    const std::stop_callback pass_on(options_.stop, [this] { ended_.request_stop(); });
+    const std::stop_callback pass_on(options_.stop, [this] { stop_source_.request_stop(); });
     const std::uint32_t threads = std::clamp(options_.threads, 1u, plan_.count);
     std::vector<std::jthread> others;
     try {
-      for (std::uint32_t i = 1; i < threads; ++i) others.emplace_back([this] { work(); });
+      for (std::uint32_t i = 1; i < threads; ++i) others.emplace_back([this] { run_worker(); });
     } catch (const std::system_error&) {
       // If the system refuses to start another thread, the threads that already run send all parts.
     }
-    work();
+    run_worker();
   }
   if (failure_) return *std::move(failure_);
-  if (is_gone_) return std::optional<std::vector<StoredPart>>();
+  if (is_upload_gone_) return std::optional<std::vector<StoredPart>>();
   return std::optional(std::move(parts_));
 }
 
-// Several threads run this function at the same time. The function must not throw, because an exception in
-// these threads would end the process.
-void S3Parts::work() {
+// Several threads run run_worker() at the same time. run_worker() must not throw, because an exception in
+// such a thread would end the process.
+void S3Parts::run_worker() {
   try {
     send_parts();
   } catch (const std::exception& error) {
-    fail(Error(ErrorKind::kUnavailable, "writing " + writer_.uri() + ": " + error.what()));
+    record_failure(Error(ErrorKind::kUnavailable, "writing " + writer_.uri() + ": " + error.what()));
   }
 }
 
 void S3Parts::send_parts() {
   std::string bytes;
-  while (!ended_.stop_requested()) {
-    const std::uint32_t index = next_.fetch_add(1);
+  while (!stop_source_.stop_requested()) {
+    const std::uint32_t index = next_part_.fetch_add(1);
     if (index >= plan_.count) return;
-    if (auto sent = send_part(index, bytes); !sent) return fail(sent.error());
+    if (auto sent = send_part(index, bytes); !sent) return record_failure(sent.error());
   }
   if (options_.stop.stop_requested())
-    fail(Error(ErrorKind::kCancelled, "writing " + writer_.uri() + " was cancelled"));
+    record_failure(Error(ErrorKind::kCancelled, "writing " + writer_.uri() + " was cancelled"));
 }
 
 Result<void> S3Parts::send_part(std::uint32_t index, std::string& bytes) {
@@ -77,55 +77,57 @@ Result<void> S3Parts::send_part(std::uint32_t index, std::string& bytes) {
                     .query = {{"partNumber", std::to_string(index + 1)}, {"uploadId", upload_id_}},
                     .headers = {{kChecksumHeader, checksum}},
                     .body = bytes};
-  const CallOptions options{.stop = ended_.get_token(),
-                            .accepts = says_no_upload,
-                            .doubts = [&](const http::Response& got) { return doubt(got, checksum); },
-                            .explains = [&] { return explain_lost(); }};
+  const CallOptions options{
+      .stop = stop_source_.get_token(),
+      .accepts = says_upload_missing,
+      .doubts = [&](const http::Response& got) { return check_stored_part(got, checksum); },
+      .explains = [&] { return explain_lost_reply(); }};
   const auto answer = writer_.client().call(call, what, options);
-  if (answer && answer->status == 404) is_gone_ = true;
-  if (is_gone_) {
-    ended_.request_stop();
+  if (answer && answer->status == 404) is_upload_gone_ = true;
+  if (is_upload_gone_) {
+    stop_source_.request_stop();
     return {};
   }
   if (!answer) return answer.error();
   part.etag = answer->headers.get("ETag");
-  note_stored(bytes.size());
+  report_stored_bytes(bytes.size());
   return {};
 }
 
 // A store in which the upload does not exist may close the connection without reading the part, so that its
-// reply is lost. Therefore explain_lost() sends a request without a body, to which the store replies.
-std::optional<Error> S3Parts::explain_lost() {
+// reply is lost. explain_lost_reply() sends a request without a body, to which the store replies.
+std::optional<Error> S3Parts::explain_lost_reply() {
   RequestTimeouts once = writer_.client().timeouts();
   once.retry.attempts_max = 1;
   once.retry.total = once.silence;
   const S3Call question{.key = writer_.key(), .query = {{"max-parts", "1"}, {"uploadId", upload_id_}}};
-  const auto answer =
-      writer_.client().call(question, "looking for the upload to " + writer_.uri(),
-                            {.stop = ended_.get_token(), .accepts = says_no_upload, .timeouts = &once});
+  const auto answer = writer_.client().call(
+      question, "looking for the upload to " + writer_.uri(),
+      {.stop = stop_source_.get_token(), .accepts = says_upload_missing, .timeouts = &once});
   if (!answer || answer->status != 404) return std::nullopt;
-  is_gone_ = true;
+  is_upload_gone_ = true;
   return Error(ErrorKind::kConflict, "the upload no longer exists");
 }
 
-std::optional<Error> S3Parts::doubt(const http::Response& answer, const std::string& checksum) const {
+std::optional<Error> S3Parts::check_stored_part(const http::Response& answer,
+                                                const std::string& checksum) const {
   if (answer.headers.get("ETag").empty())
     return Error(ErrorKind::kCorrupted, "the store took a part and gave no ETag for it");
-  return doubt_stored(answer, checksum);
+  return check_stored_checksum(answer, checksum);
 }
 
-// Only the first error of all threads is kept, because stopping the other threads causes further errors.
-// Errors after the first one only say that the thread was stopped.
-void S3Parts::fail(Error error) {
+// Only the first error of all threads is kept: it stops the other threads, whose errors then only say that
+// they were stopped.
+void S3Parts::record_failure(Error error) {
   {
     const std::lock_guard lock(mutex_);
-    const bool is_consequence = is_gone_ && error.kind() == ErrorKind::kCancelled;
+    const bool is_consequence = is_upload_gone_ && error.kind() == ErrorKind::kCancelled;
     if (!failure_ && !is_consequence) failure_ = std::move(error);
   }
-  ended_.request_stop();
+  stop_source_.request_stop();
 }
 
-void S3Parts::note_stored(std::uint64_t bytes) {
+void S3Parts::report_stored_bytes(std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   stored_bytes_ += bytes;
   if (options_.progress) options_.progress(stored_bytes_);

@@ -24,7 +24,7 @@ struct StoredPart {
 };
 
 // Returns true if a reply says that the upload does not exist or no longer exists.
-[[nodiscard]] bool says_no_upload(const http::Response& answer);
+[[nodiscard]] bool says_upload_missing(const http::Response& answer);
 
 class S3Parts {
  public:
@@ -36,13 +36,14 @@ class S3Parts {
   [[nodiscard]] Result<std::optional<std::vector<StoredPart>>> send();
 
  private:
-  void work();
+  void run_worker();
   void send_parts();
   [[nodiscard]] Result<void> send_part(std::uint32_t index, std::string& bytes);
-  [[nodiscard]] std::optional<Error> explain_lost();
-  [[nodiscard]] std::optional<Error> doubt(const http::Response& answer, const std::string& checksum) const;
-  void fail(Error error);
-  void note_stored(std::uint64_t bytes);
+  [[nodiscard]] std::optional<Error> explain_lost_reply();
+  [[nodiscard]] std::optional<Error> check_stored_part(const http::Response& answer,
+                                                       const std::string& checksum) const;
+  void record_failure(Error error);
+  void report_stored_bytes(std::uint64_t bytes);
 
   const S3Writer& writer_;
   const std::string upload_id_;
@@ -50,9 +51,9 @@ class S3Parts {
   ObjectSource& source_;
   const UploadOptions& options_;
 
-  std::stop_source ended_;  // set by the caller's stop or by the first failure
-  std::atomic<std::uint32_t> next_{0};
-  std::atomic<bool> is_gone_{false};
+  std::stop_source stop_source_;  // set by the caller's stop or by the first failure
+  std::atomic<std::uint32_t> next_part_{0};
+  std::atomic<bool> is_upload_gone_{false};
   std::vector<StoredPart> parts_;  // each written by the thread that sends it
   std::mutex mutex_;
   std::optional<Error> failure_;    // guarded by mutex_

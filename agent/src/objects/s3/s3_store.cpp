@@ -28,9 +28,9 @@ Result<ObjectInfo> S3Store::get(std::string_view key, ObjectSink& sink, const Ge
       .make = [&](const http::Headers& more) { return client_->request(call, more, attempt, options.stop); },
       .judge =
           [&](const http::ResponseHead& head, std::string_view body) {
-            return client_->judge(call, attempt, head.status, head.headers, body);
+            return client_->make_refusal(call, attempt, head.status, head.headers, body);
           },
-      .doubts = find_page};
+      .doubts = find_web_page_error};
   RetryLoop attempts(client_->dependencies(), client_->timeouts(), "reading " + join_uri(uri_, key),
                      options.stop);
   return download(client_->dependencies(), plan, sink, attempts);
@@ -39,14 +39,14 @@ Result<ObjectInfo> S3Store::get(std::string_view key, ObjectSink& sink, const Ge
 Result<ObjectInfo> S3Store::head(std::string_view key, std::stop_token stop) {
   if (auto checked = check_key(key, uri_); !checked) return checked.error();
   const std::string what = "looking for " + join_uri(uri_, key);
-  const CallOptions asked{.stop = stop,
-                          .doubts = [](const http::Response& got) { return find_page(got.headers); }};
+  const CallOptions asked{
+      .stop = stop, .doubts = [](const http::Response& got) { return find_web_page_error(got.headers); }};
   auto answer = client_->call(call_for("HEAD", key), what, asked);
-  const bool is_clear = answer || answer.error().kind() == ErrorKind::kNotFound || may_pass(answer.error()) ||
-                        stop.stop_requested();
+  const bool is_clear = answer || answer.error().kind() == ErrorKind::kNotFound ||
+                        is_retryable(answer.error()) || stop.stop_requested();
   if (!is_clear) {
-    // If a server refuses a HEAD request, its reply has no body and thus contains no reason. Therefore send a
-    // GET request for one byte: its reply has a body with the reason and names the bucket's region.
+    // The reply to a refused HEAD request has no body, and so no reason. Send a GET request for one byte,
+    // because the reply to a refused GET request contains the reason and the bucket's region.
     MemorySink first_byte;
     const auto got = get(key, first_byte, {.range = ByteRange{0, 1}, .stop = stop});
     const bool is_only_empty = !got && got.error().kind() == ErrorKind::kInvalid;
@@ -54,7 +54,7 @@ Result<ObjectInfo> S3Store::head(std::string_view key, std::stop_token stop) {
     answer = client_->call(call_for("HEAD", key), what, asked);
   }
   if (!answer) return answer.error();
-  return found_by_head(*this, key, answer->headers, stop);
+  return object_info_from_head(*this, key, answer->headers, stop);
 }
 
 S3Writer S3Store::writer_for(std::string_view key, bool replaces) const {
@@ -105,7 +105,7 @@ Result<ObjectPage> S3Store::list(std::string_view prefix, std::string_view page,
   if (!answer && answer.error().kind() == ErrorKind::kNotFound)
     return Error(ErrorKind::kInvalid,
                  answer.error().message() +
-                     "; there is no bucket that could be listed: check the endpoint and the name");
+                     "; the server did not find the bucket: check the endpoint and the bucket's name");
   if (!answer) return answer.error();
   auto decoded = decode_list(answer->body);
   if (!decoded) return decoded.error().with_context(what);

@@ -12,10 +12,10 @@
 namespace ratoon::objects {
 namespace {
 
-constexpr const char* kMark = "x-amz-meta-ratoon-writer";
+constexpr const char* kWriterMarkHeader = "x-amz-meta-ratoon-writer";
 
 // Makes the mark of this writer, a random text that no other writer has.
-std::string new_mark(const HttpDependencies& dependencies) {
+std::string make_writer_mark(const HttpDependencies& dependencies) {
   const auto first = static_cast<std::uint64_t>(dependencies.chance() * 0x1p53);
   const auto now = static_cast<std::uint64_t>(dependencies.clock->wall_now().since_epoch.count());
   return ratoon::to_hex(first) + "-" + ratoon::to_hex(now);
@@ -53,7 +53,7 @@ class ComparingSink final : public ObjectSink {
 
 }  // namespace
 
-std::optional<Error> doubt_stored(const http::Response& answer, std::string_view checksum) {
+std::optional<Error> check_stored_checksum(const http::Response& answer, std::string_view checksum) {
   const std::string_view theirs = answer.headers.get(kChecksumHeader);
   if (theirs.empty() || theirs == checksum) return std::nullopt;
   return Error(ErrorKind::kCorrupted,
@@ -61,7 +61,7 @@ std::optional<Error> doubt_stored(const http::Response& answer, std::string_view
                    "', but the bytes that were sent have '" + std::string(checksum) + "'");
 }
 
-bool says_it_exists(const http::Response& answer) {
+bool says_object_exists(const http::Response& answer) {
   return answer.status == 412 || answer.status == 304;
 }
 
@@ -70,13 +70,13 @@ S3Writer::S3Writer(S3Client& client, std::string key, std::string uri, bool repl
       key_(std::move(key)),
       uri_(std::move(uri)),
       replaces_(replaces),
-      mark_(new_mark(client.dependencies())) {}
+      writer_mark_(make_writer_mark(client.dependencies())) {}
 
 NameValues S3Writer::headers() const {
-  return {{"Content-Type", "application/octet-stream"}, {kMark, mark_}};
+  return {{"Content-Type", "application/octet-stream"}, {kWriterMarkHeader, writer_mark_}};
 }
 
-Error S3Writer::already_exists() const {
+Error S3Writer::already_exists_error() const {
   return {ErrorKind::kAlreadyExists, uri_ + " exists, but this call was to create it"};
 }
 
@@ -89,67 +89,68 @@ Result<void> S3Writer::put(std::string_view bytes, std::uint32_t crc32c, const s
   std::uint32_t requests = 0;
   bool is_there = false;
   CallOptions options{.stop = stop, .requests = &requests};
-  options.doubts = [&](const http::Response& answer) { return doubt_stored(answer, checksum); };
+  options.doubts = [&](const http::Response& answer) { return check_stored_checksum(answer, checksum); };
   if (!replaces_) {
-    options.accepts = says_it_exists;
+    options.accepts = says_object_exists;
     // If the object exists, a store may refuse the request and close the connection without reading the body.
     options.explains = [&]() -> std::optional<Error> {
-      const auto found = look(source, crc32c, true, {.stop = stop});
+      const auto found = find_object_writer(source, crc32c, true, {.stop = stop});
       if (!found)
         return found.error().kind() == ErrorKind::kCorrupted ? std::optional(found.error()) : std::nullopt;
-      is_there = *found == Found::kOurs;
-      return *found == Found::kNothing ? std::nullopt : std::optional(already_exists());
+      is_there = *found == ObjectWriter::kOurs;
+      return *found == ObjectWriter::kNothing ? std::nullopt : std::optional(already_exists_error());
     };
   }
   const auto answer = client_.call(call, (replaces_ ? "writing " : "creating ") + uri_, options);
   if (is_there) return {};
-  if (!answer && answer.error().kind() == ErrorKind::kAlreadyExists) return already_exists();
+  if (!answer && answer.error().kind() == ErrorKind::kAlreadyExists) return already_exists_error();
   if (!answer) return answer.error();
   if (answer->status / 100 == 2) return {};
-  return resolve_taken(source, crc32c, requests, {.stop = stop});
+  return resolve_existing_object(source, crc32c, requests, {.stop = stop});
 }
 
-Result<void> S3Writer::resolve_taken(ObjectSource& source, std::uint32_t crc32c, std::uint32_t requests,
-                                     const CallOptions& options) {
-  const auto found = look(source, crc32c, requests > 1, options);
+Result<void> S3Writer::resolve_existing_object(ObjectSource& source, std::uint32_t crc32c,
+                                               std::uint32_t requests, const CallOptions& options) {
+  const auto found = find_object_writer(source, crc32c, requests > 1, options);
   if (!found) {
-    // This request may be refused, because a client that may write need not be allowed to read. If this
-    // writer has sent only one request, and the reply says that the object exists, then another client made
-    // the object.
-    if (requests == 1 && found.error().kind() == ErrorKind::kPermissionDenied) return already_exists();
+    // The store may refuse to show the object to a client that has the permission to write but not to read.
+    // Even then, another client made the object if this writer has sent only one request, because the reply
+    // to this request says that the object exists already.
+    if (requests == 1 && found.error().kind() == ErrorKind::kPermissionDenied) return already_exists_error();
     return found.error();
   }
-  if (*found == Found::kOurs) return {};
-  if (*found == Found::kOtherWriters) return already_exists();
+  if (*found == ObjectWriter::kOurs) return {};
+  if (*found == ObjectWriter::kOtherWriters) return already_exists_error();
   return Error(ErrorKind::kConflict, uri_ +
                                          " existed when this call tried to create it, and was removed since; "
                                          "find the other client that writes there, then try again");
 }
 
-Result<S3Writer::Found> S3Writer::look(ObjectSource& source, std::uint32_t crc32c, bool may_be_unmarked,
-                                       const CallOptions& options) {
+Result<S3Writer::ObjectWriter> S3Writer::find_object_writer(ObjectSource& source, std::uint32_t crc32c,
+                                                            bool may_be_unmarked,
+                                                            const CallOptions& options) {
   const S3Call call{.method = "HEAD", .key = key_, .headers = {{"x-amz-checksum-mode", "ENABLED"}}};
   CallOptions with_nothing = options;
   with_nothing.accepts = [](const http::Response& answer) { return answer.status == 404; };
   const auto answer = client_.call(call, "checking which client wrote " + uri_, with_nothing);
   if (!answer) return answer.error();
-  if (answer->status == 404) return Found::kNothing;
-  const std::string_view mark = answer->headers.get(kMark);
-  if (mark.empty() && may_be_unmarked) return compare(source, options);
-  if (mark != mark_) return Found::kOtherWriters;
-  if (answer->headers.get("Content-Length").empty()) return compare(source, options);
+  if (answer->status == 404) return ObjectWriter::kNothing;
+  const std::string_view mark = answer->headers.get(kWriterMarkHeader);
+  if (mark.empty() && may_be_unmarked) return compare_bytes(source, options);
+  if (mark != writer_mark_) return ObjectWriter::kOtherWriters;
+  if (answer->headers.get("Content-Length").empty()) return compare_bytes(source, options);
   const std::uint64_t size = object_info(key_, answer->headers).size_bytes;
   const std::string_view checksum = answer->headers.get(kChecksumHeader);
   const bool is_of_parts = checksum.find('-') != std::string_view::npos;
   if (size == source.size_bytes() && (checksum.empty() || is_of_parts || checksum == checksum_text(crc32c)))
-    return Found::kOurs;
+    return ObjectWriter::kOurs;
   return Error(ErrorKind::kCorrupted, uri_ + " holds other bytes than were sent: " + std::to_string(size) +
                                           " with the checksum '" + std::string(checksum.substr(0, 64)) +
                                           "' instead of " + std::to_string(source.size_bytes()) + " with '" +
                                           checksum_text(crc32c) + "'; remove it");
 }
 
-Result<S3Writer::Found> S3Writer::compare(ObjectSource& source, const CallOptions& options) {
+Result<S3Writer::ObjectWriter> S3Writer::compare_bytes(ObjectSource& source, const CallOptions& options) {
   const S3Call call{.key = key_};
   S3Client::Attempt attempt;
   const DownloadPlan plan{
@@ -158,14 +159,14 @@ Result<S3Writer::Found> S3Writer::compare(ObjectSource& source, const CallOption
       .make = [&](const http::Headers& more) { return client_.request(call, more, attempt, options.stop); },
       .judge =
           [&](const http::ResponseHead& head, std::string_view body) {
-            return client_.judge(call, attempt, head.status, head.headers, body);
+            return client_.make_refusal(call, attempt, head.status, head.headers, body);
           }};
   RetryLoop attempts(client_.dependencies(), client_.timeouts(), "comparing " + uri_, options.stop);
   ComparingSink sink(source);
   const auto got = download(client_.dependencies(), plan, sink, attempts);
-  if (sink.is_different()) return Found::kOtherWriters;
-  if (got) return sink.is_equal() ? Found::kOurs : Found::kOtherWriters;
-  if (got.error().kind() == ErrorKind::kNotFound) return Found::kNothing;
+  if (sink.is_different()) return ObjectWriter::kOtherWriters;
+  if (got) return sink.is_equal() ? ObjectWriter::kOurs : ObjectWriter::kOtherWriters;
+  if (got.error().kind() == ErrorKind::kNotFound) return ObjectWriter::kNothing;
   return got.error();
 }
 

@@ -1,6 +1,6 @@
-// S3Writer: writes one object with one or more requests. All requests contain a random text, the mark of the
-// writer, which the store keeps with the object. If a reply was lost, or a proxy sent a request twice, the
-// mark shows whether this writer or another one made the stored object.
+// S3Writer: writes one object with one or more requests. Each request contains a random text, the writer's
+// mark, and the store keeps the mark with the object. If a reply was lost, or a proxy sent a request twice,
+// the mark shows whether this writer or another one made the stored object.
 //
 // Thread contract: only one thread may use an S3Writer. An upload in parts starts threads of its own.
 #pragma once
@@ -26,22 +26,22 @@ class S3Writer {
   // Writes the whole object in one request.
   [[nodiscard]] Result<void> put(std::string_view bytes, std::uint32_t crc32c, const std::stop_token& stop);
 
-  enum class Found { kNothing, kOurs, kOtherWriters };
+  enum class ObjectWriter { kNothing, kOurs, kOtherWriters };
   // Checks whether this writer made the object that is stored under the name. Returns kCorrupted if this
-  // writer sent the object, but other bytes are stored. Some stores do not keep the mark of the writer. If
-  // the object has no mark, this writer counts as its maker under two conditions: the object has the bytes of
-  // the source, and `may_be_unmarked` is true, which means that an earlier request may have made the object.
-  [[nodiscard]] Result<Found> look(ObjectSource& source, std::uint32_t crc32c, bool may_be_unmarked,
-                                   const CallOptions& options);
+  // writer made the object, but other bytes are stored. Some stores drop the writer's mark. An object without
+  // a mark counts as made by this writer if it has the bytes of the source and `may_be_unmarked` is true.
+  // `may_be_unmarked` means that an earlier request of this writer may have made the object.
+  [[nodiscard]] Result<ObjectWriter> find_object_writer(ObjectSource& source, std::uint32_t crc32c,
+                                                        bool may_be_unmarked, const CallOptions& options);
 
-  // Call this function after the store replied that the object exists already. Returns success if this writer
-  // made the object.
-  [[nodiscard]] Result<void> resolve_taken(ObjectSource& source, std::uint32_t crc32c, std::uint32_t requests,
-                                           const CallOptions& options);
+  // Call resolve_existing_object() after the store replied that the object exists already. Returns success if
+  // this writer made the object.
+  [[nodiscard]] Result<void> resolve_existing_object(ObjectSource& source, std::uint32_t crc32c,
+                                                     std::uint32_t requests, const CallOptions& options);
 
-  // Returns the headers that every new object gets, in one request or in parts.
+  // Returns the headers of the request that creates an object, at once or in parts.
   [[nodiscard]] NameValues headers() const;
-  [[nodiscard]] Error already_exists() const;
+  [[nodiscard]] Error already_exists_error() const;
 
   [[nodiscard]] S3Client& client() const { return client_; }
   [[nodiscard]] const std::string& key() const { return key_; }
@@ -49,22 +49,23 @@ class S3Writer {
   [[nodiscard]] bool replaces() const { return replaces_; }
 
  private:
-  [[nodiscard]] Result<Found> compare(ObjectSource& source, const CallOptions& options);
+  [[nodiscard]] Result<ObjectWriter> compare_bytes(ObjectSource& source, const CallOptions& options);
 
   S3Client& client_;
   const std::string key_;
   const std::string uri_;
   const bool replaces_;
-  const std::string mark_;
+  const std::string writer_mark_;
 };
 
 inline constexpr const char* kChecksumHeader = "x-amz-checksum-crc32c";
 // Returns an error if the reply contains another checksum than `checksum`, which is the checksum of the sent
 // bytes.
-[[nodiscard]] std::optional<Error> doubt_stored(const http::Response& answer, std::string_view checksum);
+[[nodiscard]] std::optional<Error> check_stored_checksum(const http::Response& answer,
+                                                         std::string_view checksum);
 
 // Returns true if the reply to a request with If-None-Match says that the object exists: status 412, or 304
 // from old versions of MinIO.
-[[nodiscard]] bool says_it_exists(const http::Response& answer);
+[[nodiscard]] bool says_object_exists(const http::Response& answer);
 
 }  // namespace ratoon::objects

@@ -15,14 +15,14 @@ namespace {
 
 constexpr std::size_t kAbandonedMax = 16;
 
-struct Abandoned {
+struct AbandonedCollective {
   std::shared_ptr<void> work;
   std::function<bool()> is_over;
 };
 
 struct Registry {
   std::mutex mutex;
-  std::vector<Abandoned> entries;  // guarded by mutex
+  std::vector<AbandonedCollective> entries;  // guarded by mutex
 };
 
 // The list of abandoned collectives is never destroyed, because they may still run when the process ends.
@@ -33,21 +33,21 @@ Registry& registry() {
 
 }  // namespace
 
-void retain(std::shared_ptr<void> work, std::function<bool()> is_over) {
+void keep_until_done(std::shared_ptr<void> work, std::function<bool()> is_over) {
   static std::once_flag asked;
-  std::call_once(asked, [] { session::skip_teardown_if([] { return release_finished() != 0; }); });
+  std::call_once(asked, [] { session::skip_teardown_if([] { return release_done_collectives() != 0; }); });
   {
     const std::scoped_lock lock(registry().mutex);
     registry().entries.push_back({std::move(work), std::move(is_over)});
   }
-  if (const std::size_t count = release_finished(); count > kAbandonedMax) {
+  if (const std::size_t count = release_done_collectives(); count > kAbandonedMax) {
     throw Failure(static_cast<int>(ExitCode::kStartAgain),
                   std::to_string(count) + " abandoned collectives still run: the process must be restarted");
   }
 }
 
-std::size_t release_finished() {
-  std::vector<Abandoned> over;  // destroyed after the lock is released
+std::size_t release_done_collectives() {
+  std::vector<AbandonedCollective> over;  // destroyed after the lock is released
   const std::scoped_lock lock(registry().mutex);
   auto& entries = registry().entries;
   for (std::size_t i = entries.size(); i-- > 0;) {

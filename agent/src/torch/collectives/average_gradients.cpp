@@ -1,4 +1,4 @@
-#include <span>
+#include <vector>
 
 #include <ratoon/torch/average_gradients.h>
 
@@ -7,24 +7,28 @@
 namespace ratoon {
 namespace {
 
-template <class Trained>
-void average(Session& session, const Trained& trained, const Averaging& how) {
-  if (session.world_size() == 1 && !averages_alone) {
+template <class WeightsOf>
+void average(Session& session, const WeightsOf& weights_of_modules, const Averaging& how) {
+  if (session.world_size() == 1 && !averages_with_one_rank) {
     if (how.backward) how.backward();
     session.agree(session.requests());
     return;
   }
-  session.part<Averager>(session).average(trained_weights(trained), how);
+  session.part<Averager>(session).average(weights_of_modules(), how);
 }
 
 }  // namespace
 
 void average_gradients_of(Session& session, ::torch::nn::Module& module, const Averaging& how) {
-  average(session, module, how);
+  average(session, [&] { return std::vector<NamedWeights>{trained_weights(module)}; }, how);
 }
 
 void average_gradients_of(Session& session, const torch::Modules& modules, const Averaging& how) {
-  average(session, std::span(modules.all), how);
+  average(session, [&] { return trained_weights(modules.all, modules.tensors); }, how);
+}
+
+void average_gradients_of(Session& session, const std::vector<at::Tensor>& tensors, const Averaging& how) {
+  average(session, [&] { return trained_weights({}, tensors); }, how);
 }
 
 namespace torch {

@@ -23,6 +23,12 @@ namespace {
   session::fail(ExitCode::kConfiguration, sentence);
 }
 
+NamedWeights join(const std::vector<NamedWeights>& modules) {
+  NamedWeights all;
+  for (const NamedWeights& weights : modules) all.insert(all.end(), weights.begin(), weights.end());
+  return all;
+}
+
 std::vector<at::Tensor> tensors_of(const NamedWeights& weights) {
   std::vector<at::Tensor> tensors;
   for (const auto& [name, tensor] : weights) tensors.push_back(tensor);
@@ -43,7 +49,7 @@ c10::Device device_of(const NamedWeights& trained) {
   return device;
 }
 
-GradientBuckets::Layout layout_for(c10::Device device, const Averaging& how) {
+GradientBuckets::Layout bucket_layout_for(c10::Device device, const Averaging& how) {
   constexpr std::size_t kOnCpu = 8 << 20;
   constexpr std::size_t kOnDevice = 25 << 20;
   return {.bucket_bytes = how.bucket_bytes.value_or(device.is_cpu() ? kOnCpu : kOnDevice),
@@ -52,7 +58,8 @@ GradientBuckets::Layout layout_for(c10::Device device, const Averaging& how) {
 }
 
 // Creates the collective that sums gradients on the accelerator itself (NCCL).
-std::shared_ptr<Collective> connect_on(c10::Device device, Session& session, const RankGroup& ranks) {
+std::shared_ptr<Collective> make_device_collective(c10::Device device, Session& session,
+                                                   const RankGroup& ranks) {
   const auto make = find_device_collective(device.type());
   if (make == nullptr) {
     refuse("the parameters are on " + device.str() +
@@ -64,7 +71,7 @@ std::shared_ptr<Collective> connect_on(c10::Device device, Session& session, con
       {.device = device,
        .rank = session.rank(),
        .world_size = session.world_size(),
-       .broadcast_from_first = [&](std::span<std::uint8_t> bytes) { ranks.broadcast_from_first(bytes); },
+       .broadcast_from_rank_0 = [&](std::span<std::uint8_t> bytes) { ranks.broadcast_from_rank_0(bytes); },
        .look = [&session] { session.check(); }});
 }
 
@@ -86,8 +93,8 @@ void wait_until_stopped(Collective& collective) {
   }
 }
 
-// Returns false after a permanent error of the accelerator. Work on a broken accelerator never ends, so the
-// memory of this work must not be released.
+// If the accelerator has reported a permanent error, returns false, because work on a broken accelerator
+// never ends and its memory must not be released.
 bool is_over(const std::shared_ptr<Collective>& collective) {
   try {
     return !collective || collective->is_over();
@@ -104,7 +111,7 @@ void abort(const std::shared_ptr<Collective>& collective) {
   }
 }
 
-void end_group(c10d::Backend& group) {
+void abort_group(c10d::Backend& group) {
   group.abort();
 }
 
@@ -112,17 +119,17 @@ void end_group(c10d::Backend& group) {
 
 Averager::Averager(Session& session) : session_(session) {
   session_.before_saves([this] {
-    if (on_device_) finish_sums(session_, *on_device_);
+    if (device_collective_) finish_sums(session_, *device_collective_);
   });
   session_.before_saves_of_all([this] { compare_weights(); });
 }
 
-// If a process was lost or an exception was thrown, sums that have begun may never end.
+// If a process was lost or an exception was thrown, gives up the sums that have begun: they may never end.
 Averager::~Averager() {
-  if (!on_device_) return;
+  if (!device_collective_) return;
   try {
-    const bool is_in_order = std::uncaught_exceptions() == exceptions_ && has_world();
-    if (!is_in_order || !on_device_->close()) give_up();
+    const bool is_in_order = std::uncaught_exceptions() == exceptions_in_flight_ && has_world();
+    if (!is_in_order || !device_collective_->close()) give_up();
   } catch (...) {  // an accelerator with a permanent error: the process is about to end with it
   }
 }
@@ -136,18 +143,20 @@ bool Averager::has_world() const {
   }
 }
 
-void Averager::average(const NamedWeights& trained, const Averaging& how) {
+void Averager::average(const std::vector<NamedWeights>& modules, const Averaging& how) {
   try {
-    prepare(trained, how);
+    prepare(modules, how);
     buckets_->begin(session_.world_size(), how.samples);
-    BucketSchedule schedule(buckets_->places(), buckets_->pieces().size());
-    filled_on_.reset();
+    auto& order = trained_modules_.back().order;
+    BucketSchedule schedule(buckets_->pieces_of_parameters(), order);
+    fill_stream_.reset();
     if (how.backward) average_during(how.backward, schedule);
-    average_the_rest(schedule);
-    if (on_device_) on_device_->queue_wait();
+    average_remaining(schedule);
+    if (device_collective_) device_collective_->queue_wait();
     const std::uint32_t requests = buckets_->finish();
-    if (on_device_) wait_for_device(how.return_early);
-    session_.take_sums(buckets_->more().first<Session::kNumbers>());
+    order = BucketSchedule::next_order(std::move(order), buckets_->piece_numbers());
+    if (device_collective_) wait_for_device(how.return_early);
+    session_.take_sums(buckets_->extra_numbers().first<Session::kNumbers>());
     session_.agree(requests);
   } catch (...) {
     give_up();
@@ -155,145 +164,151 @@ void Averager::average(const NamedWeights& trained, const Averaging& how) {
   }
 }
 
-void Averager::prepare(const NamedWeights& trained, const Averaging& how) {
+void Averager::prepare(const std::vector<NamedWeights>& modules, const Averaging& how) {
+  const NamedWeights trained = join(modules);
   const c10::Device parameters_on = device_of(trained);
-  const c10::Device device = how.over_host || adds_up_on_host_ ? c10::kCPU : parameters_on;
-  if (!ranks_ || given_ || (!device.is_cpu() && device != device_)) connect(trained, device);
-  const auto layout = layout_for(adds_up_on_host_ ? c10::kCPU : device, how);
+  const c10::Device device = how.over_host || sums_on_host_ ? c10::kCPU : parameters_on;
+  if (!rank_group_ || program_group_ || (!device.is_cpu() && device != device_)) connect(trained, device);
+  auto layout = bucket_layout_for(sums_on_host_ ? c10::kCPU : device, how);
+  for (const NamedWeights& weights : modules) layout.module_sizes.push_back(weights.size());
   if (layout.sum_in_half_precision && how.samples) {
     refuse(
-        "average_gradients() was given samples and sum_in_half_precision: a gradient times its samples is "
-        "too large a number for half precision; leave out one of the two options");
+        "average_gradients() was given samples and sum_in_half_precision: a gradient times the number "
+        "of samples may be too large for half precision; leave out one of the two options");
   }
-  buckets_ = buckets_for(trained, layout);
+  use_entry_of(trained, layout);
+  buckets_ = trained_modules_.back().buckets;
 }
 
-// A program may train several modules in turn. connect() compares the weights of the first module between
-// ranks; the weights of every other module are compared when it is used for the first time.
-std::shared_ptr<GradientBuckets> Averager::buckets_for(const NamedWeights& weights,
-                                                       const GradientBuckets::Layout& layout) {
-  constexpr std::size_t kModules = 4;
+// A program may train several modules in turn. connect() compares the weights of the first modules between
+// ranks; the weights of all others are compared when they are used for the first time.
+void Averager::use_entry_of(const NamedWeights& weights, const GradientBuckets::Layout& layout) {
+  constexpr std::size_t kEntries = 8;
   std::vector<at::Tensor> parameters = tensors_of(weights);
   const auto known = std::ranges::find_if(
-      all_buckets_, [&](const auto& buckets) { return buckets->is_for(parameters, layout); });
-  if (known != all_buckets_.end()) return *known;
-  if (all_buckets_.size() == kModules) {
-    all_buckets_.erase(all_buckets_.begin());
-    all_weights_.erase(all_weights_.begin());
+      trained_modules_, [&](const TrainedModules& entry) { return entry.buckets->fits(parameters, layout); });
+  if (known != trained_modules_.end()) {
+    std::rotate(known, known + 1, trained_modules_.end());
+    return;
   }
-  all_weights_.push_back(weights);
-  all_buckets_.push_back(std::make_shared<GradientBuckets>(std::move(parameters), Session::kNumbers, layout));
-  if (all_buckets_.size() > 1) compare_weights();
-  return all_buckets_.back();
+  if (trained_modules_.size() == kEntries) trained_modules_.erase(trained_modules_.begin());
+  auto buckets = std::make_shared<GradientBuckets>(std::move(parameters), Session::kNumbers, layout);
+  auto order = BucketSchedule::first_order(buckets->pieces().size());
+  trained_modules_.push_back({weights, std::move(buckets), std::move(order)});
+  if (trained_modules_.size() > 1) compare_weights();
 }
 
 void Averager::connect(const NamedWeights& trained, c10::Device device) {
-  const auto given = std::exchange(given_, nullptr);
+  const auto given = std::exchange(program_group_, nullptr);
   if (given) check_group_ranks(session_, *given);
   if (given && (device.is_cpu() || given->getBackendName() == "gloo")) {
-    adds_up_on_host_ = true;
-    ranks_.emplace(session_, fingerprint_weights(trained), given);
+    sums_on_host_ = true;
+    rank_group_.emplace(session_, fingerprint_weights(trained), given);
     return;
   }
-  if (!ranks_) ranks_.emplace(session_, fingerprint_weights(trained));
+  if (!rank_group_) rank_group_.emplace(session_, fingerprint_weights(trained));
   if (device.is_cpu()) return;
-  on_device_ =
-      given ? std::make_shared<GroupCollective>(given, end_group) : connect_on(device, session_, *ranks_);
+  device_collective_ = given ? std::make_shared<GroupCollective>(given, abort_group)
+                             : make_device_collective(device, session_, *rank_group_);
   device_ = device;
 }
 
 // Throws an error if the weights differ between ranks, because a run could not resume correctly from a
 // checkpoint of such weights.
 void Averager::compare_weights() {
-  if (!ranks_ || !ranks_->collective()) return;
-  if (on_device_) finish_sums(session_, *on_device_);
+  if (!rank_group_ || !rank_group_->collective()) return;
+  if (device_collective_) finish_sums(session_, *device_collective_);
   NamedWeights all;
   std::set<const at::TensorImpl*> known;
-  for (const NamedWeights& weights : all_weights_)
-    for (const auto& named : weights)
+  for (const TrainedModules& entry : trained_modules_)
+    for (const auto& named : entry.weights)
       if (named.second.requires_grad() && known.insert(named.second.unsafeGetTensorImpl()).second)
         all.push_back(named);
-  ranks_->compare_again(fingerprint_weights(all));
+  rank_group_->compare_weights_again(fingerprint_weights(all));
 }
 
 void Averager::begin(std::size_t piece) {
   buckets_->fill(piece);
   const at::Tensor& sums = buckets_->pieces()[piece];
   if (!sums.is_cpu())
-    on_device_->begin_sum(sums);
-  else if (ranks_->collective())  // a world of one has none
-    ranks_->collective()->begin_sum(sums);
+    device_collective_->begin_sum(sums);
+  else if (rank_group_->collective())  // a world of one has none
+    rank_group_->collective()->begin_sum(sums);
 }
 
 // A program may compute gradients on several streams of the accelerator, and one bucket may contain gradients
-// of several streams. Therefore each stream waits until the stream before it has written its gradients.
-void Averager::fill_one(std::size_t parameter) {
-  if (on_device_) {
+// of several streams. Each stream waits until the previous stream has written its gradients to the buckets.
+void Averager::fill_gradient(std::size_t parameter) {
+  if (device_collective_) {
     const c10::Stream now = c10::impl::VirtualGuardImpl(device_.type()).getStream(device_);
-    if (filled_on_ && *filled_on_ != now) {
+    if (fill_stream_ && *fill_stream_ != now) {
       c10::Event filled(device_.type());
-      filled.record(*filled_on_);
+      filled.record(*fill_stream_);
       filled.block(now);
     }
-    filled_on_ = now;
+    fill_stream_ = now;
   }
-  buckets_->fill_one(parameter);
+  buckets_->fill_gradient(parameter);
 }
 
 void Averager::average_during(const std::function<void()>& backward, BucketSchedule& schedule) {
   const GradientWatch watch(buckets_->parameters(), [&](std::size_t parameter) {
     session_.check();
-    if (!schedule.note(parameter)) {
+    if (!schedule.mark_ready(parameter)) {
       refuse("parameter " + std::to_string(parameter) +
              " received a gradient twice while gradients were averaged: call backward() once within "
              "average_gradients(), and other backward() calls outside");
     }
-    fill_one(parameter);
-    while (schedule.has_full()) begin(schedule.take());
+    fill_gradient(parameter);
+    while (schedule.is_next_piece_ready()) begin(schedule.take_next_piece());
   });
-  watch.during(backward);
+  watch.run_backward(backward);
 }
 
-void Averager::average_the_rest(BucketSchedule& schedule) {
+void Averager::average_remaining(BucketSchedule& schedule) {
   const auto waits = session_.in(Phase::kCollective);
-  buckets_->tell(session_.requests());
-  std::ranges::copy(session_.numbers(), buckets_->more().begin());
-  while (schedule.has_any()) begin(schedule.take());
-  if (ranks_->collective()) finish_sums(session_, *ranks_->collective());
+  buckets_->write_control_word(session_.requests());
+  std::ranges::copy(session_.numbers(), buckets_->extra_numbers().begin());
+  if (session_.rank() == 0)
+    schedule.write_completed(buckets_->piece_numbers());
+  else
+    std::ranges::fill(buckets_->piece_numbers(), 0.0F);
+  while (schedule.has_pieces_left()) begin(schedule.take_next_piece());
+  if (rank_group_->collective()) finish_sums(session_, *rank_group_->collective());
 }
 
-// Waits until the device has finished all sums. Weights are updated only after this wait, because a sum that
-// still runs may be aborted.
+// Waits until the device has finished all sums. Weights are updated only when all sums have ended, because a
+// sum that still runs may be aborted.
 void Averager::wait_for_device(bool returns_early) {
-  if (returns_early && !on_device_->error()) return;
+  if (returns_early && !device_collective_->error()) return;
   const auto waits = session_.in(Phase::kCollective);
-  finish_sums(session_, *on_device_);
+  finish_sums(session_, *device_collective_);
 }
 
-// Gradients are used only after all sums over the ranks have ended, because they may change until then. Sums
-// over a process group of the program end only at the timeout of that group.
+// Keeps the memory of the gradients until all sums over the ranks have ended, because a running sum may still
+// write into it. Sums over a process group of the program end only at the timeout of that group.
 void Averager::give_up() {
   struct AbandonedWork {
-    std::vector<std::shared_ptr<GradientBuckets>> buckets;
+    std::vector<TrainedModules> modules;
     std::shared_ptr<Collective> host;
     std::shared_ptr<Collective> device;
   };
-  for (const auto& buckets : all_buckets_) buckets->let_go();
+  for (const TrainedModules& entry : trained_modules_) entry.buckets->release_gradients();
   buckets_ = nullptr;
-  const auto work = std::make_shared<AbandonedWork>(AbandonedWork{
-      std::exchange(all_buckets_, {}), ranks_ ? ranks_->collective() : nullptr, std::move(on_device_)});
-  ranks_.reset();
-  all_weights_.clear();
+  const auto work = std::make_shared<AbandonedWork>(
+      AbandonedWork{std::exchange(trained_modules_, {}), rank_group_ ? rank_group_->collective() : nullptr,
+                    std::move(device_collective_)});
+  rank_group_.reset();
   device_ = c10::kCPU;
-  adds_up_on_host_ = false;
-  retain(work, [r = work.get()] { return is_over(r->host) && is_over(r->device); });
+  sums_on_host_ = false;
+  keep_until_done(work, [r = work.get()] { return is_over(r->host) && is_over(r->device); });
   abort(work->host);
   abort(work->device);
   if (!work->device) return;
   wait_until_stopped(*work->device);
-  // NCCL may destroy its remaining objects later, while the next attempt already uses the freed memory. If
-  // sums on the host may still write into the buckets, the memory of the buckets is kept.
-  if (!work->host || work->host->has_stopped()) work->buckets.clear();
+  // NCCL may destroy its remaining objects while the next attempt already runs. The memory of the buckets is
+  // freed only if no sum on the host can still write into it.
+  if (!work->host || work->host->has_stopped()) work->modules.clear();
 }
 
 }  // namespace ratoon

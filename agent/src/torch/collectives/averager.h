@@ -19,8 +19,8 @@
 
 namespace ratoon {
 
-// If true, gradients are summed even if the attempt has only one process. Tests on one accelerator set this.
-inline std::atomic<bool> averages_alone = false;
+// If true, gradients are summed even with one process; tests on one accelerator set averages_with_one_rank.
+inline std::atomic<bool> averages_with_one_rank = false;
 
 class Averager {
  public:
@@ -29,38 +29,45 @@ class Averager {
   Averager(const Averager&) = delete;
   Averager& operator=(const Averager&) = delete;
 
-  void use(c10::intrusive_ptr<c10d::Backend> group) { given_ = std::move(group); }
-  // `trained` must be the same in each call for one model, or for several models whose gradients are averaged
-  // together.
-  void average(const NamedWeights& trained, const Averaging& how);
+  void use(c10::intrusive_ptr<c10d::Backend> group) { program_group_ = std::move(group); }
+  // `modules` contains the weights of each module whose gradients are averaged together; the same in each
+  // call for these modules.
+  void average(const std::vector<NamedWeights>& modules, const Averaging& how);
 
  private:
-  void prepare(const NamedWeights& trained, const Averaging& how);
+  // Modules whose gradients are averaged by one call, and the order in which the sums of their pieces begin.
+  struct TrainedModules {
+    NamedWeights weights{};
+    std::shared_ptr<GradientBuckets> buckets{};
+    std::vector<std::size_t> order{};
+  };
+
+  void prepare(const std::vector<NamedWeights>& modules, const Averaging& how);
   void connect(const NamedWeights& trained, c10::Device device);
-  [[nodiscard]] std::shared_ptr<GradientBuckets> buckets_for(const NamedWeights& weights,
-                                                             const GradientBuckets::Layout& layout);
+  // Moves the entry of these weights to the end of trained_modules_, or adds an entry there.
+  void use_entry_of(const NamedWeights& weights, const GradientBuckets::Layout& layout);
   void compare_weights();
   void begin(std::size_t piece);
-  void fill_one(std::size_t parameter);
+  void fill_gradient(std::size_t parameter);
   void average_during(const std::function<void()>& backward, BucketSchedule& schedule);
-  void average_the_rest(BucketSchedule& schedule);
+  void average_remaining(BucketSchedule& schedule);
   void wait_for_device(bool returns_early);
   [[nodiscard]] bool has_world() const;
   void give_up();
 
   Session& session_;
-  const int exceptions_ = std::uncaught_exceptions();
-  c10::intrusive_ptr<c10d::Backend> given_;  // the program's group, until connect() takes it
-  std::optional<RankGroup> ranks_;
-  std::shared_ptr<Collective> on_device_;  // null: all parameters so far are on the CPU, or are summed there
-  c10::Device device_ = c10::kCPU;         // of on_device_
+  const int exceptions_in_flight_ = std::uncaught_exceptions();
+  c10::intrusive_ptr<c10d::Backend> program_group_;  // the program's group, until connect() takes it
+  std::optional<RankGroup> rank_group_;
+  std::shared_ptr<Collective>
+      device_collective_;           // null: all parameters so far are on the CPU, or are summed there
+  c10::Device device_ = c10::kCPU;  // of device_collective_
   // True if the process group of the program can sum only tensors on the host, even if the parameters are on
   // an accelerator.
-  bool adds_up_on_host_ = false;
-  std::vector<std::shared_ptr<GradientBuckets>> all_buckets_;  // of the modules, the newest last
-  std::vector<NamedWeights> all_weights_;                      // one per entry of all_buckets_
-  std::shared_ptr<GradientBuckets> buckets_;                   // of the current step
-  std::optional<c10::Stream> filled_on_;
+  bool sums_on_host_ = false;
+  std::vector<TrainedModules> trained_modules_;  // in the order of their last use
+  std::shared_ptr<GradientBuckets> buckets_;     // of the current call
+  std::optional<c10::Stream> fill_stream_;
 };
 
 }  // namespace ratoon

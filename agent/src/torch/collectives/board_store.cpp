@@ -31,19 +31,19 @@ BoardStore::Bytes BoardStore::get(const std::string& key) {
 }
 
 std::int64_t BoardStore::add(const std::string& key, std::int64_t value) {
-  return ask_for_number(board::Op::kAdd, {key, std::to_string(value)});
+  return request_number(board::Op::kAdd, {key, std::to_string(value)});
 }
 
 bool BoardStore::deleteKey(const std::string& key) {
-  return ask_for_number(board::Op::kErase, {key}) != 0;
+  return request_number(board::Op::kErase, {key}) != 0;
 }
 
 bool BoardStore::check(const Keys& keys) {
-  return ask_for_number(board::Op::kCheck, keys) != 0;
+  return request_number(board::Op::kCheck, keys) != 0;
 }
 
 std::int64_t BoardStore::getNumKeys() {
-  return ask_for_number(board::Op::kCount, {});
+  return request_number(board::Op::kCount, {});
 }
 
 void BoardStore::wait(const Keys& keys) {
@@ -61,8 +61,8 @@ void BoardStore::append(const std::string& key, const Bytes& value) {
 std::vector<BoardStore::Bytes> BoardStore::multiGet(const Keys& keys) {
   const Keys found = ask(board::Op::kGet, keys, timeout_);
   TORCH_CHECK_WITH(DistStoreError, found.size() == keys.size(),
-                   "the board where the ranks meet was asked for ", keys.size(), " values and answered with ",
-                   found.size());
+                   "the key-value store of the ranks was asked for ", keys.size(),
+                   " values and answered with ", found.size());
   std::vector<Bytes> values;
   for (const std::string& value : found) values.push_back(to_bytes(value));
   return values;
@@ -76,23 +76,23 @@ void BoardStore::multiSet(const Keys& keys, const std::vector<Bytes>& values) {
 
 BoardStore::Keys BoardStore::ask(board::Op op, Keys words, const Milliseconds& timeout) {
   const std::scoped_lock lock(mutex_);
-  // The greatest timeout that is used: with a longer one, the computation of the deadline might overflow.
+  // kTimeoutMax limits the timeout, because the deadline of a longer timeout might overflow.
   constexpr Milliseconds kTimeoutMax = std::chrono::hours(24 * 365);
   const auto deadline = timeout == kNoTimeout
                             ? board::Client::kNoDeadline
                             : std::chrono::steady_clock::now() + std::min(timeout, kTimeoutMax);
-  auto answer = client_.ask(op, std::move(words), deadline);
+  auto answer = client_.send_request(op, std::move(words), deadline);
   TORCH_CHECK_WITH(DistStoreError, answer.has_value(), answer.error().message());
   return std::move(*answer);
 }
 
-std::int64_t BoardStore::ask_for_number(board::Op op, Keys words) {
+std::int64_t BoardStore::request_number(board::Op op, Keys words) {
   const Keys answer = ask(op, std::move(words), timeout_);
   std::int64_t number = 0;
   const std::string text = answer.empty() ? "" : answer[0];
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
   TORCH_CHECK_WITH(DistStoreError, problem == std::errc() && end == text.data() + text.size(),
-                   "the board where the ranks meet must answer with a number, found '", text, "'");
+                   "the key-value store of the ranks must answer with a number, found '", text, "'");
   return number;
 }
 

@@ -1,6 +1,6 @@
 // BoardStore: a c10d::Store for Gloo and NCCL that uses the board of an attempt, the key-value store through
-// which ranks find each other. LibTorch's TCPStore is not used, because it looks up the host name of every
-// connection, which takes seconds if no name server answers, and because its waits cannot be cancelled.
+// which ranks find each other. LibTorch's TCPStore is not used: its waits cannot be cancelled. TCPStore also
+// looks up the host name of every connection, which takes seconds if no name server answers.
 #pragma once
 
 #include <mutex>
@@ -41,7 +41,7 @@ class BoardStore final : public c10d::Store {
 
  private:
   Keys ask(board::Op op, Keys words, const Milliseconds& timeout);
-  std::int64_t ask_for_number(board::Op op, Keys words);
+  std::int64_t request_number(board::Op op, Keys words);
 
   std::mutex mutex_;
   board::Client client_;  // guarded by mutex_

@@ -21,8 +21,8 @@ class Collective {
  public:
   virtual ~Collective() = default;
 
-  // Begins to sum `piece` over all ranks, after the operations that this thread has already queued for it on
-  // the device. If the sum cannot be begun, error() returns the reason.
+  // Begins to sum `piece` over all ranks. On a device, the sum runs after the operations that this thread has
+  // already queued there. If the sum cannot be begun, error() returns the reason.
   virtual void begin_sum(const at::Tensor& piece) = 0;
   // Makes the current stream of this thread wait: operations that are queued on it after this call run after
   // all sums that were begun before the call.
@@ -38,7 +38,7 @@ class Collective {
   // Returns false if the other ranks do not disconnect in time; in that case call abort().
   [[nodiscard]] virtual bool close() { return true; }
   // Starts to abort the sums that still run, and returns at once. The results of aborted sums are not valid.
-  // After abort(), call begin_sum() no further.
+  // After abort(), do not call begin_sum().
   virtual void abort() = 0;
   // Returns true if no sum writes into the tensors any longer, so that their memory may be freed. Throws if
   // the accelerator reports an error.

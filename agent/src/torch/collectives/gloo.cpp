@@ -1,6 +1,6 @@
-// Only this file includes the headers of Gloo. The headers may be of another version than the code of Gloo
-// inside LibTorch. Therefore the compiler must not emit a class of Gloo for this file, which
-// tests/torch/no_gloo_classes_test.py checks.
+// Only this file includes the headers of Gloo. The version of the headers may differ from that of the Gloo
+// code inside LibTorch. The compiler must emit no class of Gloo for gloo.cpp, because an emitted class could
+// differ from LibTorch's class. tests/torch/no_gloo_classes_test.py checks this rule.
 #include "agent/src/torch/collectives/gloo.h"
 
 #include <ATen/ops/empty.h>
@@ -9,8 +9,8 @@
 namespace ratoon {
 namespace {
 
-// Gloo adds the timeout to the present time, in 64 bits of nanoseconds, which are enough for 292 years.
-constexpr std::chrono::milliseconds kNoLimit = std::chrono::hours(24 * 365 * 100);
+// Gloo adds the timeout to the present time, in 64-bit nanoseconds, which overflow after 292 years.
+constexpr std::chrono::milliseconds kNoTimeout = std::chrono::hours(24 * 365 * 100);
 
 }  // namespace
 
@@ -20,14 +20,14 @@ c10::intrusive_ptr<c10d::Backend> connect_with_gloo(const c10::intrusive_ptr<c10
   auto options = c10d::ProcessGroupGloo::Options::create(connect_timeout);
   options->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname(own_address));
   auto group = c10::make_intrusive<c10d::ProcessGroupGloo>(store, rank, world_size, std::move(options));
-  group->setTimeout(kNoLimit);
+  group->setTimeout(kNoTimeout);
   return group;
 }
 
-// Gloo has no function that ends running collectives. Therefore end_collectives() starts a receive with a
-// short timeout: when that timeout is over, Gloo closes all connections of the group, and waiting operations
-// fail. Unlike a collective, a receive needs no thread of the group; all these threads may be waiting.
-void end_collectives(c10d::Backend& group) {
+// Gloo has no function that ends running collectives. abort_running_collectives() starts a receive with a
+// short timeout. When the receive times out, Gloo closes all connections of the group, so waiting operations
+// fail. Unlike a collective, a receive needs no thread of the group; all threads of the group may be waiting.
+void abort_running_collectives(c10d::Backend& group) {
   if (group.getSize() == 1) return;
   const int peer = group.getRank() == 0 ? 1 : 0;
   constexpr int kTagOfNoMessage = 0x7261746f;

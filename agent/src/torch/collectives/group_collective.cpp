@@ -9,7 +9,7 @@
 
 namespace ratoon {
 
-struct GroupCollective::Count {
+struct GroupCollective::RunningSums {
   std::mutex mutex;
   std::condition_variable changed;
   std::size_t running = 0;   // guarded by mutex
@@ -23,45 +23,45 @@ struct GroupCollective::Count {
   }
 };
 
-std::shared_ptr<GroupCollective::Count> GroupCollective::make_count() {
-  return std::make_shared<Count>();
+std::shared_ptr<GroupCollective::RunningSums> GroupCollective::make_running_sums() {
+  return std::make_shared<RunningSums>();
 }
 
 void GroupCollective::begin_sum(const at::Tensor& piece) {
   std::erase_if(sums_, [](const Sum& sum) { return sum.work->isCompleted(); });
   {
-    const std::scoped_lock lock(count_->mutex);
-    ++count_->running;
+    const std::scoped_lock lock(running_sums_->mutex);
+    ++running_sums_->running;
   }
   try {
     std::vector<at::Tensor> one{piece};
     sums_.push_back({piece, group_->allreduce(one)});
-    sums_.back().work->getFuture()->addCallback([count = count_](c10::ivalue::Future& future) {
+    sums_.back().work->getFuture()->addCallback([count = running_sums_](c10::ivalue::Future& future) {
       count->end(future.hasError() ? future.exception_ptr() : nullptr);
     });
   } catch (const c10::Error&) {
-    count_->end(std::current_exception());
+    running_sums_->end(std::current_exception());
   }
 }
 
-// On the CPU do not wait here, because the caller waits for the sums later, and the wait() of LibTorch's work
-// object could not be interrupted.
+// Skips sums on the CPU, because LibTorch's wait() for such a sum blocks this thread and cannot be
+// interrupted. The caller waits for these sums later, in GroupCollective::wait().
 void GroupCollective::queue_wait() {
   for (const Sum& sum : sums_)
     if (!sum.piece.is_cpu()) sum.work->wait();
 }
 
-// A future for work on a device is complete as soon as the kernels are queued on the device.
+// Work on a device counts as complete as soon as its kernels are queued; they may run later.
 bool GroupCollective::are_complete() const {
   return std::ranges::all_of(sums_,
                              [](const Sum& sum) { return sum.piece.is_cpu() || sum.work->isCompleted(); });
 }
 
 void GroupCollective::wait(const std::function<void()>& look) {
-  constexpr std::chrono::milliseconds kLook(1);
-  std::unique_lock lock(count_->mutex);
-  while ((count_->running > 0 || !are_complete()) && !count_->error) {
-    if (count_->changed.wait_for(lock, kLook) == std::cv_status::no_timeout) continue;
+  constexpr std::chrono::milliseconds kPollInterval(1);
+  std::unique_lock lock(running_sums_->mutex);
+  while ((running_sums_->running > 0 || !are_complete()) && !running_sums_->error) {
+    if (running_sums_->changed.wait_for(lock, kPollInterval) == std::cv_status::no_timeout) continue;
     lock.unlock();
     look();
     lock.lock();
@@ -70,8 +70,8 @@ void GroupCollective::wait(const std::function<void()>& look) {
 
 std::exception_ptr GroupCollective::error() {
   {
-    const std::scoped_lock lock(count_->mutex);
-    if (count_->error) return count_->error;
+    const std::scoped_lock lock(running_sums_->mutex);
+    if (running_sums_->error) return running_sums_->error;
   }
   for (const Sum& sum : sums_)
     if (!sum.piece.is_cpu() && sum.work->isCompleted() && sum.work->exception()) return sum.work->exception();

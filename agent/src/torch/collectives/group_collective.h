@@ -13,11 +13,11 @@ namespace ratoon {
 
 class GroupCollective final : public Collective {
  public:
-  // End: a function that ends the running collectives of a process group.
-  using End = std::function<void(c10d::Backend&)>;
+  // AbortFunction: a function that ends the running collectives of a process group.
+  using AbortFunction = std::function<void(c10d::Backend&)>;
 
-  GroupCollective(c10::intrusive_ptr<c10d::Backend> group, End end)
-      : group_(std::move(group)), end_(std::move(end)) {}
+  GroupCollective(c10::intrusive_ptr<c10d::Backend> group, AbortFunction end)
+      : group_(std::move(group)), abort_function_(std::move(end)) {}
 
   [[nodiscard]] c10d::Backend& group() { return *group_; }
 
@@ -25,11 +25,11 @@ class GroupCollective final : public Collective {
   void queue_wait() override;
   void wait(const std::function<void()>& look) override;
   [[nodiscard]] std::exception_ptr error() override;
-  void abort() override { end_(*group_); }
+  void abort() override { abort_function_(*group_); }
   [[nodiscard]] bool has_stopped() override;
 
  private:
-  struct Count;
+  struct RunningSums;
   struct Sum {
     at::Tensor piece;  // the group may write to it while its work runs
     c10::intrusive_ptr<c10d::Work> work;
@@ -37,12 +37,12 @@ class GroupCollective final : public Collective {
   [[nodiscard]] bool are_complete() const;
 
   c10::intrusive_ptr<c10d::Backend> group_;
-  End end_;
+  AbortFunction abort_function_;
   std::vector<Sum> sums_;
-  // The threads of the process group share this counter, because they may complete a sum after this object
-  // was destroyed.
-  std::shared_ptr<Count> count_ = make_count();
-  static std::shared_ptr<Count> make_count();
+  // The threads of the process group share running_sums_, because a thread may complete a sum after the
+  // destructor of this object.
+  std::shared_ptr<RunningSums> running_sums_ = make_running_sums();
+  static std::shared_ptr<RunningSums> make_running_sums();
 };
 
 }  // namespace ratoon

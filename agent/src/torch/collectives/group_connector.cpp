@@ -37,11 +37,11 @@ GroupConnector::GroupConnector(Plan plan) : plan_(std::move(plan)) {
   ignore_broken_pipes();
   thread_ = std::thread([this] {
     try {
-      meet();
+      connect_ranks();
     } catch (...) {
       error_ = std::current_exception();
     }
-    is_over_ = true;
+    is_done_ = true;
   });
 }
 
@@ -49,11 +49,12 @@ GroupConnector::~GroupConnector() {
   thread_.join();
 }
 
-void GroupConnector::meet() {
+void GroupConnector::connect_ranks() {
   if (plan_.rank == 0) {
-    const board::Opening opening{
+    const board::ServedAttempt served_attempt{
         .attempt = plan_.attempt, .world_size = plan_.world_size, .secret = plan_.rendezvous.secret};
-    check(board::serve_board(plan_.rendezvous.port, plan_.rendezvous.listening_fd, opening, session::say));
+    check(board::serve_board(plan_.rendezvous.port, plan_.rendezvous.listening_fd, served_attempt,
+                             session::say));
   }
   const board::Client::Plan way{.host = plan_.rendezvous.host,
                                 .port = plan_.rendezvous.port,
@@ -63,12 +64,12 @@ void GroupConnector::meet() {
                                 .is_given_up = is_given_up_};
   board::Client client(way);
   std::vector<std::string> keys;
-  for (std::uint32_t rank = 0; rank < plan_.world_size; ++rank) keys.push_back(board::mark_key(rank));
-  // The call needs no timeout, because ranks may reach it at very different times. The board (the store
-  // through which ranks find each other) replies only after rank 0, which serves it, has started. If a rank
-  // never connects, this rank waits until the coordinator starts another attempt.
-  value_of(client.ask(board::Op::kMark, {plan_.mark}, board::Client::kNoDeadline));
-  marks_ = value_of(client.ask(board::Op::kGet, keys, board::Client::kNoDeadline));
+  for (std::uint32_t rank = 0; rank < plan_.world_size; ++rank) keys.push_back(board::rank_mark_key(rank));
+  // Requests to the board have no timeout, because ranks may send their requests at very different times. The
+  // board (the store through which ranks find each other) replies only after rank 0, which serves it, has
+  // started. If a rank never connects, this rank waits until the coordinator starts another attempt.
+  value_of(client.send_request(board::Op::kMark, {plan_.fingerprint}, board::Client::kNoDeadline));
+  fingerprints_ = value_of(client.send_request(board::Op::kGet, keys, board::Client::kNoDeadline));
   group_ = connect_with_gloo(c10::make_intrusive<BoardStore>(way, plan_.store_timeout),
                              static_cast<int>(plan_.rank), static_cast<int>(plan_.world_size),
                              plan_.rendezvous.own_host, plan_.connect_timeout);

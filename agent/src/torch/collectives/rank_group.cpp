@@ -9,7 +9,7 @@
 #include <ATen/ops/zeros.h>
 
 #include "agent/src/session/engine/attempt_over.h"
-#include "agent/src/session/rendezvous/spoken_wait.h"
+#include "agent/src/session/rendezvous/wait_reporter.h"
 #include "agent/src/session/shutdown/fail.h"
 #include "agent/src/session/telemetry/say.h"
 #include "agent/src/torch/collectives/abandoned_collectives.h"
@@ -38,11 +38,11 @@ const Clock& system_clock() {
   return *clock;
 }
 
-// WaitForRanks is called while a rank waits for other ranks: it throws if the attempt is over, and prints a
-// message if the wait is long.
-class WaitForRanks {
+// RankWaitMonitor is called while a rank waits for other ranks: it throws if the attempt is over, and prints
+// a message if the wait is long.
+class RankWaitMonitor {
  public:
-  WaitForRanks(const Session& session, std::string_view what) : session_(session), what_(what) {}
+  RankWaitMonitor(const Session& session, std::string_view what) : session_(session), what_(what) {}
 
   void look() {
     session_.check();
@@ -58,28 +58,28 @@ class WaitForRanks {
  private:
   const Session& session_;
   std::string_view what_;
-  session::SpokenWait wait_{system_clock()};
+  session::WaitReporter wait_{system_clock()};
 };
 
-// Returns true if this process may join another attempt after connections were lost. If several attempts in a
-// row lose connections before the first step, this process ends and asks to be started again. Only the
+// Returns true if this process may join another attempt after connections were lost. Returns false after
+// several attempts in a row without a new step; this process then ends and asks to be started again. Only the
 // training thread may call may_rejoin().
 bool may_rejoin(const Session& session) {
-  constexpr int kInARow = 3;
+  constexpr int kRejoinsInARowMax = 3;
   static std::uint64_t reached = 0;
   static int resets = 0;
   if (session.steps_done() > reached) resets = 0;
   reached = std::max(reached, session.steps_done());
-  return ++resets <= kInARow;
+  return ++resets <= kRejoinsInARowMax;
 }
 
 // A collective fails when a rank is lost, and soon the coordinator reports that another attempt begins. If
-// the coordinator reports no lost process, only connections were reset, and all ranks join the next attempt
-// together.
+// the coordinator reports no lost process within 20 s, probably only connections were reset, and all ranks
+// join the next attempt together.
 [[noreturn]] void wait_for_coordinator(const Session& session, const std::string& why) {
   constexpr auto kPatience = std::chrono::seconds(20);  // a longer wait may count as a hang
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
-  WaitForRanks wait(session, "a report that a rank was lost, because a collective failed");
+  RankWaitMonitor wait(session, "a report that a rank was lost, because a collective failed");
   while (std::chrono::steady_clock::now() < deadline) {
     wait.look();
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
@@ -91,14 +91,14 @@ bool may_rejoin(const Session& session) {
 
 std::shared_ptr<Collective> connect(const Session& session, const std::string& mark,
                                     std::vector<std::string>& marks) {
-  static_cast<void>(release_finished());
+  static_cast<void>(release_done_collectives());
   const auto meeting =
       std::make_shared<GroupConnector>(GroupConnector::Plan{.rendezvous = session.rendezvous(),
                                                             .attempt = session.attempt(),
                                                             .rank = session.rank(),
                                                             .world_size = session.world_size(),
-                                                            .mark = mark});
-  WaitForRanks wait(session, "all ranks to connect");
+                                                            .fingerprint = mark});
+  RankWaitMonitor wait(session, "all ranks to connect");
   try {
     while (!meeting->is_over()) {
       wait.look();
@@ -106,12 +106,12 @@ std::shared_ptr<Collective> connect(const Session& session, const std::string& m
     }
   } catch (...) {
     meeting->give_up();
-    retain(meeting, [m = meeting.get()] { return m->is_over(); });
+    keep_until_done(meeting, [m = meeting.get()] { return m->is_over(); });
     throw;
   }
   if (meeting->error()) wait_for_coordinator(session, text_of(meeting->error()));
-  marks = meeting->marks();
-  return std::make_shared<GroupCollective>(meeting->take_group(), end_collectives);
+  marks = meeting->fingerprints();
+  return std::make_shared<GroupCollective>(meeting->take_group(), abort_running_collectives);
 }
 
 }  // namespace
@@ -128,7 +128,7 @@ void check_group_ranks(const Session& session, const c10d::Backend& group) {
 }
 
 void finish_sums(const Session& session, Collective& collective) {
-  WaitForRanks wait(session, "sums to which all ranks contribute");
+  RankWaitMonitor wait(session, "sums to which all ranks contribute");
   collective.wait([&] { wait.look(); });
   if (const auto error = collective.error()) wait_for_coordinator(session, text_of(error));
 }
@@ -138,19 +138,19 @@ RankGroup::RankGroup(Session& session, const WeightsFingerprint& mark) : session
   const auto waits = session.in(Phase::kCollective);
   std::vector<std::string> marks;
   collective_ = connect(session, mark.whole, marks);
-  compare(marks, mark);
+  check_fingerprints_equal(marks, mark);
 }
 
 RankGroup::RankGroup(Session& session, const WeightsFingerprint& mark,
                      const c10::intrusive_ptr<c10d::Backend>& group)
     : session_(session) {
   const auto waits = session.in(Phase::kCollective);
-  // A collective of a process group that the program created ends only at the timeout of that group.
+  // A collective of the program's own group ends only at the group's timeout: the abort function is empty.
   collective_ = std::make_shared<GroupCollective>(group, [](c10d::Backend&) {});
-  compare(exchange(mark.whole), mark);
+  check_fingerprints_equal(all_gather(mark.whole), mark);
 }
 
-std::vector<std::string> RankGroup::exchange(const std::string& own) const {
+std::vector<std::string> RankGroup::all_gather(const std::string& own) const {
   const auto bytes = static_cast<std::int64_t>(own.size());
   const auto all = at::zeros({session_.world_size(), bytes}, at::kByte);
   const auto row = [&](std::size_t rank) { return all.mutable_data_ptr<std::uint8_t>() + rank * own.size(); };
@@ -160,7 +160,7 @@ std::vector<std::string> RankGroup::exchange(const std::string& own) const {
     finish_sums(session_, *collective_);
   } catch (...) {
     collective_->abort();
-    retain(collective_, [c = collective_.get()] { return c->is_over(); });
+    keep_until_done(collective_, [c = collective_.get()] { return c->is_over(); });
     throw;
   }
   std::vector<std::string> of_all(session_.world_size());
@@ -169,29 +169,30 @@ std::vector<std::string> RankGroup::exchange(const std::string& own) const {
   return of_all;
 }
 
-void RankGroup::compare_again(const WeightsFingerprint& mark) {
+void RankGroup::compare_weights_again(const WeightsFingerprint& mark) {
   if (!collective_) return;
   const auto waits = session_.in(Phase::kCollective);
-  compare(exchange(mark.whole), mark);
+  check_fingerprints_equal(all_gather(mark.whole), mark);
 }
 
-void RankGroup::broadcast_from_first(std::span<std::uint8_t> bytes) const {
+void RankGroup::broadcast_from_rank_0(std::span<std::uint8_t> bytes) const {
   if (!collective_) return;
   const auto waits = session_.in(Phase::kCollective);
   const std::string own(bytes.begin(), bytes.end());
-  std::ranges::copy(exchange(own).front(), bytes.begin());
+  std::ranges::copy(all_gather(own).front(), bytes.begin());
 }
 
-void RankGroup::compare(const std::vector<std::string>& marks, const WeightsFingerprint& own) {
+void RankGroup::check_fingerprints_equal(const std::vector<std::string>& marks,
+                                         const WeightsFingerprint& own) {
   const auto other = std::ranges::find_if(marks, [&](const std::string& mark) { return mark != marks[0]; });
   if (other == marks.end()) {
-    equal_at_ = session_.steps_done();
+    last_equal_step_ = session_.steps_done();
     return;
   }
   const auto rank = static_cast<std::size_t>(other - marks.begin());
   fail(ExitCode::kConfiguration, "rank " + std::to_string(rank) + " has other weights than rank 0 at step " +
                                      std::to_string(session_.steps_done()) + ": " + describe_cause() + "; " +
-                                     name_difference(own, rank));
+                                     describe_difference(own, rank));
 }
 
 std::string RankGroup::describe_cause() const {
@@ -199,30 +200,31 @@ std::string RankGroup::describe_cause() const {
     return "give all ranks the same seed (torch::manual_seed) before they make the model, and the same kind "
            "of device";
   }
-  const std::string since = equal_at_ ? " since step " + std::to_string(*equal_at_) : "";
+  const std::string since = last_equal_step_ ? " since step " + std::to_string(*last_equal_step_) : "";
   const std::string cause =
       "the ranks have drifted apart" + since +
       ", because weights are changed by values that ranks do not share: a learning rate that follows the "
       "rank's own loss, a parameter that each rank updates by itself, or other CPU instructions or threads "
-      "(--deterministic makes those equal). Let all ranks change weights by the same numbers; then ";
-  if (equal_at_) {
+      "(--deterministic makes those equal). ";
+  if (last_equal_step_) {
     return cause +
-           "start again: this step was not saved, and the run resumes from its newest checkpoint, in which "
-           "the weights are equal";
+           "Let all ranks change weights by the same numbers, and start again: this step was not saved, and "
+           "the run resumes from its newest checkpoint, in which the weights are equal";
   }
   return cause +
-         "resume from a checkpoint in which the weights are equal (--resume-from), or start one process "
-         "alone, which continues with rank 0's weights, and more processes after its next save";
+         "Let all ranks change weights by the same numbers, and resume from a checkpoint in which the "
+         "weights are equal (--resume-from), or start one process alone, which continues with rank 0's "
+         "weights, and more processes after its next save";
 }
 
-// All ranks call this function in the same step, because all of them compare the same fingerprints.
-std::string RankGroup::name_difference(const WeightsFingerprint& own, std::size_t rank) const {
+// All ranks call this collective function in the same step, because all compare the same fingerprints.
+std::string RankGroup::describe_difference(const WeightsFingerprint& own, std::size_t rank) const {
   const std::string mine(reinterpret_cast<const char*>(own.sums.data()),
                          own.sums.size() * sizeof own.sums[0]);
   const std::uint64_t count = own.sums.size();
   std::vector<std::uint64_t> counts;
   for (const std::string& of_rank :
-       exchange(std::string(reinterpret_cast<const char*>(&count), sizeof count)))
+       all_gather(std::string(reinterpret_cast<const char*>(&count), sizeof count)))
     std::memcpy(&counts.emplace_back(), of_rank.data(), sizeof count);
   if (counts[0] != counts[rank]) {
     return "the models differ, too: rank 0 has " + std::to_string(counts[0]) + " parameters and rank " +
@@ -230,7 +232,7 @@ std::string RankGroup::name_difference(const WeightsFingerprint& own, std::size_
   }
   if (std::ranges::any_of(counts, [&](std::uint64_t of_rank) { return of_rank != counts[0]; }))
     return "the models of other ranks differ, too";
-  const auto sums = exchange(mine);
+  const auto sums = all_gather(mine);
   std::vector<std::size_t> different;
   for (std::size_t i = 0; i < own.names.size(); ++i)
     if (sums[0].compare(8 * i, 8, sums[rank], 8 * i, 8) != 0) different.push_back(i);

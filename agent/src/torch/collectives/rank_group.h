@@ -28,30 +28,30 @@ class RankGroup {
 
   // Returns the Collective of the group, or null if the attempt has only one process.
   [[nodiscard]] const std::shared_ptr<Collective>& collective() const { return collective_; }
-  // Compares the weights of all ranks. Call compare_again() in a step in which all ranks save. Throws Failure
-  // if the weights differ between ranks.
-  void compare_again(const WeightsFingerprint& mark);
+  // Compares the weights of all ranks. Call compare_weights_again() in a step in which all ranks save. Throws
+  // Failure if the weights differ between ranks.
+  void compare_weights_again(const WeightsFingerprint& mark);
   // Copies the bytes of rank 0 into `bytes` on all ranks.
-  void broadcast_from_first(std::span<std::uint8_t> bytes) const;
+  void broadcast_from_rank_0(std::span<std::uint8_t> bytes) const;
 
  private:
   // Sends the text `own` to all ranks. Returns the texts of all ranks, in the order of ranks.
-  [[nodiscard]] std::vector<std::string> exchange(const std::string& own) const;
-  void compare(const std::vector<std::string>& marks, const WeightsFingerprint& own);
+  [[nodiscard]] std::vector<std::string> all_gather(const std::string& own) const;
+  void check_fingerprints_equal(const std::vector<std::string>& marks, const WeightsFingerprint& own);
   [[nodiscard]] std::string describe_cause() const;
-  [[nodiscard]] std::string name_difference(const WeightsFingerprint& own, std::size_t rank) const;
+  [[nodiscard]] std::string describe_difference(const WeightsFingerprint& own, std::size_t rank) const;
 
   Session& session_;
   std::shared_ptr<Collective> collective_;
-  std::optional<std::uint64_t> equal_at_;  // the step in which the weights were last compared
+  std::optional<std::uint64_t> last_equal_step_;  // the step in which the weights were last compared
 };
 
 // Throws if the rank or the size of a process group differs from the session's rank and number of processes.
 void check_group_ranks(const Session& session, const c10d::Backend& group);
 
 // Waits until all sums that were begun are complete. Throws Interrupted if another attempt begins. If a sum
-// failed, a rank was probably lost: the call then waits until the coordinator reports that another attempt
-// begins.
+// failed, waits until the coordinator reports that another attempt begins, because a rank was probably
+// lost.
 void finish_sums(const Session& session, Collective& collective);
 
 }  // namespace ratoon

@@ -33,7 +33,7 @@ at::Tensor view_of(ElementType type, std::span<const std::uint64_t> shape, std::
   return at::from_blob(data, sizes, [owner = std::move(owner)](void*) {}, options);
 }
 
-struct Nobody {};
+struct NoOwner {};
 
 at::Tensor index_of(const std::vector<std::size_t>& samples) {
   at::Tensor index = at::empty({static_cast<std::int64_t>(samples.size())}, at::TensorOptions(at::kLong));
@@ -160,7 +160,7 @@ at::Tensor ToDevice::operator()(const Batch& batch, std::string_view column) con
 }
 
 at::Tensor tensor(const Field& field) {
-  return view_of(field.type, field.shape, field.bytes, Nobody{});
+  return view_of(field.type, field.shape, field.bytes, NoOwner{});
 }
 
 void replace(Sample& sample, std::size_t column, const at::Tensor& tensor) {

@@ -4,11 +4,23 @@
 
 namespace ratoon::torch::detail {
 
-std::optional<std::vector<std::size_t>> AheadSampler::next(std::size_t) {
+AheadSampler::AheadSampler(StreamReader reader, std::uint64_t batch, std::uint32_t rank,
+                           std::uint32_t world_size, const std::string& purpose)
+    : reader_(std::move(reader)), batch_(batch), rank_(rank), world_size_(world_size) {
+  for (std::uint32_t source = 0; source < reader_.sources(); ++source)
+    random_keys_.push_back(read_random_key(reader_.seed(), purpose, reader_.source_name(source)));
+}
+
+std::optional<SampleReads> AheadSampler::next(std::size_t) {
   const SlotRange mine = share_of(reader_.batch(batch_), rank_, world_size_);
   if (mine.size() == 0) return std::nullopt;
   ++batch_;
-  return samples_of(reader_, mine);
+  std::vector<Slot> slots(mine.size());
+  reader_.fill(mine.first, slots);
+  SampleReads reads{.indices = samples_of(reader_, slots)};
+  for (const Slot& slot : slots)
+    reads.random.push_back(sample_random(random_keys_[slot.source], slot.epoch, slot.sample));
+  return reads;
 }
 
 BatchCursor::BatchCursor(Stream& stream, std::uint32_t rank, std::uint32_t world_size)
@@ -40,7 +52,7 @@ void BatchCursor::train(std::uint64_t index) {
   if (!is_in_step() || index != stream_->batches() || index >= next_)
     throw std::invalid_argument("batch " + std::to_string(index) +
                                 " cannot be trained now: the stream is at batch " +
-                                std::to_string(stream_->batches()) + ", and batches up to " +
+                                std::to_string(stream_->batches()) + ", and batches below " +
                                 std::to_string(next_) + " were returned");
   stream_->advance();
   trained_ = stream_->batches();

@@ -28,21 +28,21 @@ constexpr std::uint64_t kReadPieceBytes = 64 << 20;
   throw Failure(static_cast<int>(ExitCode::kConfiguration), sentence);
 }
 
-// Held: a column whose rows are on the device.
-struct Held {
+// HeldColumn: a column whose rows are on the device.
+struct HeldColumn {
   std::size_t number;
   const Column* column;
   std::size_t row_bytes;
 };
 
-std::vector<Held> held_columns(const Dataset& dataset, const DeviceDatasetOptions& options) {
-  std::vector<Held> held;
+std::vector<HeldColumn> held_columns(const Dataset& dataset, const DeviceDatasetOptions& options) {
+  std::vector<HeldColumn> held;
   const auto add = [&](std::size_t number) {
     const Column& column = dataset.columns()[number];
     if (!column.shape)
       throw std::invalid_argument("the rows of column '" + column.name +
-                                  "' differ in shape, and cannot be held as one tensor: name the others in "
-                                  ".columns, or bring its rows to one shape first");
+                                  "' differ in shape, and cannot be held as one tensor: name other columns "
+                                  "in .columns, or give these rows one shape first");
     held.push_back({number, &column, bytes_of(column.type, *column.shape)});
   };
   if (options.columns.empty())
@@ -51,9 +51,9 @@ std::vector<Held> held_columns(const Dataset& dataset, const DeviceDatasetOption
   return held;
 }
 
-std::uint64_t row_bytes_of(const std::vector<Held>& held) {
+std::uint64_t row_bytes_of(const std::vector<HeldColumn>& held) {
   return std::accumulate(held.begin(), held.end(), std::uint64_t{0},
-                         [](std::uint64_t sum, const Held& each) { return sum + each.row_bytes; });
+                         [](std::uint64_t sum, const HeldColumn& each) { return sum + each.row_bytes; });
 }
 
 std::uint64_t free_bytes_of(const at::Device& device) {
@@ -70,8 +70,9 @@ std::uint64_t free_bytes_of(const at::Device& device) {
 
 // Reads the share of one thread: the rows from `begin` to before `end`. Each column of a row is written to
 // the row's position in the tensor of the column.
-void read_rows(const Dataset& dataset, const std::vector<Held>& held, const std::vector<std::byte*>& places,
-               std::uint64_t first, std::uint64_t begin, std::uint64_t end) {
+void read_rows(const Dataset& dataset, const std::vector<HeldColumn>& held,
+               const std::vector<std::byte*>& places, std::uint64_t first, std::uint64_t begin,
+               std::uint64_t end) {
   Sample sample;
   for (std::uint64_t row = begin; row < end; ++row) {
     dataset.read(first + row, sample);
@@ -90,8 +91,9 @@ void read_rows(const Dataset& dataset, const std::vector<Held>& held, const std:
 
 // Reads rows with several threads, beginning with row number `first`. If reading fails on several threads,
 // throws the error of the first of them.
-void read_piece(const Dataset& dataset, const std::vector<Held>& held, const std::vector<std::byte*>& places,
-                std::uint64_t first, std::uint64_t rows, std::uint32_t threads) {
+void read_piece(const Dataset& dataset, const std::vector<HeldColumn>& held,
+                const std::vector<std::byte*>& places, std::uint64_t first, std::uint64_t rows,
+                std::uint32_t threads) {
   std::vector<std::uint64_t> ids(rows);
   std::iota(ids.begin(), ids.end(), first);
   dataset.expect(ids);
@@ -144,13 +146,13 @@ DeviceDataset::DeviceDataset(const Dataset& dataset, const DeviceDatasetOptions&
   if (options.say) options.say(need.sentence);
   if (!need.fits()) refuse(need.sentence + ": hold a smaller part of the data set, or fewer columns");
 
-  const std::vector<Held> held = held_columns(dataset, options);
+  const std::vector<HeldColumn> held = held_columns(dataset, options);
   const std::uint64_t row_bytes = std::max<std::uint64_t>(row_bytes_of(held), 1);
   const std::uint64_t piece =
       std::clamp<std::uint64_t>(kReadPieceBytes / row_bytes, 1, std::max<std::uint64_t>(size_, 1));
   std::vector<at::Tensor> whole;
   std::vector<at::Tensor> staged;  // for a device other than the CPU
-  for (const Held& each : held) {
+  for (const HeldColumn& each : held) {
     const at::TensorOptions type(scalar_type_of(each.column->type));
     whole.push_back(at::empty(sizes_of(size_, *each.column), type.device(device_)));
     if (!device_.is_cpu())
@@ -184,7 +186,7 @@ at::Tensor DeviceDataset::index(std::span<const std::uint64_t> samples) const {
   for (const std::uint64_t sample : samples) {
     if (sample >= size_)
       throw std::out_of_range("sample " + std::to_string(sample) + " is not among the " +
-                              std::to_string(size_) + " that are held");
+                              std::to_string(size_) + " samples that are held");
     *numbers++ = static_cast<std::int64_t>(sample);
   }
   return index.to(device_);

@@ -8,20 +8,21 @@
 namespace ratoon::torch::detail {
 namespace {
 
-constexpr const char* kKey = "ratoon_sampler";  // the archive may also contain other data of the program
+// The name of the sampler's state in an archive, which may also contain other data of the program.
+constexpr const char* kArchiveKey = "ratoon_sampler";
 
 }  // namespace
 
 void write_state(::torch::serialize::OutputArchive& archive, const std::string& state) {
-  archive.write(kKey, c10::IValue(state));
+  archive.write(kArchiveKey, c10::IValue(state));
 }
 
 std::string read_state(::torch::serialize::InputArchive& archive) {
   c10::IValue state;
-  if (!archive.try_read(kKey, state) || !state.isString())
+  if (!archive.try_read(kArchiveKey, state) || !state.isString())
     throw Failure(static_cast<int>(ExitCode::kConfiguration),
-                  std::string("the archive holds no state of a sampler: it has no text named '") + kKey +
-                      "', which torch::save(sampler, ...) writes");
+                  std::string("the archive holds no state of a sampler: it has no text named '") +
+                      kArchiveKey + "', which torch::save(sampler, ...) writes");
   return state.toStringRef();
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 // Returns, for each source, the number of its first sample among all samples. The last entry is the number of
 // all samples.
-std::vector<std::uint64_t> starts_of(const StreamReader& reader) {
+std::vector<std::uint64_t> first_sample_of_sources(const StreamReader& reader) {
   std::vector<std::uint64_t> starts{0};
   for (std::uint32_t source = 0; source < reader.sources(); ++source)
     starts.push_back(starts.back() + reader.source_samples(source));
@@ -27,7 +27,7 @@ std::vector<std::size_t> samples_of(const StreamReader& reader, SlotRange range)
 }
 
 std::vector<std::size_t> samples_of(const StreamReader& reader, std::span<const Slot> slots) {
-  const std::vector<std::uint64_t> starts = starts_of(reader);
+  const std::vector<std::uint64_t> starts = first_sample_of_sources(reader);
   std::vector<std::size_t> samples;
   samples.reserve(slots.size());
   for (const Slot& slot : slots) samples.push_back(starts[slot.source] + slot.sample);
@@ -43,7 +43,7 @@ std::vector<std::size_t> samples_of_one_source(std::span<const Slot> slots) {
                     "slot " + std::to_string(slot.number) + " is sample " + std::to_string(slot.sample) +
                         " of source " + std::to_string(slot.source) +
                         ", but index() without a reader supports one source only: pass the stream's reader, "
-                        "index(slots, stream.reader()), if the samples lie one source after the other");
+                        "index(slots, stream.reader()), if the data set has one source after the other");
     }
     samples.push_back(slot.sample);
   }
@@ -51,7 +51,7 @@ std::vector<std::size_t> samples_of_one_source(std::span<const Slot> slots) {
 }
 
 std::uint64_t samples_in(const StreamReader& reader) {
-  return starts_of(reader).back();
+  return first_sample_of_sources(reader).back();
 }
 
 }  // namespace ratoon::torch

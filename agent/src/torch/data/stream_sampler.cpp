@@ -63,8 +63,8 @@ void StreamSampler::LoopPosition::move_on(std::uint64_t batches) {
   }
 }
 
-// Throws if the program changed the position or the plan of the stream in the middle of an epoch: the next
-// batches of the loader would then not be the ones that follow the trained batches.
+// Throws if the program changed the position or the plan of the stream in the middle of an epoch, because the
+// loader's next batches would not follow the trained batches.
 void StreamSampler::LoopPosition::check_pass() {
   const std::uint64_t now = iteration();
   const bool is_in_pass = now >= pass->seen && now <= pass->fetched;
@@ -75,8 +75,8 @@ void StreamSampler::LoopPosition::check_pass() {
   pass->seen = now;
 }
 
-// Without this error, a program that forgets to call advance() would train the same epoch again and again,
-// like a PyTorch program that forgets set_epoch().
+// Throws if the program forgot to call advance(). Without advance(), each pass of the loader returns the same
+// epoch, as in a PyTorch program that forgets set_epoch().
 void StreamSampler::LoopPosition::check_was_trained() const {
   if (!pass || was_set || !pass->is_exhausted || iteration() != pass->began) return;
   throw std::logic_error("the loader gave the " + std::to_string(pass->end - pass->began) +
@@ -85,7 +85,7 @@ void StreamSampler::LoopPosition::check_was_trained() const {
 }
 
 // Every rank needs at least one sample of each batch, because LibTorch's loader cannot return an empty batch.
-// This check throws on all ranks before the epoch begins, so that no rank waits for another one.
+// check_no_share_is_empty() throws on all ranks, before the epoch begins, so that no rank waits for another.
 void StreamSampler::LoopPosition::check_no_share_is_empty(const Pass& next) const {
   for (const std::uint64_t number : {next.began, next.end - 1}) {
     const SlotRange batch = next.reader.batch(number);
@@ -93,7 +93,7 @@ void StreamSampler::LoopPosition::check_no_share_is_empty(const Pass& next) cons
     throw std::invalid_argument("batch " + std::to_string(number) + " has " + std::to_string(batch.size()) +
                                 " samples for " + std::to_string(world_size) +
                                 " ranks, but LibTorch's loader takes no empty share: make the global batch "
-                                "larger, or the stream with EpochEnd::kCarry or kDrop");
+                                "larger, or give the stream EpochEnd::kCarry or kDrop");
   }
 }
 
@@ -128,8 +128,8 @@ void StreamSampler::advance(std::uint64_t batches) {
   const std::uint64_t fetched = place.pass ? place.pass->fetched - place.pass->seen : 0;
   if (batches > fetched)
     throw std::invalid_argument(
-        "advance(" + std::to_string(batches) + ") is for batches that were fetched and trained, but only " +
-        std::to_string(fetched) + " fetched batches are not trained; it counts batches, not samples");
+        "advance(" + std::to_string(batches) + ") exceeds the " + std::to_string(fetched) +
+        " fetched batches that are not counted as trained yet; advance() counts batches, not samples");
   place.move_on(batches);
   place.pass->seen += batches;
 }
@@ -151,6 +151,10 @@ std::uint64_t StreamSampler::batches_in_epoch() const {
   return place_->stream->batches_until_epoch(now + 1) - place_->stream->batches_until_epoch(now);
 }
 
+std::size_t StreamSampler::batch_size() const {
+  return (place_->stream->global_batch() + place_->world_size - 1) / place_->world_size;
+}
+
 std::string StreamSampler::save_state() const {
   const LoopPosition& place = *place_;
   if (!place.own) return place.stream->save_state();
@@ -167,11 +171,11 @@ void StreamSampler::load_state(std::string_view state) {
     stream.load_state(state);
     if (stream.next_batch() != place.stream->reader().batch(stream.batches()))
       throw Failure(static_cast<int>(ExitCode::kConfiguration),
-                    "the state is of a run whose plan changed during the run: after " +
-                        std::to_string(stream.batches()) + " batches it is at slot " +
+                    "the plan of the saved run changed while it ran: the saved run's next batch after " +
+                        std::to_string(stream.batches()) + " batches, at slot " +
                         std::to_string(stream.cursor()) +
-                        ", where the sampler's options have another batch; load it into a Stream, and make "
-                        "the sampler of that stream");
+                        ", is not the batch that the sampler's options give; load the state into a Stream, "
+                        "and make the sampler from that stream");
     place.own->iteration = stream.batches();
   } else {
     place.stream->load_state(state);
@@ -183,7 +187,7 @@ void StreamSampler::reset(std::optional<std::size_t> new_size) {
   LoopPosition& place = *place_;
   const std::uint64_t samples = samples_in(place.stream->reader());
   if (new_size && *new_size != samples)
-    throw std::invalid_argument("a stream of " + std::to_string(samples) + " samples cannot become one of " +
+    throw std::invalid_argument("a stream of " + std::to_string(samples) + " samples cannot be reset to " +
                                 std::to_string(*new_size));
   place.check_was_trained();
   const std::uint64_t now = place.iteration();
@@ -203,14 +207,13 @@ std::optional<std::vector<std::size_t>> StreamSampler::next(std::size_t batch_si
     pass.is_exhausted = true;
     return std::nullopt;
   }
-  const std::uint64_t global_batch = place.stream->global_batch();
-  if (const std::uint64_t share = (global_batch + place.world_size - 1) / place.world_size;
-      batch_size != share)
-    throw std::invalid_argument("the loader's batch_size is " + std::to_string(batch_size) +
-                                ", but a rank's share of a global batch of " + std::to_string(global_batch) +
-                                " among " + std::to_string(place.world_size) + " is " +
-                                std::to_string(share) +
-                                ": give the loader that number, or the stream another batch");
+  if (batch_size != this->batch_size()) {
+    throw std::invalid_argument(
+        "the loader's batch_size is " + std::to_string(batch_size) +
+        ", but a rank's share of a global batch of " + std::to_string(place.stream->global_batch()) +
+        " among " + std::to_string(place.world_size) + " ranks is " + std::to_string(this->batch_size()) +
+        ": set batch_size to sampler.batch_size(), or change the global batch");
+  }
   const SlotRange batch = pass.reader.batch(pass.fetched);
   ++pass.fetched;
   return samples_of(pass.reader, share_of(batch, place.rank, place.world_size));

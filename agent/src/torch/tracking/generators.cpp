@@ -48,7 +48,7 @@ void seed_generator(at::Generator generator, std::uint64_t seed) {
 }
 
 void save_generator(const at::Generator& generator, StateWriter& out, const std::string& name) {
-  put_tensor(out, name, state_of(generator));
+  write_tensor(out, name, state_of(generator));
 }
 
 void load_generator(const at::Generator& generator, StateReader& in, const std::string& name) {
@@ -57,7 +57,7 @@ void load_generator(const at::Generator& generator, StateReader& in, const std::
     return;
   }
   const at::Tensor state = state_of(generator);
-  want_tensor(in, name, state);
+  request_tensor(in, name, state);
   in.after_all([generator = generator, state]() mutable {
     const std::scoped_lock lock(generator.mutex());
     generator.set_state(state);

@@ -27,7 +27,7 @@ std::optional<ElementType> stored_type_of(at::ScalarType type) {
   return std::nullopt;
 }
 
-std::string without_type(const std::string& name, at::ScalarType type) {
+std::string name_without_type(const std::string& name, at::ScalarType type) {
   return "tensor \"" + name + "\" is of type " + c10::toString(type) + ", which checkpoints do not support";
 }
 
@@ -40,13 +40,13 @@ bool is_in_place(const at::Tensor& tensor) {
          !tensor.is_neg() && !tensor._is_zerotensor();
 }
 
-at::TensorOptions on_host(const at::Tensor& tensor) {
+at::TensorOptions host_options_like(const at::Tensor& tensor) {
   return at::TensorOptions(tensor.scalar_type()).pinned_memory(tensor.is_cuda());
 }
 
 // Copies to and from a GPU are several times as fast if the host's memory is pinned.
-at::Tensor from_gpu(const at::Tensor& tensor) {
-  at::Tensor host = at::empty(tensor.sizes(), on_host(tensor));
+at::Tensor copy_from_gpu(const at::Tensor& tensor) {
+  at::Tensor host = at::empty(tensor.sizes(), host_options_like(tensor));
   host.copy_(tensor.detach());
   return host;
 }
@@ -62,26 +62,30 @@ StateWriter::Memory memory_of(const at::Tensor& tensor) {
           .bytes = static_cast<std::uint64_t>(last + 1) * tensor.element_size()};
 }
 
-void put_tensor(StateWriter& out, const std::string& name, const at::Tensor& tensor,
-                const std::optional<TensorBox>& box) {
+void write_tensor(StateWriter& out, const std::string& name, const at::Tensor& tensor,
+                  const std::optional<TensorBox>& box, ShapeRule rule) {
   const bool is_on_gpu = tensor.defined() && tensor.is_cuda() && tensor.layout() == at::kStrided;
-  auto bytes = bytes_of_copy(name, is_on_gpu ? from_gpu(tensor) : tensor);
+  auto bytes = bytes_of_copy(name, is_on_gpu ? copy_from_gpu(tensor) : tensor);
   if (!bytes) out.refuse("it cannot be saved: " + bytes.error().message());
   const auto type = stored_type_of(bytes->owner.scalar_type());
-  if (!type) out.refuse("it cannot be saved: " + without_type(name, bytes->owner.scalar_type()));
-  out.tensor(
-      {.name = name, .type = *type, .shape = shape_of(bytes->owner), .bytes = bytes->bytes, .box = box},
-      std::make_shared<const at::Tensor>(bytes->owner));
+  if (!type) out.refuse("it cannot be saved: " + name_without_type(name, bytes->owner.scalar_type()));
+  out.tensor({.name = name,
+              .type = *type,
+              .shape = shape_of(bytes->owner),
+              .bytes = bytes->bytes,
+              .box = box,
+              .has_fixed_shape = rule == ShapeRule::kFixed && !box},
+             std::make_shared<const at::Tensor>(bytes->owner));
   if (const auto memory = memory_of(tensor); memory.bytes != 0) out.lies_at(memory);
 }
 
-void want_tensor(StateReader& in, const std::string& name, const at::Tensor& tensor,
-                 const std::optional<TensorBox>& box) {
+void request_tensor(StateReader& in, const std::string& name, const at::Tensor& tensor,
+                    const std::optional<TensorBox>& box) {
   const auto type = stored_type_of(tensor.scalar_type());
-  if (!type) in.refuse(without_type(name, tensor.scalar_type()));
+  if (!type) in.refuse(name_without_type(name, tensor.scalar_type()));
   const WantedTensor wanted{.name = name, .type = *type, .shape = shape_of(tensor), .box = box};
   const bool fits = is_in_place(tensor);
-  const at::Tensor host = fits ? tensor : at::empty(tensor.sizes(), on_host(tensor));
+  const at::Tensor host = fits ? tensor : at::empty(tensor.sizes(), host_options_like(tensor));
   in.tensor(wanted, {static_cast<std::byte*>(host.mutable_data_ptr()), host.nbytes()});
   in.at_end([tensor, host, fits] {
     const at::NoGradGuard no_grad;
@@ -92,7 +96,7 @@ void want_tensor(StateReader& in, const std::string& name, const at::Tensor& ten
   });
 }
 
-at::Tensor like_stored(StateReader& in, const std::string& name) {
+at::Tensor empty_like_stored(StateReader& in, const std::string& name) {
   const auto form = in.find(name);
   if (!form) return {};
   const std::vector<std::int64_t> sizes(form->shape.begin(), form->shape.end());

@@ -37,21 +37,21 @@ constexpr std::array kDtypeNames = {
     DtypeName{at::kComplexFloat, "C64"},
 };
 
-// Returns the text of a problem that a copy of the tensor would have, too. Do not reorder these checks,
-// because each of them is safe only if the checks before it have passed.
-std::string_view why_not_plain(const at::Tensor& tensor) {
+// Returns a problem that a copy of the tensor would have, too; empty if there is none. Keep the order of the
+// checks, because each check is safe only after all earlier checks.
+std::string_view reason_not_plain(const at::Tensor& tensor) {
   if (!tensor.defined()) return "the tensor is undefined";
   if (tensor.is_meta()) return "the tensor is on the meta device and has no values";
   if (tensor.is_quantized())
     return "the tensor is quantised; save its int_repr(), scales and zero points instead";
   if (tensor.is_nested()) return "the tensor is nested; save its parts";
   if (tensor.layout() != at::kStrided)
-    return "the tensor is not dense; save its indices and values, or to_dense()";
+    return "the tensor is not dense; save its indices and values, or call to_dense()";
   return {};
 }
 
-// Returns the text of a problem that plain_tensor() can solve by copying the tensor.
-std::string_view why_not_viewable(const at::Tensor& tensor) {
+// Returns a problem that plain_tensor() can solve by copying the tensor; empty if there is none.
+std::string_view reason_not_viewable(const at::Tensor& tensor) {
   if (!tensor.is_cpu()) return "the tensor is not on the CPU; copy it there first";
   if (tensor._is_zerotensor()) return "the tensor has no memory of its own; clone() it first";
   if (tensor.is_conj() || tensor.is_neg())
@@ -65,7 +65,7 @@ Error refusal(const std::string& name, std::string_view why) {
 }
 
 // Returns a dense CPU tensor with the same values: the tensor itself, detached from autograd, if possible,
-// and otherwise a copy. Each of these calls copies the tensor only if it must.
+// and otherwise a copy. plain_tensor() copies the tensor only if necessary.
 at::Tensor plain_tensor(const at::Tensor& tensor) {
   at::Tensor copy = tensor.detach().cpu().resolve_conj().resolve_neg();
   if (copy._is_zerotensor()) copy = copy.clone();
@@ -91,8 +91,8 @@ Result<at::ScalarType> element_type_of(std::string_view dtype) {
 }
 
 Result<TensorBytes> bytes_of(std::string name, const at::Tensor& tensor) {
-  if (const auto why = why_not_plain(tensor); !why.empty()) return refusal(name, why);
-  if (const auto why = why_not_viewable(tensor); !why.empty()) return refusal(name, why);
+  if (const auto why = reason_not_plain(tensor); !why.empty()) return refusal(name, why);
+  if (const auto why = reason_not_viewable(tensor); !why.empty()) return refusal(name, why);
   const auto dtype = safetensors_dtype(tensor.scalar_type());
   if (!dtype) return dtype.error().with_context("tensor \"" + name + "\"");
   return TensorBytes{
@@ -105,7 +105,7 @@ Result<TensorBytes> bytes_of(std::string name, const at::Tensor& tensor) {
 }
 
 Result<TensorBytes> bytes_of_copy(std::string name, const at::Tensor& tensor) {
-  if (const auto why = why_not_plain(tensor); !why.empty()) return refusal(name, why);
+  if (const auto why = reason_not_plain(tensor); !why.empty()) return refusal(name, why);
   try {
     return bytes_of(name, plain_tensor(tensor));
   } catch (const c10::Error& error) {

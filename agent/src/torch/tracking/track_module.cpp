@@ -38,20 +38,20 @@ std::vector<at::Device> devices_of(const std::map<std::string, at::Tensor>& tens
 
 void save_module(const ::torch::nn::Module& module, StateWriter& out) {
   const auto tensors = tensors_of(module);
-  if (!tensors.empty()) note_device_of(tensors.begin()->second);
-  for (const auto& [name, tensor] : tensors) put_tensor(out, name, tensor);
+  if (!tensors.empty()) record_device_of(tensors.begin()->second);
+  for (const auto& [name, tensor] : tensors) write_tensor(out, name, tensor, {}, ShapeRule::kFixed);
   for (const auto& [name, generator] : default_generators(devices_of(tensors)))
     save_generator(generator, out, name);
 }
 
 void load_module(::torch::nn::Module& module, StateReader& in) {
   const auto now = tensors_of(module);
-  if (!now.empty()) note_device_of(now.begin()->second);
-  for (const auto& [name, tensor] : now) want_tensor(in, name, tensor);
+  if (!now.empty()) record_device_of(now.begin()->second);
+  for (const auto& [name, tensor] : now) request_tensor(in, name, tensor);
   if (!in.is_for_weights_alone()) {
     for (const auto& [name, generator] : default_generators(devices_of(now))) {
       // If the run uses a kind of device for the first time, the checkpoint has no state for its generator,
-      // which then keeps the seed that --seed gave it.
+      // and the generator keeps the seed of --seed.
       if (!generator.device().is_cpu() && !in.find(name)) continue;
       load_generator(generator, in, name);
     }

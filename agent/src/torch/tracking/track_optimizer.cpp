@@ -29,8 +29,8 @@ std::string kind_name(const char* kind) {
   return std::string("kind.") + kind;
 }
 
-// Put saves the values of an optimizer's fields, except undefined tensors and empty optional values.
-struct Put {
+// FieldWriter saves the values of an optimizer's fields, except undefined tensors and empty optional values.
+struct FieldWriter {
   StateWriter& out;
   std::string path;
 
@@ -39,7 +39,7 @@ struct Put {
     out.number(path + name, value);
   }
   void operator()(const std::string& name, const at::Tensor& tensor) const {
-    if (tensor.defined()) put_tensor(out, path + name, tensor);
+    if (tensor.defined()) write_tensor(out, path + name, tensor);
   }
   void operator()(const std::string& name, const std::tuple<double, double>& pair) const {
     (*this)(name + ".0", std::get<0>(pair));
@@ -50,7 +50,7 @@ struct Put {
   void operator()(const std::string& name, const std::optional<T>& value) const {
     if (value) (*this)(name, *value);
   }
-  // For a list, one byte is saved per element, which is 1 if the element is defined.
+  // For a list, saves one byte for each element: 1 if the element is defined, otherwise 0.
   template <class List>
     requires(std::is_same_v<typename List::value_type, at::Tensor>)
   void operator()(const std::string& name, const List& list) const {
@@ -61,10 +61,10 @@ struct Put {
   }
 };
 
-// Take reads the values that Put has written into a new object. When all values are read, the new object
-// replaces the old one. Each name that was read is removed from `left`. The names that remain at the end
-// belong to no field of the optimizer.
-struct Take {
+// FieldReader reads the values that FieldWriter has saved, into a new object. When all are read, this new
+// object replaces the optimizer's old object. FieldReader removes each name that it has read from the set
+// `left`. The names that remain in `left` belong to no field of the optimizer.
+struct FieldReader {
   StateReader& in;
   std::set<std::string>& left;
   std::string path;
@@ -83,8 +83,8 @@ struct Take {
     tensor = at::Tensor();
     if (!has(name)) return;
     tensor = parameter != nullptr ? at::empty_like(*parameter, at::MemoryFormat::Contiguous)
-                                  : like_stored(in, path + name);
-    want_tensor(in, taken(name), tensor);
+                                  : empty_like_stored(in, path + name);
+    request_tensor(in, taken(name), tensor);
   }
   void operator()(const std::string& name, std::tuple<double, double>& pair) const {
     (*this)(name + ".0", std::get<0>(pair));
@@ -117,7 +117,7 @@ std::string state_path(std::int64_t number) {
   return "state." + std::to_string(number) + ".";
 }
 
-std::string described(const at::Tensor& parameter, std::size_t group, std::int64_t number) {
+std::string describe_parameter(const at::Tensor& parameter, std::size_t group, std::int64_t number) {
   std::string shape;
   for (const std::int64_t size : parameter.sizes())
     shape += (shape.empty() ? "" : ", ") + std::to_string(size);
@@ -137,9 +137,9 @@ struct Kind {
       for (const at::Tensor& parameter : groups[g].params()) {
         const auto found = optimizer.state().find(parameter.unsafeGetTensorImpl());
         if (found != optimizer.state().end())  // otherwise it had no gradient yet
-          visit_fields(static_cast<State&>(*found->second), Put{out, state_path(number)});
+          visit_fields(static_cast<State&>(*found->second), FieldWriter{out, state_path(number)});
         if (const auto memory = memory_of(parameter); memory.bytes != 0)
-          out.changes(described(parameter, g, number), memory);
+          out.changes(describe_parameter(parameter, g, number), memory);
         numbers.push_back(number++);
       }
       auto owner = std::make_shared<const std::vector<std::int64_t>>(std::move(numbers));
@@ -148,7 +148,7 @@ struct Kind {
                   .shape = {owner->size()},
                   .bytes = std::as_bytes(std::span(*owner))},
                  owner);
-      visit_fields(static_cast<Options&>(groups[g].options()), Put{out, group_path(g)});
+      visit_fields(static_cast<Options&>(groups[g].options()), FieldWriter{out, group_path(g)});
     }
   }
 
@@ -159,7 +159,7 @@ struct Kind {
       check_size(in, g, groups[g].params().size());
       left.erase(group_path(g) + "params");
       auto options = std::make_shared<Options>(static_cast<Options&>(groups[g].options()));
-      visit_fields(*options, Take{in, left, group_path(g)});
+      visit_fields(*options, FieldReader{in, left, group_path(g)});
       in.at_end([&optimizer, g, options] {
         static_cast<Options&>(optimizer.param_groups()[g].options()) = *options;
       });
@@ -167,7 +167,7 @@ struct Kind {
         load_one(optimizer, in, left, parameter, state_path(number++));
     }
     if (!left.empty()) {
-      in.refuse("the program has no place for \"" + *left.begin() +
+      in.refuse("the program's optimizer has no \"" + *left.begin() +
                 "\", which the checkpoint has: the checkpoint is of another model");
     }
   }
@@ -192,7 +192,7 @@ struct Kind {
     auto state = std::make_shared<std::unique_ptr<State>>(std::make_unique<State>());
     // LBFGS has no separate state for each parameter, but long vectors for all parameters together.
     constexpr bool kIsLikeParameter = !std::is_same_v<State, optim::LBFGSParamState>;
-    visit_fields(**state, Take{in, left, path, kIsLikeParameter ? &parameter : nullptr});
+    visit_fields(**state, FieldReader{in, left, path, kIsLikeParameter ? &parameter : nullptr});
     in.at_end([&optimizer, key, state] { optimizer.state()[key] = std::move(*state); });
   }
 };
@@ -214,7 +214,7 @@ void check_kind(StateReader& in, std::set<std::string>& left, const char* word) 
 }
 
 // Finds the type of the optimizer, and calls `then` with this type and its name. A class that is derived from
-// one of these optimizers is refused, because it may have additional state that this code does not save.
+// an optimizer of LibTorch is refused, because it may have additional state that FieldWriter does not save.
 template <class Refuse, class F>
 void with_kind(optim::Optimizer& optimizer, Refuse&& refuse, F&& then) {
   const auto is = [&kind = typeid(optimizer)](const std::type_info& of) { return kind == of; };

@@ -32,16 +32,16 @@ void check_tensor(const at::Tensor& tensor, const TensorBox* box, const std::str
   if (!tensor.defined()) refuse("an undefined tensor: make it first");
   if (box != nullptr && !holds(*box, tensor.sizes()))
     refuse(
-        "a part that does not lie in the whole of its box: begin and whole_shape have a number for each "
-        "dimension");
+        "a part that does not lie in the whole tensor of its box: begin and whole_shape need a number for "
+        "each dimension");
 }
 
 void save_tensor(const at::Tensor& tensor, const TensorBox* box, StateWriter& out) {
-  put_tensor(out, "", tensor, copy_of(box));
+  write_tensor(out, "", tensor, copy_of(box), ShapeRule::kFixed);
 }
 
 void load_tensor(const at::Tensor& tensor, const TensorBox* box, StateReader& in) {
-  want_tensor(in, "", tensor, copy_of(box));
+  request_tensor(in, "", tensor, copy_of(box));
 }
 
 }  // namespace ratoon

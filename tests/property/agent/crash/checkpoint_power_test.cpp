@@ -103,7 +103,7 @@ class Lives {
   // The fault of the recovered state, or nothing.
   std::optional<std::string> problem() {
     const auto disk = RealDisk::open_folder(mount_.folder());
-    const auto claim = disk ? newest_claim(**disk) : Result<std::optional<ClaimNote>>(disk.error());
+    const auto claim = disk ? newest_claim(**disk) : Result<std::optional<ClaimRecord>>(disk.error());
     if (!claim) return claim.error().message();
     if (*claim && (*claim)->is_unreadable) return "the newest claim cannot be read";
     const auto store = RunStore::open(mount_.folder());

@@ -120,7 +120,7 @@ int run(char** words) {
               .rank = static_cast<std::uint32_t>(number(3)),
               .world = static_cast<std::uint32_t>(number(4)),
               .saves = static_cast<std::uint32_t>(number(5))};
-  const auto store = RunStore::open(open_disk(words[1], words[7]), draw_name());
+  const auto store = RunStore::open(open_disk(words[1], words[7]), random_hex_name());
   if (!store) end(kRefused, store.error().message());
   if (place.rank == 0) {
     const auto chosen = choose(*store);

@@ -17,7 +17,7 @@ using test::DiskCall;
 using test::Fault;
 using test::ModelDisk;
 
-constexpr ClaimTimes kTimes{.lease = seconds(30), .look = seconds(1), .namesake_wait = seconds(300)};
+constexpr ClaimTimes kTimes{.lease = seconds(30), .poll_interval = seconds(1), .namesake_wait = seconds(300)};
 
 Result<Claim> take(const std::shared_ptr<Disk>& disk, const std::string& job, Duration& waited) {
   ManualClock clock;
@@ -38,7 +38,7 @@ std::vector<test::DiskOp> log_of_a_life(const test::FaultPlan& faults = {}) {
   EXPECT_TRUE(claim);
   disk->acknowledge("taken");
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(claim->renew());
-  EXPECT_TRUE(*keep_alive(*disk, **newest_claim(*disk), "waits"));
+  EXPECT_TRUE(*renew_for_owner(*disk, **newest_claim(*disk), "waits"));
   EXPECT_TRUE(claim->renew());
   auto again = take(disk, "digits of 1", waited);
   EXPECT_TRUE(again && again->renew() && again->release());

@@ -114,7 +114,7 @@ void RivalJobs::run_once(Process& self) {
   const std::size_t claims_before = claims_.size();
   if (!is_let_in(self, guard.enter(*self.clock, sleeps), claims_before)) return;
   const auto saves = SavePipeline::open(self.disk, owner.start, self.clock,
-                                        {.owner = job.uid, .pause = 1min, .has_thread = false});
+                                        {.owner = job.uid, .pause = 1min, .has_writer_thread = false});
   if (!saves) return;
   for (std::uint64_t attempts = 1 + dice_.below(4); attempts > 0; --attempts)
     if (!train(self, guard, **saves)) return;
@@ -149,13 +149,14 @@ bool RivalJobs::train(Process& self, OwnershipGuard& guard, SavePipeline& saves)
   self.has_trained = true;
   saves.begin_attempt(world_of(self, guard, job.attempt, Rank(0)));
   const std::uint64_t first = resume ? resume->step.value() : 0;
-  for (std::uint64_t save = 1; save <= 1 + dice_.below(2) && !guard.lost() && !self.is_dead; ++save) {
+  for (std::uint64_t save = 1; save <= 1 + dice_.below(2) && !guard.find_lost_reason() && !self.is_dead;
+       ++save) {
     job.steps.emplace_back(first + 10 * save);
     save_until_committed(self, guard, saves, job.steps.back());
   }
-  counts_.lost += guard.lost() ? 1 : 0;
-  if (is_calm_ && guard.lost()) fault(self, "lost its place, and renewed its claim in time");
-  return !guard.lost() && !self.is_dead;
+  counts_.lost += guard.find_lost_reason() ? 1 : 0;
+  if (is_calm_ && guard.find_lost_reason()) fault(self, "lost its place, and renewed its claim in time");
+  return !guard.find_lost_reason() && !self.is_dead;
 }
 
 void RivalJobs::follow(Process& self) {
@@ -163,7 +164,7 @@ void RivalJobs::follow(Process& self) {
   const Owner owner{.job = job.text, .start = job.uid + "follower"};
   OwnershipGuard guard({self.disk}, owner, std::make_shared<session::EventLog>(), kTimes);
   const auto saves = SavePipeline::open(self.disk, owner.start, self.clock,
-                                        {.owner = job.uid, .pause = 1min, .has_thread = false});
+                                        {.owner = job.uid, .pause = 1min, .has_writer_thread = false});
   if (!saves) return;
   Attempt attempt{0};
   std::size_t saved = 0;
@@ -179,7 +180,7 @@ void RivalJobs::follow(Process& self) {
     }
     if (attempt == Attempt(0) || saved == job.steps.size()) {
       pause(self, 1min * (1 + dice_.below(4)));
-      static_cast<void>((*saves)->work_once());
+      static_cast<void>((*saves)->do_work_unit());
       continue;
     }
     save_until_committed(self, guard, **saves, job.steps[saved++]);
@@ -196,15 +197,16 @@ void RivalJobs::save_until_committed(Process& self, OwnershipGuard& guard, SaveP
       TensorView{.name = "trail", .shape = {trail.size()}, .bytes = std::as_bytes(std::span(trail))}};
   if (!saves.save(step, views)) return;
   self.trail = trail;
-  for (int look = 0; look < kLooks && job.attempt == attempt && !guard.lost() && !self.is_dead; ++look) {
-    while (saves.work_once()) {
+  for (int look = 0; look < kLooks && job.attempt == attempt && !guard.find_lost_reason() && !self.is_dead;
+       ++look) {
+    while (saves.do_work_unit()) {
     }
     if (saves.progress().is_committed) return;
     pause(self, 30s);
   }
 }
 
-SavingWorld RivalJobs::world_of(Process& self, OwnershipGuard& guard, Attempt attempt, Rank rank) {
+SaveContext RivalJobs::world_of(Process& self, OwnershipGuard& guard, Attempt attempt, Rank rank) {
   const Owner owner{.job = jobs_[self.job]->text,
                     .start = jobs_[self.job]->uid + std::to_string(jobs_[self.job]->starts)};
   const std::uint64_t term = guard.term_at(*self.disk);
@@ -212,7 +214,7 @@ SavingWorld RivalJobs::world_of(Process& self, OwnershipGuard& guard, Attempt at
           .rank = rank,
           .world_size = kRanks,
           .rules = {.last = 2},
-          .confirm_place = [&self, &guard, term] { return guard.confirm(*self.disk, term); },
+          .confirm_ownership = [&self, &guard, term] { return guard.confirm(*self.disk, term); },
           .on_commit = [this, &self](const InventoryEntry& entry) { report(self, entry); },
           .may_clean_up = [&self, owner, term] { return may_clean_up(*self.disk, owner, term); }};
 }

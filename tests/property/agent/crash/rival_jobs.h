@@ -29,8 +29,9 @@ namespace ratoon::checkpoint::rival_jobs {
 
 inline constexpr std::uint32_t kRanks = 2;
 // Long, because the thread of a guard counts real time: it renews nothing while a test lasts.
-inline constexpr ClaimTimes kTimes{
-    .lease = std::chrono::hours(1), .look = std::chrono::minutes(2), .namesake_wait = std::chrono::hours(3)};
+inline constexpr ClaimTimes kTimes{.lease = std::chrono::hours(1),
+                                   .poll_interval = std::chrono::minutes(2),
+                                   .namesake_wait = std::chrono::hours(3)};
 
 // The occurrences of a story, so that a test sees that its worlds are not empty.
 struct Counts {
@@ -74,7 +75,7 @@ class RivalJobs {
   // One attempt of rank 0. False: the process ends.
   [[nodiscard]] bool train(Process& self, session::OwnershipGuard& guard, SavePipeline& saves);
   void save_until_committed(Process& self, session::OwnershipGuard& guard, SavePipeline& saves, Step step);
-  [[nodiscard]] SavingWorld world_of(Process& self, session::OwnershipGuard& guard, Attempt attempt,
+  [[nodiscard]] SaveContext world_of(Process& self, session::OwnershipGuard& guard, Attempt attempt,
                                      Rank rank);
   // What the state of this rank was made of: the checkpoints since the run's beginning, in order.
   [[nodiscard]] std::optional<std::string> load(Process& self, const std::optional<ResumePoint>& resume,

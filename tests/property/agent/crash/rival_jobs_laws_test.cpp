@@ -48,18 +48,18 @@ TEST(RivalJobsLaws, HoldInEveryWorld) {
     if (HasFatalFailure()) return;
   }
   print(all.count(), sum);
-  if (all.is_one()) return;
+  if (all.count() < sim::kEnoughToCount) return;
   EXPECT_GE(sum.refused, all.count() / 2);
   EXPECT_GE(sum.taken_over, all.count() / 2);
   EXPECT_GE(sum.lost, all.count() / 20);
   EXPECT_GE(sum.reported, all.count());
 }
 
-// In each of them a checkpoint was reported wrongly once: an attempt hung within the rename of its manifest
-// for longer than a lease, and another job used the place meanwhile.
+// An attempt hangs within the rename of its manifest for longer than a lease, and another job uses the place
+// meanwhile. Seed 2753 fails without the check of a claim's term; the others failed before claims had one.
 TEST(RivalJobsLaws, HoldInWorldsThatWereBroken) {
   Counts sum;
-  for (const std::uint64_t seed : {403, 1183}) {
+  for (const std::uint64_t seed : {403, 1183, 2753}) {
     SCOPED_TRACE("replay it: RATOON_SEED=" + std::to_string(seed) + " rival_jobs_laws_test");
     check_world(seed, sum);
     if (HasFatalFailure()) return;

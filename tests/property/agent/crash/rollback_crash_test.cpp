@@ -83,7 +83,7 @@ std::optional<std::string> judge(const CrashState& state) {
     return "a mix: with the record at " + test::text_of(*recovered);
   const bool is_saved = !state.acknowledged.empty() && state.acknowledged.back() != kRecorded;
   if (is_saved && *recovered != id(2, 30)) return "what it saved is lost";
-  if (has_gone_back && slot_after(kBack.to, 93, in_force(found->rollbacks)) != 100)
+  if (has_gone_back && slot_after_rollbacks(kBack.to, 93, rollbacks_in_force(found->rollbacks)) != 100)
     return "nothing is passed over";
   for (const std::uint64_t step : {30, 40})
     if (!has_packs(*disk, id(1, step))) return "deleted: step " + std::to_string(step);

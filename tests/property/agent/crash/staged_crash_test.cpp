@@ -27,7 +27,7 @@ class World {
   explicit World(std::shared_ptr<ModelDisk> disk) : disk_(std::move(disk)) {
     for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
       auto work = SavePipeline::open(disk_, "mark" + std::to_string(rank), clock_,
-                                     {.pause = {}, .has_thread = false});
+                                     {.pause = {}, .has_writer_thread = false});
       if (work) works_.push_back(*std::move(work));
     }
   }
@@ -47,14 +47,14 @@ class World {
     for (bool has_worked = true; has_worked;) {
       has_worked = false;
       for (const auto& work : works_) {
-        has_worked = work->work_once() || has_worked;
+        has_worked = work->do_work_unit() || has_worked;
         note(work->progress());
       }
     }
   }
   [[nodiscard]] std::uint64_t missed() const {
     std::uint64_t sum = 0;
-    for (const auto& work : works_) sum += work->progress().missed;
+    for (const auto& work : works_) sum += work->progress().missed_saves;
     return sum;
   }
 

@@ -26,7 +26,7 @@ using test::Turns;
 constexpr std::uint32_t kRanks = 2;
 constexpr int kLooks = 40;  // of rank 0, for the votes of the others
 // Few observations, so that many an owner counts as silent while the other has the turn.
-constexpr ClaimTimes kTimes{.lease = seconds(5), .look = seconds(1), .namesake_wait = seconds(300)};
+constexpr ClaimTimes kTimes{.lease = seconds(5), .poll_interval = seconds(1), .namesake_wait = seconds(300)};
 
 CheckpointId id_at(std::uint64_t attempt, std::uint64_t step) {
   return {.attempt = Attempt(attempt), .step = Step(step)};

@@ -58,7 +58,7 @@ TEST_P(BoardFlood, LetsRanksThroughAndCostsLittle) {
   ASSERT_GE(stranger, 0);
   if (stranger == 0) flood();
   const auto server = Server::start(listening_.get()).value();
-  server->begin(test::opening_of(1));
+  server->begin_attempt(test::opening_of(1));
   const auto given_up = std::make_shared<std::atomic<bool>>(false);
   const auto began = steady_clock::now();
   const double used = processor_seconds();
@@ -70,7 +70,7 @@ TEST_P(BoardFlood, LetsRanksThroughAndCostsLittle) {
                    .rank = 1,
                    .secret = test::secret_of(1),
                    .is_given_up = given_up});
-    const auto answer = client.ask(Op::kCount, {}, Client::kNoDeadline);
+    const auto answer = client.send_request(Op::kCount, {}, Client::kNoDeadline);
     EXPECT_TRUE(answer) << answer.error().message();
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }

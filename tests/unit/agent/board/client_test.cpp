@@ -40,7 +40,7 @@ struct Place {
 class BoardClient : public testing::Test {
  protected:
   Error count(Client& client, std::chrono::milliseconds within) {
-    auto answer = client.ask(Op::kCount, {}, steady_clock::now() + within);
+    auto answer = client.send_request(Op::kCount, {}, steady_clock::now() + within);
     return answer ? Error(ErrorKind::kInvalid, "it was answered") : answer.error();
   }
 
@@ -57,7 +57,7 @@ TEST_F(BoardClient, SaysAfterAWhileForWhomItWaits) {
                  .secret = std::string(64, 's'),
                  .is_given_up = flag_,
                  .tell = [&said](const std::string& sentence) { said = sentence; },
-                 .tell_after = 1ms});
+                 .report_wait_after = 1ms});
   static_cast<void>(count(client, 200ms));
   EXPECT_THAT(said, HasSubstr("rank 5 has waited for 0 s for 127.0.0.1 port " +
                               std::to_string(place_.address.port()) +

@@ -30,22 +30,22 @@ class BoardStrangers : public test::BoardPlace {
 
   BoardStrangers() {
     EXPECT_EQ(::fcntl(listening_.get(), F_SETFL, O_NONBLOCK), 0);
-    epoll_event event{.events = EPOLLIN, .data = {.u64 = Connections::kListening}};
+    epoll_event event{.events = EPOLLIN, .data = {.u64 = Connections::kListeningId}};
     EXPECT_EQ(::epoll_ctl(events_.get(), EPOLL_CTL_ADD, listening_.get(), &event), 0);
-    connections_.begin(test::opening_of(1));
+    connections_.begin_attempt(test::opening_of(1));
   }
 
   // Runs one round of the server's thread.
   void turn() {
-    static_cast<void>(connections_.keep_time());
+    static_cast<void>(connections_.handle_timeouts());
     std::array<epoll_event, 64> ready{};
     const int count = ::epoll_wait(events_.get(), ready.data(), static_cast<int>(ready.size()), 0);
     for (int i = 0; i < count; ++i) {
       const std::uint64_t id = ready[static_cast<std::size_t>(i)].data.u64;
-      if (id == Connections::kListening)
+      if (id == Connections::kListeningId)
         connections_.accept_all();
       else
-        connections_.go_on(id);
+        connections_.continue_io(id);
     }
   }
   // If the board never does the expected action, the test fails and ends.
@@ -104,7 +104,8 @@ class BoardStrangers : public test::BoardPlace {
 
   ManualClock clock_{Timestamp{1000s}};
   UniqueFd events_{::epoll_create1(EPOLL_CLOEXEC)};
-  UnauthenticatedClientLimits limits_{.at_once = 8, .a_second = 40, .in_a_row = 24, .batch = 4};
+  UnauthenticatedClientLimits limits_{
+      .connections_max = 8, .connections_per_second = 40, .burst_size = 24, .resume_batch = 4};
   std::vector<std::string> told_once_;
   Connections connections_{events_.get(), listening_.get(), clock_, limits_,
                            [this](const std::string& sentence) { told_once_.push_back(sentence); }};
@@ -149,9 +150,9 @@ TEST_F(BoardStrangers, AProcessThatMayOpenNoMoreFilesSaysSoOnceAndGoesOnLater) {
 }
 
 TEST(ConnectionsFor, AreAFewOfEachRank) {
-  EXPECT_EQ(connections_for(8), 16'384u);
-  EXPECT_EQ(connections_for(65'536), 262'144u);
-  EXPECT_EQ(open_files_for(8, 1024), 1056u);
+  EXPECT_EQ(connections_max_for(8), 16'384u);
+  EXPECT_EQ(connections_max_for(65'536), 262'144u);
+  EXPECT_EQ(open_files_needed_for(8, 1024), 1056u);
 }
 
 TEST_F(BoardStrangers, WithoutAHandshakeAreHungUpOn) {
@@ -244,7 +245,8 @@ TEST_F(BoardStrangers, AreNotWhatRanksCount) {
 }
 
 TEST_F(BoardStrangers, ThatSayTooMuchAreHungUpOn) {
-  const std::string large = encode(make_frame(Op::kHello, 1, {"0", std::string(kHandshakeFrame, 'n')}));
+  const std::string large =
+      encode(make_frame(Op::kHello, 1, {"0", std::string(kHandshakeFrameBytesMax, 'n')}));
   const std::string head("RTB1\0\0\x10\0", 8);  // of a frame of 1 MiB, as a rank may send
   for (const std::string& bytes : {large, head}) {
     const UniqueFd fd = knock();
@@ -300,7 +302,7 @@ TEST_F(BoardStrangers, OfAnAttemptThatIsStillToBeginSetNothingInIt) {
   const UniqueFd rank = join(0);
   EXPECT_EQ(told(ask(rank, make_frame(Op::kSet, 1, {"key", "of 1"}))), "done");
   turn_until_held(2);
-  connections_.begin(test::opening_of(2));
+  connections_.begin_attempt(test::opening_of(2));
   const auto challenge = hear(early);
   ASSERT_TRUE(challenge);
   EXPECT_THAT(told(ask(early, proof_to(*challenge, hello_of(1, 2), test::secret_of(1)))),
@@ -320,7 +322,7 @@ TEST_F(BoardStrangers, AreRanksThatAskOnBeforeTheyAreAnswered) {
 
 TEST_F(BoardStrangers, OfOneRankAreSoManyAtMost) {
   std::vector<UniqueFd> of_one;
-  for (std::size_t i = 0; i < Connections::kConnectionsOfRankMax; ++i) of_one.push_back(join(5));
+  for (std::size_t i = 0; i < Connections::kConnectionsPerRankMax; ++i) of_one.push_back(join(5));
   const auto one_more = [&](const UniqueFd& fd) {
     const auto challenge = ask(fd, make_hello(hello_of(5)));
     return challenge ? told(ask(fd, proof_to(*challenge, hello_of(5), test::secret_of(1)))) : "hung up";
@@ -328,7 +330,7 @@ TEST_F(BoardStrangers, OfOneRankAreSoManyAtMost) {
   EXPECT_THAT(one_more(knock()), HasSubstr("rank 5 has 64 connections already"));
   const UniqueFd other = join(6);
   of_one.pop_back();
-  turn_until_held(Connections::kConnectionsOfRankMax);
+  turn_until_held(Connections::kConnectionsPerRankMax);
   EXPECT_EQ(one_more(knock()), "done");
 }
 

@@ -20,7 +20,7 @@ TEST(BoardFrame, IsReadAsItWasWritten) {
   for (const Frame& frame :
        {kFrame, make_frame(Op::kCount, ~std::uint64_t{0}, {}), make_frame(Status::kDone, 0, {""})}) {
     const std::string bytes = encode(frame);
-    EXPECT_EQ(bytes.size(), size_of(frame));
+    EXPECT_EQ(bytes.size(), encoded_size(frame));
     const auto decoded = decode(bytes + "RT").value();
     ASSERT_TRUE(decoded);
     EXPECT_EQ(decoded->frame, frame);

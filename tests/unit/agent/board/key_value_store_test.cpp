@@ -33,11 +33,11 @@ class BoardNotes : public testing::Test {
   }
   std::vector<std::string> take_of(std::uint32_t rank, KeyValueStore::Reader from, Op op,
                                    std::vector<std::string> words, std::uint64_t attempt = 1) {
-    return text_of(notes.take(from, rank, make_frame(op, attempt, std::move(words))));
+    return text_of(notes.handle_request(from, rank, make_frame(op, attempt, std::move(words))));
   }
   static KeyValueStore begun(const KeyValueLimits& limits = {}) {
     KeyValueStore notes(limits);
-    static_cast<void>(notes.begin(1));
+    static_cast<void>(notes.begin_attempt(1));
     return notes;
   }
 
@@ -86,8 +86,8 @@ TEST_F(BoardNotes, ThatAreErasedMeanwhileAreWaitedForAgain) {
 TEST_F(BoardNotes, AreNotKeptForReadersWhoLeft) {
   EXPECT_THAT(take(1, Op::kGet, {"a"}), IsEmpty());
   EXPECT_THAT(take(2, Op::kGet, {"a"}), IsEmpty());
-  notes.forget(1);
-  notes.forget(3);
+  notes.cancel_wait(1);
+  notes.cancel_wait(3);
   EXPECT_THAT(take(9, Op::kSet, {"a", "A"}), ElementsAre("9:done", "2:done A"));
 }
 
@@ -95,18 +95,18 @@ TEST_F(BoardNotes, OfAnotherAttemptAreNotTaken) {
   EXPECT_THAT(take(1, Op::kSet, {"a", "early"}, 2), ElementsAre("1:refused"));
   EXPECT_THAT(take(1, Op::kGet, {"a"}, 2), ElementsAre("1:refused"));
   EXPECT_EQ(notes.bytes(), 0u);
-  static_cast<void>(notes.begin(2));
+  static_cast<void>(notes.begin_attempt(2));
   EXPECT_THAT(take(1, Op::kCount, {}, 2), ElementsAre("1:done 0"));
 }
 
 TEST_F(BoardNotes, OfOlderAttemptsAreDroppedAndWhatIsLateIsTold) {
   static_cast<void>(take(1, Op::kSet, {"a", "old"}));
   EXPECT_THAT(take(2, Op::kGet, {"b"}), IsEmpty());
-  EXPECT_THAT(text_of(notes.begin(2)), ElementsAre("2:over 2"));
+  EXPECT_THAT(text_of(notes.begin_attempt(2)), ElementsAre("2:over 2"));
   EXPECT_FALSE(notes.is_waiting(2));
   EXPECT_THAT(take(1, Op::kSet, {"a", "late"}), ElementsAre("1:over 2"));
   EXPECT_THAT(take(1, Op::kCheck, {"a"}, 2), ElementsAre("1:done 0"));
-  EXPECT_THAT(text_of(notes.begin(1)), IsEmpty()) << "attempts never go back";
+  EXPECT_THAT(text_of(notes.begin_attempt(1)), IsEmpty()) << "attempts never go back";
   EXPECT_THAT(take(1, Op::kCount, {}), ElementsAre("1:over 2"));
 }
 
@@ -132,29 +132,29 @@ TEST_F(BoardNotes, ThatAreCountedAreOfAllRanks) {
 
 TEST_F(BoardNotes, MarksAreSetByTheirRankAlone) {
   for (const Op op : {Op::kSet, Op::kAppend, Op::kAdd})
-    EXPECT_THAT(take_of(1, 1, op, {mark_key(2), "1"}), ElementsAre("1:refused"));
-  EXPECT_THAT(take_of(3, 3, Op::kGet, {mark_key(1), mark_key(2)}), IsEmpty());
+    EXPECT_THAT(take_of(1, 1, op, {rank_mark_key(2), "1"}), ElementsAre("1:refused"));
+  EXPECT_THAT(take_of(3, 3, Op::kGet, {rank_mark_key(1), rank_mark_key(2)}), IsEmpty());
   EXPECT_THAT(take_of(2, 2, Op::kMark, {"two"}), ElementsAre("2:done"));
-  EXPECT_THAT(take_of(2, 2, Op::kErase, {mark_key(2)}), ElementsAre("2:refused"));
+  EXPECT_THAT(take_of(2, 2, Op::kErase, {rank_mark_key(2)}), ElementsAre("2:refused"));
   EXPECT_THAT(take_of(1, 1, Op::kMark, {"one"}), ElementsAre("1:done", "3:done one two"));
 }
 
 TEST_F(BoardNotes, OfHundredsOfAttemptsTakeNoMoreThanOfOne) {
   std::size_t of_one = 0;
   for (std::uint64_t attempt = 1; attempt <= 500; ++attempt) {
-    static_cast<void>(notes.begin(attempt));
+    static_cast<void>(notes.begin_attempt(attempt));
     for (int i = 0; i < 10; ++i)
       static_cast<void>(take(1, Op::kSet, {"key " + std::to_string(i), std::string(100, 'x')}, attempt));
     EXPECT_THAT(take(attempt * 2, Op::kGet, {"never"}, attempt), IsEmpty());
     if (attempt == 1) of_one = notes.bytes();
     EXPECT_EQ(notes.bytes(), of_one);
   }
-  static_cast<void>(notes.begin(501));
+  static_cast<void>(notes.begin_attempt(501));
   EXPECT_EQ(notes.bytes(), 0u);
 }
 
 TEST_F(BoardNotes, OfOneRankAreBoundedAndLeaveRoomForTheOthers) {
-  notes = begun({.bytes = 100'000, .bytes_of_rank = 10'000, .keys_of_rank = 3});
+  notes = begun({.bytes = 100'000, .bytes_per_rank = 10'000, .keys_per_rank = 3});
   const std::string large(6'000, 'x');
   EXPECT_THAT(take_of(1, 1, Op::kSet, {"a", large}), ElementsAre("1:done"));
   EXPECT_THAT(take_of(1, 1, Op::kSet, {"b", large}), ElementsAre("1:refused"));
@@ -183,7 +183,7 @@ TEST_F(BoardNotes, AreRefusedWhenItIsFull) {
 }
 
 TEST_F(BoardNotes, AreNotGivenOutInOneTooLargeAnswer) {
-  static_cast<void>(take(1, Op::kSet, {"a", std::string(kFrameMax / 4, 'x')}));
+  static_cast<void>(take(1, Op::kSet, {"a", std::string(kFrameBytesMax / 4, 'x')}));
   EXPECT_THAT(take(1, Op::kGet, {"a", "a", "a"}), ElementsAre("1:refused"));
   EXPECT_THAT(take(1, Op::kWait, {"a", "a", "a"}), ElementsAre("1:done"));
 }

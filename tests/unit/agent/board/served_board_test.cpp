@@ -26,12 +26,12 @@ TEST_F(ServedBoard, IsOneForAllThatMeetInAnAttempt) {
   };
   ASSERT_TRUE(serve(1));
   Client first = client_of(1);
-  ASSERT_TRUE(first.ask(Op::kSet, {"key", "value"}, Client::kNoDeadline));
+  ASSERT_TRUE(first.send_request(Op::kSet, {"key", "value"}, Client::kNoDeadline));
   ASSERT_TRUE(serve(1)) << "sums and gradients both ask for it";
-  EXPECT_EQ(first.ask(Op::kCheck, {"key"}, Client::kNoDeadline).value()[0], "1");
+  EXPECT_EQ(first.send_request(Op::kCheck, {"key"}, Client::kNoDeadline).value()[0], "1");
   ASSERT_TRUE(serve(2));
   Client second = client_of(2);
-  EXPECT_EQ(second.ask(Op::kCheck, {"key"}, Client::kNoDeadline).value()[0], "0");
+  EXPECT_EQ(second.send_request(Op::kCheck, {"key"}, Client::kNoDeadline).value()[0], "0");
 }
 
 TEST_F(ServedBoard, LooksAroundWhileARankWaits) {
@@ -47,7 +47,7 @@ TEST_F(ServedBoard, LooksAroundWhileARankWaits) {
                  .look = [&] {
                    if (++looks == 5) throw Left();
                  }});
-  EXPECT_THROW(static_cast<void>(client.ask(Op::kGet, {"never"}, Client::kNoDeadline)), Left);
+  EXPECT_THROW(static_cast<void>(client.send_request(Op::kGet, {"never"}, Client::kNoDeadline)), Left);
 }
 
 }  // namespace

@@ -32,7 +32,9 @@ Client::Deadline soon() {
 
 class BoardServer : public test::BoardPlace {
  protected:
-  BoardServer() : server_(Server::start(listening_.get()).value()) { server_->begin(test::opening_of(1)); }
+  BoardServer() : server_(Server::start(listening_.get()).value()) {
+    server_->begin_attempt(test::opening_of(1));
+  }
 
   [[nodiscard]] Client rank(std::uint64_t attempt = 1, Flag is_given_up = make_flag(),
                             std::uint32_t number = 0) const {
@@ -44,7 +46,7 @@ class BoardServer : public test::BoardPlace {
                    .is_given_up = std::move(is_given_up)});
   }
   static std::vector<std::string> ask(Client& client, Op op, std::vector<std::string> words) {
-    auto answer = client.ask(op, std::move(words), soon());
+    auto answer = client.send_request(op, std::move(words), soon());
     EXPECT_TRUE(answer) << answer.error().message();
     return answer ? *answer : std::vector<std::string>{"failed"};
   }
@@ -80,7 +82,7 @@ TEST_F(BoardServer, AsksForAsManyOpenFilesAsItsWorldNeeds) {
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
   const rlimit low{.rlim_cur = 1024, .rlim_max = before.rlim_max};
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
-  server_->begin({.attempt = 2, .world_size = 500, .secret = test::secret_of(2)});
+  server_->begin_attempt({.attempt = 2, .world_size = 500, .secret = test::secret_of(2)});
   rlimit after{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &after), 0);
   EXPECT_EQ(after.rlim_cur, std::min<rlim_t>(before.rlim_max, 3024));
@@ -111,10 +113,10 @@ TEST_F(BoardServer, AnswersManyRanksThatWaitForEachOther) {
 
 TEST_F(BoardServer, CarriesLargeValuesAndRefusesTooLargeOnes) {
   Client client = rank();
-  const std::string large(kFrameMax / 4, 'x');
+  const std::string large(kFrameBytesMax / 4, 'x');
   ask(client, Op::kSet, {"large", large});
   EXPECT_EQ(ask(client, Op::kGet, {"large"}), std::vector{large});
-  const auto refused = client.ask(Op::kSet, {"k", std::string(kFrameMax, 'x')}, soon());
+  const auto refused = client.send_request(Op::kSet, {"k", std::string(kFrameBytesMax, 'x')}, soon());
   EXPECT_EQ(refused.error().kind(), ErrorKind::kInvalid);
   EXPECT_THAT(ask(client, Op::kCount, {}), ElementsAre("1")) << "the connection goes on";
 }
@@ -128,16 +130,16 @@ TEST_F(BoardServer, AWaitForOtherRanksSaysSo) {
                  .secret = test::secret_of(1),
                  .is_given_up = make_flag(),
                  .tell = [&said](const std::string& sentence) { said = sentence; },
-                 .tell_after = 1ms});
+                 .report_wait_after = 1ms});
   ask(client, Op::kSet, {"here", "1"});  // connected: what may be slow from here on is the others
-  EXPECT_FALSE(client.ask(Op::kGet, {"never"}, steady_clock::now() + 200ms));
+  EXPECT_FALSE(client.send_request(Op::kGet, {"never"}, steady_clock::now() + 200ms));
   EXPECT_THAT(said,
               HasSubstr("rank 2 has waited for 0 s for ranks that have not connected to 127.0.0.1 port"));
 }
 
 TEST_F(BoardServer, AWaitEndsWithItsDeadlineAndTheRankAsksOn) {
   Client client = rank();
-  const auto late = client.ask(Op::kGet, {"never"}, steady_clock::now() + 50ms);
+  const auto late = client.send_request(Op::kGet, {"never"}, steady_clock::now() + 50ms);
   EXPECT_EQ(late.error().kind(), ErrorKind::kTimeout);
   ask(client, Op::kSet, {"never", "after all"});
   EXPECT_THAT(ask(client, Op::kGet, {"never"}), ElementsAre("after all"));
@@ -149,10 +151,10 @@ TEST_F(BoardServer, AWaitEndsSoonAfterItIsGivenUp) {
   ask(client, Op::kCount, {});
   std::thread other([&] {
     Client second = rank();
-    static_cast<void>(second.ask(Op::kWait, {"never"}, steady_clock::now() + 100ms));
+    static_cast<void>(second.send_request(Op::kWait, {"never"}, steady_clock::now() + 100ms));
     *flag = true;
   });
-  const auto answer = client.ask(Op::kGet, {"never"}, Client::kNoDeadline);
+  const auto answer = client.send_request(Op::kGet, {"never"}, Client::kNoDeadline);
   other.join();
   EXPECT_EQ(answer.error().kind(), ErrorKind::kCancelled);
   EXPECT_THAT(answer.error().message(),
@@ -163,18 +165,19 @@ TEST_F(BoardServer, ServesAttemptsInTurnAndTellsThoseThatAreLate) {
   Client old = rank(1);
   Client early = rank(2);
   ask(old, Op::kSet, {"key", "of 1"});
-  EXPECT_EQ(early.ask(Op::kCount, {}, steady_clock::now() + 50ms).error().kind(), ErrorKind::kTimeout);
+  EXPECT_EQ(early.send_request(Op::kCount, {}, steady_clock::now() + 50ms).error().kind(),
+            ErrorKind::kTimeout);
   std::thread before([&] { ask(early, Op::kSet, {"key", "of 2"}); });
   std::thread waiting([&] {
     Client client = rank(1);
-    const auto answer = client.ask(Op::kGet, {"never"}, soon());
+    const auto answer = client.send_request(Op::kGet, {"never"}, soon());
     EXPECT_EQ(answer.error().kind(), ErrorKind::kConflict);
     EXPECT_THAT(answer.error().message(), HasSubstr("attempt 2 has begun"));
   });
-  server_->begin(test::opening_of(2));
+  server_->begin_attempt(test::opening_of(2));
   waiting.join();
   before.join();
-  EXPECT_EQ(old.ask(Op::kSet, {"key", "late"}, soon()).error().kind(), ErrorKind::kConflict);
+  EXPECT_EQ(old.send_request(Op::kSet, {"key", "late"}, soon()).error().kind(), ErrorKind::kConflict);
   EXPECT_THAT(ask(early, Op::kGet, {"key"}), ElementsAre("of 2"));
 }
 
@@ -184,7 +187,7 @@ TEST_F(BoardServer, RefusesAClientWithoutTheSecretAndIsRefusedByIt) {
                 .attempt = 1,
                 .secret = std::string(64, 'x'),
                 .is_given_up = make_flag()});
-  const auto answer = other.ask(Op::kCount, {}, soon());
+  const auto answer = other.send_request(Op::kCount, {}, soon());
   EXPECT_EQ(answer.error().kind(), ErrorKind::kCorrupted);
   EXPECT_THAT(answer.error().message(), HasSubstr("does not prove that the attempt's secret is known there"));
   EXPECT_THAT(answer.error().message(), Not(HasSubstr("xxxx"))) << "a secret is never said";
@@ -235,9 +238,9 @@ TEST_F(BoardServer, EndsWhileRanksAreConnected) {
   Client client = rank();
   ask(client, Op::kCount, {});
   server_.reset();
-  EXPECT_EQ(client.ask(Op::kCount, {}, soon()).error().kind(), ErrorKind::kUnavailable);
+  EXPECT_EQ(client.send_request(Op::kCount, {}, soon()).error().kind(), ErrorKind::kUnavailable);
   server_ = Server::start(listening_.get()).value();
-  server_->begin(test::opening_of(1));  // the socket was the caller's all the time
+  server_->begin_attempt(test::opening_of(1));  // the socket was the caller's all the time
   EXPECT_THAT(ask(client, Op::kCount, {}), ElementsAre("0"));
 }
 

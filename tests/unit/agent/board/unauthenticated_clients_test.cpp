@@ -13,13 +13,13 @@ using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-constexpr UnauthenticatedClientLimits kLimits{.at_once = 4,
-                                              .handshake = 10s,
-                                              .undisturbed = 100ms,
-                                              .a_second = 100,
-                                              .in_a_row = 10,
-                                              .batch = 5,
-                                              .reads = 3};
+constexpr UnauthenticatedClientLimits kLimits{.connections_max = 4,
+                                              .handshake_timeout = 10s,
+                                              .eviction_grace = 100ms,
+                                              .connections_per_second = 100,
+                                              .burst_size = 10,
+                                              .resume_batch = 5,
+                                              .reads_max = 3};
 
 class BoardUnproven : public testing::Test {
  protected:
@@ -50,7 +50,7 @@ TEST_F(BoardUnproven, AreFewAndTheOldestGoesForANewOneOnceItHadItsTime) {
   ASSERT_TRUE(unauthenticated_.may_accept(now_));
   EXPECT_EQ(unauthenticated_.add(5, now_), 1u);
   EXPECT_FALSE(unauthenticated_.contains(1));
-  unauthenticated_.prove(3);
+  unauthenticated_.mark_authenticated(3);
   ASSERT_TRUE(unauthenticated_.may_accept(now_));
   EXPECT_EQ(unauthenticated_.add(6, now_), std::nullopt) << "there was a place";
 }
@@ -67,7 +67,7 @@ TEST_F(BoardUnproven, OfAnotherAddressTakeNoPlaceFromARank) {
     ASSERT_TRUE(unauthenticated_.contains(rank)) << "after " << i << " strangers";
   }
   EXPECT_EQ(gone, 87) << "of 90, at three places";
-  unauthenticated_.prove(rank);
+  unauthenticated_.mark_authenticated(rank);
   EXPECT_EQ(unauthenticated_.add(++id_, now_, "10.0.0.8"), std::nullopt) << "there is a place again";
 }
 
@@ -93,14 +93,14 @@ TEST_F(BoardUnproven, AreHungUpOnOnceTheirTimeIsOver) {
   static_cast<void>(unauthenticated_.add(1, now_));
   static_cast<void>(unauthenticated_.add(2, now_ + 3s));
   static_cast<void>(unauthenticated_.add(3, now_ + 3s));
-  EXPECT_EQ(unauthenticated_.next_overdue(), now_ + 10s);
-  EXPECT_THAT(unauthenticated_.find_overdue(now_ + 9s), IsEmpty());
-  unauthenticated_.prove(2);
-  EXPECT_THAT(unauthenticated_.find_overdue(now_ + 10s), ElementsAre(1));
-  EXPECT_THAT(unauthenticated_.find_overdue(now_ + 13s), ElementsAre(1, 3)) << "2 is a rank, and stays";
+  EXPECT_EQ(unauthenticated_.next_deadline(), now_ + 10s);
+  EXPECT_THAT(unauthenticated_.find_expired(now_ + 9s), IsEmpty());
+  unauthenticated_.mark_authenticated(2);
+  EXPECT_THAT(unauthenticated_.find_expired(now_ + 10s), ElementsAre(1));
+  EXPECT_THAT(unauthenticated_.find_expired(now_ + 13s), ElementsAre(1, 3)) << "2 is a rank, and stays";
   unauthenticated_.remove(1);
   unauthenticated_.remove(3);
-  EXPECT_EQ(unauthenticated_.next_overdue(), std::nullopt);
+  EXPECT_EQ(unauthenticated_.next_deadline(), std::nullopt);
 }
 
 TEST_F(BoardUnproven, AreAcceptedSoManyASecondWhateverComes) {
@@ -120,19 +120,19 @@ TEST_F(BoardUnproven, CostNothingOnceTheyAreRanks) {
   for (UnauthenticatedClients::Id id = 1; id <= 10'000; ++id) {
     ASSERT_TRUE(unauthenticated_.may_accept(now_)) << id;
     static_cast<void>(unauthenticated_.add(id, now_));
-    unauthenticated_.prove(id);
-    unauthenticated_.prove(id);  // once is enough
+    unauthenticated_.mark_authenticated(id);
+    unauthenticated_.mark_authenticated(id);  // once is enough
   }
   EXPECT_EQ(accept_and_close(), 10);
 }
 
 TEST_F(BoardUnproven, SendInFewParts) {
   static_cast<void>(unauthenticated_.add(1, now_));
-  for (int part = 0; part < 3; ++part) EXPECT_TRUE(unauthenticated_.note_read(1));
-  EXPECT_FALSE(unauthenticated_.note_read(1));
+  for (int part = 0; part < 3; ++part) EXPECT_TRUE(unauthenticated_.count_read(1));
+  EXPECT_FALSE(unauthenticated_.count_read(1));
   static_cast<void>(unauthenticated_.add(2, now_));
-  unauthenticated_.prove(2);
-  for (int part = 0; part < 100; ++part) EXPECT_TRUE(unauthenticated_.note_read(2)) << "a rank may";
+  unauthenticated_.mark_authenticated(2);
+  for (int part = 0; part < 100; ++part) EXPECT_TRUE(unauthenticated_.count_read(2)) << "a rank may";
 }
 
 }  // namespace

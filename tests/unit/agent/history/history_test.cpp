@@ -205,11 +205,11 @@ TEST_F(Attempts, BadBytesInTheMiddleAreSaid) {
 
 TEST_F(Attempts, SoundBytesEndBeforeTheFirstBadLine) {
   const std::string text = files[1];
-  EXPECT_EQ(sound_bytes(text), text.size());
-  EXPECT_EQ(sound_bytes(""), 0u);
-  EXPECT_EQ(sound_bytes("\n"), 0u);
-  EXPECT_EQ(sound_bytes(text + "{}\n" + rows(7, 7)), text.size());
-  EXPECT_EQ(sound_bytes(rows(1, 1)), 0u);  // no first line
+  EXPECT_EQ(count_intact_bytes(text), text.size());
+  EXPECT_EQ(count_intact_bytes(""), 0u);
+  EXPECT_EQ(count_intact_bytes("\n"), 0u);
+  EXPECT_EQ(count_intact_bytes(text + "{}\n" + rows(7, 7)), text.size());
+  EXPECT_EQ(count_intact_bytes(rows(1, 1)), 0u);  // no first line
 }
 
 }  // namespace

@@ -120,12 +120,12 @@ TEST(MdsDataset, WhatIsMissingIsNamed) {
   const Hurt hurt("split");
   fs::remove(hurt / "shard.00003.mds");
   EXPECT_EQ(failure_of(hurt), "shard 3 of the data set: " + (hurt / "shard.00003.mds").string() +
-                                  " is not there, and the index lists it");
+                                  " does not exist, but the index lists it");
   fs::create_directory(hurt / "shard.00003.mds");
   EXPECT_THAT(failure_of(hurt), HasSubstr("shard.00003.mds is no regular file"));
   const Hurt packed("compressed/zstd");
   fs::remove(packed / "shard.00000.mds.zstd");
-  EXPECT_THAT(failure_of(packed), HasSubstr("shard.00000.mds is not there, and the index lists it"));
+  EXPECT_THAT(failure_of(packed), HasSubstr("shard.00000.mds does not exist, but the index lists it"));
 }
 
 TEST(MdsDataset, AnIndexThatCannotBeReadIsNamed) {
@@ -209,9 +209,8 @@ TEST(MdsDataset, AWrongSampleIsNamed) {
   std::string bytes = test::read_text(hurt / "shard.00000.mds");
   bytes[bytes.size() - 14] = 9;  // the size of sample 2's column b
   test::write_text(hurt / "shard.00000.mds", bytes);
-  EXPECT_THAT(
-      failure_of(hurt),
-      HasSubstr("shard.00000.mds, its sample 2 (2 of the data set): the sizes of the sample's columns"));
+  EXPECT_THAT(failure_of(hurt),
+              HasSubstr("shard.00000.mds, sample 2 (2 of the data set): the sizes of the sample's columns"));
 }
 
 TEST(MdsDataset, ElementsAreOfListsOnly) {

@@ -125,8 +125,8 @@ TEST(Array, IsRefusedWithWhatIsWrong) {
   expect_refused("ndarray", u8({8}), "the array has no byte for its number of dimensions");
   expect_refused("ndarray:uint8", "", "the array has no byte for its number of dimensions");
   expect_refused("ndarray:uint8", u8({0, 1}), "the array has no dimension");
-  expect_refused("ndarray:uint8", u8({2 << 2, 1}), "the shape of the array reaches over its end");
-  expect_refused("ndarray:uint8", u8({63 << 2 | 3, 1}), "the shape of the array reaches over its end");
+  expect_refused("ndarray:uint8", u8({2 << 2, 1}), "the array ends inside its shape");
+  expect_refused("ndarray:uint8", u8({63 << 2 | 3, 1}), "the array ends inside its shape");
   expect_refused("ndarray:uint8", u8({1 << 2, 0}), "does not match its 0 bytes");
   expect_refused("ndarray:uint8", u8({1 << 2, 2, 9}), "does not match its 1 bytes");
   expect_refused("ndarray:uint8", u8({1 << 2, 2, 9, 9, 9}), "does not match its 3 bytes");
@@ -161,8 +161,8 @@ TEST(Pil, ShapeComesFromItsHeader) {
 
 TEST(Pil, IsRefusedWithWhatIsWrong) {
   expect_refused("pil", "12345678901", "the image has only 11 bytes");
-  expect_refused("pil", packed(1U, 1U, 4U) + "RGB", "the image's mode reaches over");
-  expect_refused("pil", packed(1U, 1U, 0xffffffffU), "the image's mode reaches over");
+  expect_refused("pil", packed(1U, 1U, 4U) + "RGB", "the image's mode extends beyond");
+  expect_refused("pil", packed(1U, 1U, 0xffffffffU), "the image's mode extends beyond");
   expect_refused("pil", pil(1, 1, "XYZ", 3), "the mode 'XYZ' is unknown");
   expect_refused("pil", pil(3, 2, "RGB", 17), "3 x 2 pixels of mode RGB do not make up 17 bytes");
   expect_refused("pil", pil(3, 2, "RGB", 19), "do not make up 19 bytes");
@@ -196,16 +196,20 @@ TEST(List, GivesItsElements) {
 
 TEST(List, IsRefusedWithWhatIsWrong) {
   expect_refused("list[png]", "123", "the list has only 3 bytes");
-  expect_refused("list[png]", packed(0U) + "123", "the list has no count");
+  expect_refused("list[png]", packed(0U) + "123",
+                 "the list ends within the 4 bytes of its number of elements");
   expect_refused("list[png]", packed(1U, 0U),
                  "the list's first word is 1, and Streaming 0.13 writes 0 there");
-  expect_refused("list[png]", packed(0U, 2U, 0U), "the sizes of the list's 2 elements reach over");
-  expect_refused("list[png]", packed(0U, 0xffffffffU), "sizes of the list's 4294967295 elements reach over");
-  expect_refused("list[png]", packed(0U, 1U, 3U) + "ab", "the list's elements take 3 bytes, and there are 2");
-  expect_refused("list[png]", packed(0U, 1U, 1U) + "ab", "the list's elements take 1 bytes, and there are 2");
+  expect_refused("list[png]", packed(0U, 2U, 0U), "the sizes of the list's 2 elements extend beyond");
+  expect_refused("list[png]", packed(0U, 0xffffffffU),
+                 "sizes of the list's 4294967295 elements extend beyond");
+  expect_refused("list[png]", packed(0U, 1U, 3U) + "ab",
+                 "the list's elements take 3 bytes, but the list has 2");
+  expect_refused("list[png]", packed(0U, 1U, 1U) + "ab",
+                 "the list's elements take 1 bytes, but the list has 2");
   expect_refused("list[png]", packed(0U, 2U, 0xffffffffU, 3U) + "ab",
                  "the list's elements take 4294967298 bytes");
-  expect_refused("jpeg_array", packed(1U, 3U) + "ab", "the list's elements take 3 bytes, and there are 2");
+  expect_refused("jpeg_array", packed(1U, 3U) + "ab", "the list's elements take 3 bytes, but the list has 2");
 }
 
 TEST(Text, IsUtf8) {

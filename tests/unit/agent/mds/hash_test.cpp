@@ -37,7 +37,7 @@ TEST(Hash, UnknownOnesAreNamed) {
     const auto hash = hash_of(name, {});
     ASSERT_FALSE(hash);
     EXPECT_THAT(hash.error().message(),
-                testing::StartsWith("the hash '" + std::string(name) + "' is unknown; there are: "));
+                testing::StartsWith("the hash '" + std::string(name) + "' is unknown; expected one of: "));
   }
 }
 

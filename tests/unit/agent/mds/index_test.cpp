@@ -54,7 +54,7 @@ TEST(Index, SaysWhatIsThere) {
                                          .raw = {"b/shard.00000.mds", 242, {sha1}},
                                          .zip = FileInfo{"b/shard.00000.mds.zstd", 99, {sha1}},
                                          .compression = CompressionKind::kZstd}));
-  EXPECT_EQ(index->columns.described()[1].name, "b");
+  EXPECT_EQ(index->columns.dataset_columns()[1].name, "b");
   EXPECT_EQ(index->columns.sizes()[0], 8u);
 }
 
@@ -164,7 +164,7 @@ TEST(Index, WithFilesThatCannotBeIsRefused) {
       {index_of({with(shard(), "/raw_data/basename", "")}), "'raw_data' is called ''"},
       {index_of({with(shard(), "/raw_data/bytes", 4294967296)}), "is given 4294967296 bytes"},
       {index_of({with(shard(), "/raw_data/hashes", {{"crc32", "00"}})}),
-       "the hash 'crc32' is unknown; there are: blake2b,"},
+       "the hash 'crc32' is unknown; expected one of: blake2b,"},
       {index_of({with(shard(), "/raw_data/hashes", {{"shake_128", "00"}})}),
        "the hash 'shake_128' is unknown"},
       {index_of({with(shard(), "/raw_data/hashes", {{"xxh32", "0011223"}})}),
@@ -173,7 +173,7 @@ TEST(Index, WithFilesThatCannotBeIsRefused) {
        "must be 8 lower-case hexadecimal digits"},
       {index_of({with(shard(), "/raw_data/hashes", {{"xxh32", 7}})}), "there is '7' in 'hashes'"},
       {index_of({with(sha, "/hashes", {"md5", "sha1"})}),
-       "'hashes' promises md5, but shard.00000.mds has no md5"},
+       "'hashes' lists md5, but shard.00000.mds has no md5"},
   });
 }
 
@@ -192,10 +192,9 @@ TEST(Index, WithUnknownContentIsRefused) {
       {index_of({with(shard(), "/column_names", {"a"})}),
        "there are 1 column names, 2 encodings and 2 sizes"},
       {index_of({with(shard(), "/column_sizes", {8})}), "2 encodings and 1 sizes"},
-      {index_of({with(shard(), "/column_sizes", {4, nullptr})}),
-       "'int' takes 8 bytes, but its size is given as 4"},
+      {index_of({with(shard(), "/column_sizes", {4, nullptr})}), "'int' takes 8 bytes, but the index says 4"},
       {index_of({with(shard(), "/column_sizes", {4294967296, nullptr})}), "a column has 4294967296 bytes"},
-      {index_of({with(shard(), "/column_names", {"a", "a"})}), "column 'a': two columns have that name"},
+      {index_of({with(shard(), "/column_names", {"a", "a"})}), "column 'a': two columns have this name"},
       {index_of({with(shard(), "/column_names", {"a", 3})}), "there is '3' in 'column_names'"},
       {index_of({with(shard(), "/column_encodings", {"int", "pkl"})}),
        "column 'b': the encoding 'pkl' is refused"},
@@ -210,15 +209,15 @@ TEST(Index, WithUnknownContentIsRefused) {
 
 TEST(Index, FoldersFollowEachOther) {
   Index all;
-  ASSERT_TRUE(append(all, *parse_index(index_of({})), 0));
-  ASSERT_TRUE(append(all, *parse_index(index_of({shard("x", 1)})), 1));
-  ASSERT_TRUE(append(all, *parse_index(index_of({shard("y", 2), shard("z", 3)})), 2));
-  ASSERT_TRUE(append(all, *parse_index(index_of({})), 3));
+  ASSERT_TRUE(append_shards(all, *parse_index(index_of({})), 0));
+  ASSERT_TRUE(append_shards(all, *parse_index(index_of({shard("x", 1)})), 1));
+  ASSERT_TRUE(append_shards(all, *parse_index(index_of({shard("y", 2), shard("z", 3)})), 2));
+  ASSERT_TRUE(append_shards(all, *parse_index(index_of({})), 3));
   ASSERT_EQ(all.shards.size(), 3u);
   EXPECT_EQ(all.shards[0].source, 1u);
   EXPECT_EQ(all.shards[2].source, 2u);
   EXPECT_EQ(all.shards[2].samples, 3u);
-  EXPECT_FALSE(append(all, *parse_index(index_of({with(shard(), "/column_names", {"a", "c"})})), 4));
+  EXPECT_FALSE(append_shards(all, *parse_index(index_of({with(shard(), "/column_names", {"a", "c"})})), 4));
 }
 
 // The text is that of docs/reference/mds.md, hashed with sha256sum.

@@ -16,7 +16,7 @@ using test::scarce_memory;
 ShardBytes shard_of_100() {
   std::span<std::byte> room;
   ShardBytes shard = allocate_shard(100, room);
-  shard.held_bytes = 100;
+  shard.pinned_bytes = 100;
   return shard;
 }
 
@@ -51,7 +51,7 @@ TEST(OpenShardsMemory, WhatFailedIsOpenedTheNextTimeAndTakesNoRoom) {
       was_needed = false;
       UpcomingShards future;
       future.expect({0, 1, 2});
-      OpenShards shards(3, {.memory_bytes_max = 250, .held_bytes_max = 250},
+      OpenShards shards(3, {.memory_bytes_max = 250, .pinned_bytes_max = 250},
                         [&](std::span<const std::size_t> of) { return future.next_uses(of); });
       for (const std::size_t shard : {0u, 1u, 2u, 0u, 1u}) {
         was_needed |= fails_once(shards, shard, reserved_bytes, after);
@@ -73,7 +73,7 @@ TEST(OpenShardsMemory, NoneIsNeededToEndAnOpening) {
                                         })),
                std::bad_alloc);
   scarce_memory.failing = 0;
-  EXPECT_FALSE(shards.is_coming(0));
+  EXPECT_FALSE(shards.is_open_or_opening(0));
   EXPECT_TRUE(opened(shards, 0, 100, [] { return Result(shard_of_100()); }));
 }
 

@@ -92,7 +92,7 @@ TEST(OpenShards, WhoeverWaitsMayGiveUp) {
     }));
   });
   while (!is_opening) std::this_thread::yield();
-  EXPECT_TRUE(shards.is_coming(0));
+  EXPECT_TRUE(shards.is_open_or_opening(0));
   std::stop_source stop;
   std::thread stopper([&] { stop.request_stop(); });
   const auto waited = shards.find_or_open(0, 0, [&] { return Result(shard_of(0, alive)); }, stop.get_token());
@@ -123,10 +123,10 @@ TEST(OpenShards, RoomInACacheIsMadeBeforeOpening) {
   std::atomic<int> alive{0};
   const auto held = [&](std::size_t number) {
     ShardBytes shard = shard_of(number, alive);
-    shard.held_bytes = 100;
+    shard.pinned_bytes = 100;
     return Result(shard);
   };
-  OpenShards shards(3, {.held_bytes_max = 150});
+  OpenShards shards(3, {.pinned_bytes_max = 150});
   ASSERT_TRUE(shards.find_or_open(0, 100, [&] { return held(0); }));
   ASSERT_TRUE(shards.find_or_open(1, 100, [&] {
     EXPECT_EQ(alive, 0);
@@ -141,11 +141,11 @@ TEST(OpenShards, RoomInACacheIsMadeBeforeOpening) {
 // The reserved room for a shard is the room that it takes, not twice as much.
 TEST(OpenShards, AnOpenedShardCountsOnce) {
   std::atomic<int> alive{0};
-  OpenShards shards(3, {.held_bytes_max = 250});
+  OpenShards shards(3, {.pinned_bytes_max = 250});
   for (std::size_t i = 0; i < 3; ++i) {
     ASSERT_TRUE(shards.find_or_open(i, 100, [&] {
       ShardBytes shard = shard_of(i, alive);
-      shard.held_bytes = 100;
+      shard.pinned_bytes = 100;
       return Result(shard);
     }));
     EXPECT_EQ(shards.count(), i == 0 ? 1u : 2u);

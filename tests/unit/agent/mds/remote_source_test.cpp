@@ -270,7 +270,7 @@ TEST(Fetched, ACacheSmallerThanAShardIsRefusedAtTheBeginning) {
   EXPECT_THAT(failure_of(far, options),
               testing::AllOf(HasSubstr("may hold 1000 bytes, but the largest shard, "),
                              HasSubstr("shard.00000.mds, has 501"),
-                             HasSubstr("set cache_bytes_max to at least twice that number")));
+                             HasSubstr("set cache_bytes_max to at least twice the size of this shard")));
 }
 
 TEST(Fetched, AStoreElsewhereNeedsACache) {
@@ -314,9 +314,10 @@ TEST(Fetched, AKnownFutureIsFetchedOnce) {
   MdsWriter writer(scratch / "far", {{"a", "int"}}, {.size_limit_bytes = 1});  // each its own shard
   for (std::int64_t value = 0; value < 60; ++value) writer.write({{"a", value}});
   writer.finish();
-  auto folders = open_folders({"file://" + (scratch / "far").string()},
-                              {.cache_folder = scratch / "cache",
-                               .cache_bytes_max = 16 * fs::file_size(scratch / "far/shard.00001.mds")});
+  auto folders =
+      open_dataset_folders({"file://" + (scratch / "far").string()},
+                           {.cache_folder = scratch / "cache",
+                            .cache_bytes_max = 16 * fs::file_size(scratch / "far/shard.00001.mds")});
   ASSERT_TRUE(folders);
   const auto cache = folders->cache;
   ShardReader reader(std::move(*folders));
@@ -349,12 +350,12 @@ TEST(ShardPrefetcher, OpensInTheOrderOfNeed) {
     changed.notify_all();
     changed.wait(lock, [&] { return may_go; });
   });
-  prefetcher.ask({5});
+  prefetcher.request_shards({5});
   std::unique_lock lock(mutex);
   changed.wait(lock, [&] { return !opened.empty(); });
-  prefetcher.ask({3, 1, 7, 8});
+  prefetcher.request_shards({3, 1, 7, 8});
   EXPECT_FALSE(prefetcher.is_idle());
-  prefetcher.ask({1, 2, 3});  // nobody needs 7 and 8 any more
+  prefetcher.request_shards({1, 2, 3});  // shards 7 and 8 are no longer needed
   may_go = true;
   changed.notify_all();
   changed.wait(lock, [&] { return opened.size() == 4; });
@@ -368,7 +369,7 @@ TEST(ShardPrefetcher, OutlivesMemoryThatRunsOut) {
     ++tries;
     throw std::bad_alloc();
   });
-  prefetcher.ask({1, 2, 3});
+  prefetcher.request_shards({1, 2, 3});
   EXPECT_TRUE(becomes([&] { return tries == 3; }));
 }
 
@@ -379,7 +380,7 @@ TEST(ShardPrefetcher, ItsEndEndsWhatIsUnderWay) {
       ++begun;
       while (!stop.stop_requested()) std::this_thread::yield();
     });
-    prefetcher.ask({1, 2, 3});
+    prefetcher.request_shards({1, 2, 3});
     EXPECT_TRUE(becomes([&] { return begun == 2; }));
   }
   EXPECT_EQ(begun, 2);

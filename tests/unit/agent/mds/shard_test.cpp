@@ -95,7 +95,7 @@ TEST(ShardBuilder, IsFullForTheFirstByteBeyondItsLimit) {
   EXPECT_FALSE(builder.is_full_for(100 - 52 - 4));
   EXPECT_TRUE(builder.is_full_for(100 - 52 - 4 + 1));
   ASSERT_TRUE(builder.add(std::string(100 - 52 - 4, 's')));
-  EXPECT_EQ(builder.take().size(), 100u);
+  EXPECT_EQ(builder.take_shard_file().size(), 100u);
   EXPECT_FALSE(builder.is_full_for(100 - 22)) << "the next shard is empty";
   EXPECT_FALSE(ShardBuilder("", 0).is_full_for(std::size_t{1} << 40)) << "no limit";
 }

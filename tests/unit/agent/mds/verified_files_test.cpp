@@ -33,16 +33,16 @@ TEST(VerifiedFiles, AreHashedOnce) {
 
 TEST(VerifiedFiles, MayHavePassedElsewhere) {
   VerifiedFiles files;
-  files.note(kSettled, hashes_of("abc"));
+  files.record_verified(kSettled, hashes_of("abc"));
   EXPECT_TRUE(files.check(kSettled, hashes_of("abc"), bytes_in("xyz")));
 }
 
 TEST(VerifiedFiles, RememberNothingWhereThereIsNothingToCheck) {
   VerifiedFiles files;
-  files.note(kSettled, {});
+  files.record_verified(kSettled, {});
   EXPECT_TRUE(files.check(kSettled, {}, bytes_in("xyz")));
   EXPECT_EQ(files.count(), 0u);
-  files.note(kSettled, hashes_of("abc"));
+  files.record_verified(kSettled, hashes_of("abc"));
   EXPECT_EQ(files.count(), 1u);
 }
 

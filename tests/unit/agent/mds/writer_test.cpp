@@ -9,7 +9,7 @@
 #include <ratoon/mds_writer.h>
 
 #include "agent/src/mds/format/python_text.h"
-#include "agent/src/mds/format/values/half.h"
+#include "agent/src/mds/format/values/float16.h"
 #include "tests/support/mds_copy.h"
 #include "tests/unit/agent/mds/golden_folders.h"
 
@@ -138,15 +138,15 @@ TEST(MdsWriter, ValuesThatAreNoneOfTheEncodingAreRefused) {
   const auto array = [&](ElementType type, std::span<const std::uint64_t> shape) {
     return Field{type, shape, std::as_bytes(std::span(six_bytes))};
   };
-  expect_refused("uint8", 256, "256 is out of its range");
-  expect_refused("uint8", -1, "-1 is out of its range");
-  expect_refused("int8", 128, "128 is out of its range");
-  expect_refused("int", ~0ULL, "18446744073709551615 is out of its range");
+  expect_refused("uint8", 256, "256 is out of the range of its type");
+  expect_refused("uint8", -1, "-1 is out of the range of its type");
+  expect_refused("int8", 128, "128 is out of the range of its type");
+  expect_refused("int", ~0ULL, "18446744073709551615 is out of the range of its type");
   expect_refused("int32", 1.5, "'int32' takes a whole number");
   expect_refused("int32", "1", "'int32' takes a whole number");
   expect_refused("int32", bytes_field("123"), "'int32' takes 4 bytes, but these are 3");
-  expect_refused("float16", 65520, "65520.0 is out of its range");
-  expect_refused("float32", 1e39, "1e+39 is out of its range");
+  expect_refused("float16", 65520, "65520.0 is out of the range of its type");
+  expect_refused("float32", 1e39, "1e+39 is out of the range of its type");
   expect_refused("float64", "1", "'float64' takes a number");
   expect_refused("str", 3, "'str' takes a text");
   expect_refused("str", "\xff", "the text is not UTF-8");
@@ -187,7 +187,7 @@ TEST(MdsWriter, OptionsThatCannotBeAreRefused) {
     return std::string();
   };
   EXPECT_THAT(refusal({}, {}), HasSubstr("the data set needs at least one column"));
-  EXPECT_THAT(refusal({{"a", "int"}, {"a", "str"}}, {}), HasSubstr("column 'a': two columns have that name"));
+  EXPECT_THAT(refusal({{"a", "int"}, {"a", "str"}}, {}), HasSubstr("column 'a': two columns have this name"));
   EXPECT_THAT(refusal({{"a", "pkl"}}, {}), HasSubstr("'pkl' is refused"));
   EXPECT_THAT(refusal({{"\xff", "int"}}, {}), HasSubstr("not UTF-8"));
   EXPECT_THAT(refusal({{"a", "int"}}, {.compression = "lz4"}), HasSubstr("'lz4' is unknown"));
@@ -245,9 +245,9 @@ TEST(Half, RoundsToTheNearestAndEven) {
       {0x1p-25, 0x0000}, {0x1.8p-25, 0x0001},    {0x3p-25, 0x0002},       {0x1p-14, 0x0400},
       {0.1, 0x2e66},     {1.0009765625, 0x3c01}, {1.00048828125, 0x3c00}, {1.00146484375, 0x3c02},
       {2047.5, 0x6800},  {0x1.ffap-15, 0x03ff},  {0x1.ffcp-15, 0x0400}};
-  for (const auto& [number, half] : cases) EXPECT_EQ(to_half(number), half) << number;
-  EXPECT_EQ(to_half(std::numeric_limits<double>::infinity()), 0x7c00);
-  EXPECT_EQ(to_half(std::nan("")) & 0x7fff, 0x7e00);
+  for (const auto& [number, half] : cases) EXPECT_EQ(to_float16(number), half) << number;
+  EXPECT_EQ(to_float16(std::numeric_limits<double>::infinity()), 0x7c00);
+  EXPECT_EQ(to_float16(std::nan("")) & 0x7fff, 0x7e00);
 }
 
 // Python's repr() and json.dumps() of the same.

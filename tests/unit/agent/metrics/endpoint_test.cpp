@@ -56,7 +56,7 @@ TEST_F(EndpointTest, ShowsEverySeriesWithTheProcessItIsOf) {
   meters_.durable_step = 1200;
   meters_.replayed_steps = 13;
   meters_.missed_saves = 2;
-  meters_.stale_saves = 1;
+  meters_.unchanged_saves = 1;
   meters_.stores.emplace_back("s3://bucket/runs/r/").durable_step = 1100;
   meters_.stores.emplace_back("file:///mnt/r/").missed_copies = 4;
   meters_.save_stall.add(250ms);
@@ -103,11 +103,11 @@ TEST_F(EndpointTest, ShowsValuesTimesAndAges) {
   meters_.values.set("loss", 0.5);
   meters_.rejoins.handed_over = 2;
   meters_.last_recovery.load = Duration(1500ms).count();
-  meters_.ledger = [] { return std::vector<std::pair<std::string_view, double>>{{"useful", 3.5}}; };
-  meters_.run_ledger = [] { return std::vector<std::pair<std::string_view, double>>{{"hung", 7}}; };
+  meters_.time_ledger = [] { return std::vector<std::pair<std::string_view, double>>{{"useful", 3.5}}; };
+  meters_.run_time_ledger = [] { return std::vector<std::pair<std::string_view, double>>{{"hung", 7}}; };
   meters_.stores.emplace_back("file:///mnt/r/");
   const Timestamp now = clock_.now();
-  const auto text = [&] { return expose(meters_, member(0), now); };
+  const auto text = [&] { return format_metrics(meters_, member(0), now); };
   EXPECT_THAT(text(), testing::Not(HasSubstr("ratoon_durable_age_seconds"))) << "nothing was committed";
   meters_.durable_since.set(now - 90s);
   meters_.stores[0].durable_since.set(now - 150s);
@@ -130,7 +130,7 @@ TEST_F(EndpointTest, ShowsValuesTimesAndAges) {
 TEST_F(EndpointTest, ShowsTheBuildTheEpochAndTheLossesOfTheRun) {
   const std::string labels =
       R"({training_namespace="team-a",training_job="digits",training_role="worker",index="3",local_rank="0")";
-  const auto text = [&] { return expose(meters_, member(0), clock_.now()); };
+  const auto text = [&] { return format_metrics(meters_, member(0), clock_.now()); };
   EXPECT_THAT(text(),
               HasSubstr("ratoon_build_info" + labels + ",version=\"" + version() + "\",contract=\"1\"} 1\n"));
   EXPECT_THAT(text(), testing::Not(HasSubstr("ratoon_epoch"))) << "there is no stream";
@@ -154,7 +154,7 @@ TEST_F(EndpointTest, ShowsAHundredAndFiftySeriesAtMost) {
   for (StoreMeters& store : meters_.stores) store.durable_since.set(clock_.now());
   meters_.durable_since.set(clock_.now());
   const auto parts = [] { return session::seconds_of({}); };
-  meters_.ledger = meters_.run_ledger = parts;
+  meters_.time_ledger = meters_.run_time_ledger = parts;
   meters_.epoch_samples = 1000;
   meters_.run_losses.are_counted = true;
   const auto port = free_port();
@@ -164,7 +164,7 @@ TEST_F(EndpointTest, ShowsAHundredAndFiftySeriesAtMost) {
   std::size_t series = 0;
   for (std::string line; std::getline(page, line);) series += line.empty() || line[0] == '#' ? 0 : 1;
   EXPECT_LE(series, 150u);
-  EXPECT_GE(series, Values::kNamesMax + 2 * parts().size());
+  EXPECT_GE(series, ReportedValues::kNamesMax + 2 * parts().size());
 }
 
 TEST_F(EndpointTest, AnswersNothingElse) {
@@ -195,15 +195,15 @@ TEST_F(EndpointTest, APortThatIsTakenIsAWarning) {
 
 TEST_F(EndpointTest, OpensNothingUnlessAskedOrInAPod) {
   MemberOptions options;
-  EXPECT_EQ(port_of(options), 0u);
+  EXPECT_EQ(metrics_port_of(options), 0u);
   EXPECT_EQ(open_endpoint(options, meters_, logger_), nullptr);
   options.pod_ip = "10.0.0.7";
   options.local_rank = 2;
-  EXPECT_EQ(port_of(options), 9402u);
+  EXPECT_EQ(metrics_port_of(options), 9402u);
   options.metrics_port = 9500;
-  EXPECT_EQ(port_of(options), 9502u);
+  EXPECT_EQ(metrics_port_of(options), 9502u);
   options.metrics_port = 0;
-  EXPECT_EQ(port_of(options), 0u);
+  EXPECT_EQ(metrics_port_of(options), 0u);
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ TEST(Metrics, WhatIsNoNumberOfNoSamplesSpoilsNoMean) {
   }
 }
 
-std::vector<std::uint64_t> bits_of(const Metric& metric) {
+std::vector<std::uint64_t> double_to_hex(const Metric& metric) {
   std::vector<std::uint64_t> bits = {metric.reports, metric.samples};
   for (const double value : {metric.sum, metric.weighted_sum, metric.min, metric.max, metric.mean()})
     bits.push_back(std::bit_cast<std::uint64_t>(value));
@@ -83,7 +83,7 @@ TEST(Metrics, AResumeGoesOnBitForBit) {
     EXPECT_EQ(second.save_state(), first.save_state());
     for (int i = cut; i < 1000; ++i) second.report("loss", value(i), static_cast<std::uint64_t>(i % 7));
     EXPECT_EQ(second.save_state(), unbroken.save_state());
-    EXPECT_EQ(bits_of(*second.find("loss")), bits_of(*unbroken.find("loss")));
+    EXPECT_EQ(double_to_hex(*second.find("loss")), double_to_hex(*unbroken.find("loss")));
   }
 }
 

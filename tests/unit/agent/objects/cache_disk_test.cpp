@@ -83,7 +83,7 @@ TEST_F(ObjectCacheTest, AFullDiskIsSaidAndGoesOnWhenThereIsRoom) {
     EXPECT_THAT(refused.error().message(), HasSubstr("caching s3://bucket/b needs 700000 bytes"));
     EXPECT_EQ(fills_, 1) << "before the first byte is fetched";
     EXPECT_EQ(file_count(), 1u);
-    EXPECT_TRUE(cache->forget({"s3://bucket/a"}));
+    EXPECT_TRUE(cache->discard({"s3://bucket/a"}));
     EXPECT_EQ(read_all(cache->get(request("b", 700'000)).value()), bytes_of("b", 700'000));
     return true;
   });

@@ -207,7 +207,7 @@ TEST_F(CredentialsTest, ARoleOfAProfile) {
   EXPECT_EQ(requests.at(1).body,
             "Action=AssumeRole&ExternalId=42&RoleArn=arn%3Aouter&RoleSessionName=me&Version=2011-06-15");
 
-  for (const auto& [profile, problem] : {std::pair("loop", "takes its role from itself"),
+  for (const auto& [profile, problem] : {std::pair("loop", "is its own source_profile"),
                                          {"neither", "needs either source_profile"},
                                          {"env", "finds no credentials in its credential_source"},
                                          {"code", "mfa_serial"}}) {

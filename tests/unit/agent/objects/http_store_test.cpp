@@ -219,7 +219,7 @@ TEST_F(HttpStoreTest, MoreBytesThanWereAnnouncedAreRefused) {
   const auto got = get(*web(server), ByteRange{2, 5});
   ASSERT_FALSE(got);
   EXPECT_EQ(got.error().kind(), ErrorKind::kCorrupted);
-  EXPECT_THAT(got.error().message(), HasSubstr("gives more than the 3 bytes that it announced"));
+  EXPECT_THAT(got.error().message(), HasSubstr("sends more than the 3 bytes that it announced"));
 }
 
 TEST_F(HttpStoreTest, AnAnswerWithoutAnObjectIsNone) {

@@ -26,7 +26,7 @@ class ScriptedSource final : public CredentialSource {
     answers.pop_front();
     return answer;
   }
-  std::string why_not() const override { return "a script"; }
+  std::string missing_reason() const override { return "a script"; }
 
   std::deque<Answer> answers;
   int fetches = 0;
@@ -89,22 +89,20 @@ TEST_F(KeeperTest, OldOnesServeAsLongAsTheyAreGood) {
 
 TEST_F(KeeperTest, WhatHasEndedIsNotUsed) {
   source_->answers = {std::optional(ending_in("old", -1min))};
-  EXPECT_THAT(
-      id(),
-      HasSubstr(
-          "the credentials from a script expired at 2026-03-01T11:59:00.000Z; it is 2026-03-01T12:00:00"));
+  EXPECT_THAT(id(), HasSubstr("the credentials from a script expired at 2026-03-01T11:59:00.000Z; the time "
+                              "is now 2026-03-01T12:00:00"));
 }
 
 TEST_F(KeeperTest, DoubtFetchesAnewOnce) {
   source_->answers = {std::optional(ending_in("first", 1h)), std::optional(ending_in("second", 1h)),
                       std::optional(ending_in("second", 1h))};
   const Credentials first = credential_cache_->current({}).value();
-  EXPECT_TRUE(credential_cache_->doubt(first));
+  EXPECT_TRUE(credential_cache_->report_rejected(first));
   const Credentials second = credential_cache_->current({}).value();
   EXPECT_EQ(second.access_key_id, "second");
-  EXPECT_TRUE(credential_cache_->doubt(second));
+  EXPECT_TRUE(credential_cache_->report_rejected(second));
   EXPECT_EQ(credential_cache_->current({}).value(), second);
-  EXPECT_FALSE(credential_cache_->doubt(second)) << "the same again: nothing better is to be had";
+  EXPECT_FALSE(credential_cache_->report_rejected(second)) << "the same again: nothing better is to be had";
 }
 
 TEST_F(KeeperTest, DoubtOfOldOnesLeavesTheNewOnes) {
@@ -113,7 +111,7 @@ TEST_F(KeeperTest, DoubtOfOldOnesLeavesTheNewOnes) {
   clock_->advance(45min);
   source_->answers = {std::optional(ending_in("second", 1h))};
   EXPECT_EQ(id(), "second");
-  EXPECT_TRUE(credential_cache_->doubt(first)) << "others are there already";
+  EXPECT_TRUE(credential_cache_->report_rejected(first)) << "others are there already";
   EXPECT_EQ(id(), "second");
   EXPECT_EQ(source_->fetches, 2);
 }

@@ -56,8 +56,8 @@ TEST(StoreUriTest, RefusesWithASentence) {
                                       {"s3://bucket//x", "is absolute"},
                                       {"s3://bucket/a/../x", "would lead out of the store"},
                                       {"file://elsewhere/data", "names another machine"},
-                                      {"file:///a%2", "no escape"},
-                                      {"file:///a%00b", "no escape"},
+                                      {"file:///a%2", "needs two hexadecimal digits"},
+                                      {"file:///a%00b", "needs two hexadecimal digits"},
                                       {"https://", "does not name a host"}}) {
     const auto uri = parse_store_uri(text);
     ASSERT_FALSE(uri) << text;

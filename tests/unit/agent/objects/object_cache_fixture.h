@@ -36,8 +36,9 @@ inline Result<void> no_verdict(std::span<const std::byte>) {
 class ObjectCacheTest : public testing::Test {
  protected:
   std::unique_ptr<ObjectCache> open(std::uint64_t bytes_max = 0,
-                                    Duration patience = std::chrono::milliseconds(200)) {
-    return ObjectCache::open({.folder = folder_ / "cache", .bytes_max = bytes_max, .patience = patience})
+                                    Duration lock_wait_max = std::chrono::milliseconds(200)) {
+    return ObjectCache::open(
+               {.folder = folder_ / "cache", .bytes_max = bytes_max, .lock_wait_max = lock_wait_max})
         .value();
   }
   // Made of the object's own name, so that a mix-up becomes visible.

@@ -86,7 +86,7 @@ TEST_F(ObjectCacheTest, AFileOfAnotherSizeIsFetchedAgain) {
 TEST_F(ObjectCacheTest, ForgetsWhatTurnedOutBad) {
   const auto cache = open();
   const auto held = cache->get(request("a")).value();
-  ASSERT_TRUE(cache->forget({"s3://bucket/a"}));
+  ASSERT_TRUE(cache->discard({"s3://bucket/a"}));
   EXPECT_FALSE(is_cached("a"));
   EXPECT_EQ(read_all(held), bytes_of("a", 10)) << "whoever has it open keeps it";
   ASSERT_TRUE(cache->get(request("a")));
@@ -122,7 +122,7 @@ TEST_F(ObjectCacheTest, KeepsWhatIsExpectedSoonest) {
   set_last_use("a", 1'000);
   set_last_use("b", 2'000);
   set_last_use("c", 3'000);
-  cache->set_future(
+  cache->set_next_uses(
       [] { return std::vector<CacheKey>{{"s3://bucket/a"}, {"s3://bucket/c"}, {"s3://bucket/b"}}; });
   ASSERT_TRUE(cache->get(request("d")));
   EXPECT_TRUE(is_cached("a"));
@@ -133,7 +133,7 @@ TEST_F(ObjectCacheTest, KeepsWhatIsExpectedSoonest) {
 TEST_F(ObjectCacheTest, OfSeveralUsesTheNextOneCounts) {
   const auto cache = open(30);
   for (const std::string name : {"a", "b", "c"}) ASSERT_TRUE(cache->get(request(name)));
-  cache->set_future([] {
+  cache->set_next_uses([] {
     return std::vector<CacheKey>{{"s3://bucket/b"}, {"s3://bucket/a"}, {"s3://bucket/c"}, {"s3://bucket/b"}};
   });
   ASSERT_TRUE(cache->get(request("d")));
@@ -155,7 +155,7 @@ TEST_F(ObjectCacheTest, LeavesOpenFilesAndSaysSoWhenAllAre) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind(), ErrorKind::kNoSpace);
   EXPECT_THAT(refused.error().message(), HasSubstr("full of files that are open"));
-  EXPECT_THAT(refused.error().message(), HasSubstr("10 bytes more than its limit of 20 bytes"));
+  EXPECT_THAT(refused.error().message(), HasSubstr("10 bytes more than is left of the limit of 20 bytes"));
   held.reset();
   EXPECT_TRUE(cache->get(request("d")));
   EXPECT_EQ(file_count(), 2u);
@@ -167,7 +167,7 @@ TEST_F(ObjectCacheTest, LooksAtTheFolderOnlyWhenItMust) {
   for (int object = 0; object < 100; ++object) ASSERT_TRUE(cache->get(request(std::to_string(object))));
   EXPECT_EQ(file_count(), 20u);
   EXPECT_EQ(cache->counts().evicted, 80u);
-  EXPECT_LE(cache->counts().looks, 6u);
+  EXPECT_LE(cache->counts().folder_scans, 6u);
   for (int object = 80; object < 100; ++object) EXPECT_TRUE(is_cached(std::to_string(object))) << object;
 }
 
@@ -189,7 +189,7 @@ TEST_F(ObjectCacheTest, TheLimitHoldsWhoeverElseWrites) {
     if (draw(10) == 0) {
       wanted.fill = [](FileSink&, const std::stop_token&) { return Error(ErrorKind::kIo, "no"); };
     }
-    if (draw(20) == 0) static_cast<void>(cache->forget({"s3://bucket/" + name}));
+    if (draw(20) == 0) static_cast<void>(cache->discard({"s3://bucket/" + name}));
     if (draw(50) == 0) cache = open(kLimit);
     if (draw(15) == 0) static_cast<void>(unlimited->get(request("u" + name, 1 + draw(20))));
     const std::uint64_t fetched = cache->counts().fetched;
@@ -267,7 +267,7 @@ TEST_F(ObjectCacheTest, WhatOthersAreWritingCountsToo) {
   ASSERT_EQ(::flock(writer.get(), LOCK_EX | LOCK_NB), 0);
   const auto refused = cache->get(request("a"));
   ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.error().message(), HasSubstr("5 bytes more than its limit of 20 bytes"));
+  EXPECT_THAT(refused.error().message(), HasSubstr("5 bytes more than is left of the limit of 20 bytes"));
   writer.reset();
   EXPECT_TRUE(cache->get(request("a"))) << "that of a dead writer does not";
 }
@@ -362,7 +362,7 @@ TEST_F(ObjectCacheTest, ALockIsOfTheFileThatStandsUnderTheName) {
       for (int round = 0; round < 10'000; ++round) {
         const auto opened = folder.open_part(part);
         ASSERT_TRUE(opened) << opened.error().message();
-        if (opened->found != CacheFolder::Found::kOpen) continue;
+        if (opened->outcome != CacheFolder::OpenOutcome::kOpen) continue;
         ++locks;
         struct stat ours{};
         struct stat named{};

@@ -203,7 +203,7 @@ TEST(S3RepliesTest, Roles) {
 
 TEST(S3AddressTest, PutsTheBucketWhereItBelongs) {
   const auto url = [](const S3Location& place) {
-    const auto address = address_of(place);
+    const auto address = s3_address_of(place);
     return address ? address->origin + address->path : address.error().message();
   };
   EXPECT_EQ(url({.region = "eu-central-1", .bucket = "my-bucket"}),
@@ -221,9 +221,9 @@ TEST(S3AddressTest, PutsTheBucketWhereItBelongs) {
             "https://r2.example/root/b-b/");
   EXPECT_EQ(url({.endpoint = "https://s3.example", .bucket = "my-bucket", .uses_path_style = false}),
             "https://my-bucket.s3.example/");
-  EXPECT_EQ(address_of({.endpoint = "https://s3.example:443", .bucket = "abc"})->host, "s3.example");
-  EXPECT_EQ(address_of({.endpoint = "http://s3.example:80", .bucket = "abc"})->host, "s3.example");
-  EXPECT_EQ(address_of({.endpoint = "http://s3.example:443", .bucket = "abc"})->host, "s3.example:443");
+  EXPECT_EQ(s3_address_of({.endpoint = "https://s3.example:443", .bucket = "abc"})->host, "s3.example");
+  EXPECT_EQ(s3_address_of({.endpoint = "http://s3.example:80", .bucket = "abc"})->host, "s3.example");
+  EXPECT_EQ(s3_address_of({.endpoint = "http://s3.example:443", .bucket = "abc"})->host, "s3.example:443");
 }
 
 TEST(S3AddressTest, RefusesWithASentence) {
@@ -235,11 +235,11 @@ TEST(S3AddressTest, RefusesWithASentence) {
         {S3Location{.region = "evil.com/x", .bucket = "abc"}, "is not valid"},
         {S3Location{.endpoint = "https://h", .bucket = "my.bucket", .uses_path_style = false},
          "set uses_path_style"}}) {
-    const auto address = address_of(place);
+    const auto address = s3_address_of(place);
     ASSERT_FALSE(address);
     EXPECT_THAT(address.error().message(), HasSubstr(problem));
   }
-  EXPECT_THAT(address_of({.endpoint = "https://user:geheim@h", .bucket = "abc"}).error().message(),
+  EXPECT_THAT(s3_address_of({.endpoint = "https://user:geheim@h", .bucket = "abc"}).error().message(),
               testing::Not(HasSubstr("geheim")));
 }
 
@@ -307,19 +307,20 @@ TEST(RetryTest, PausesDoubleWithFullJitter) {
 }
 
 TEST(RetryTest, WhatMayPass) {
-  for (const int status : {408, 425, 429, 500, 502, 503, 504}) EXPECT_TRUE(may_pass(status, "")) << status;
+  for (const int status : {408, 425, 429, 500, 502, 503, 504})
+    EXPECT_TRUE(is_retryable(status, "")) << status;
   for (const int status : {301, 400, 401, 403, 404, 409, 412, 501})
-    EXPECT_FALSE(may_pass(status, "")) << status;
-  EXPECT_TRUE(may_pass(400, "RequestTimeout"));
-  EXPECT_TRUE(may_pass(409, "ConditionalRequestConflict"));
+    EXPECT_FALSE(is_retryable(status, "")) << status;
+  EXPECT_TRUE(is_retryable(400, "RequestTimeout"));
+  EXPECT_TRUE(is_retryable(409, "ConditionalRequestConflict"));
   for (const std::string code : {"BadDigest", "XAmzContentSHA256Mismatch", "IncompleteBody"})
-    EXPECT_TRUE(may_pass(400, code)) << "what arrived is not what was sent";
-  EXPECT_FALSE(may_pass(403, "AccessDenied"));
-  EXPECT_TRUE(may_pass(Error(ErrorKind::kUnavailable, "")));
-  EXPECT_TRUE(may_pass(Error(ErrorKind::kTimeout, "")));
+    EXPECT_TRUE(is_retryable(400, code)) << "what arrived is not what was sent";
+  EXPECT_FALSE(is_retryable(403, "AccessDenied"));
+  EXPECT_TRUE(is_retryable(Error(ErrorKind::kUnavailable, "")));
+  EXPECT_TRUE(is_retryable(Error(ErrorKind::kTimeout, "")));
   for (const auto kind :
        {ErrorKind::kInvalid, ErrorKind::kPermissionDenied, ErrorKind::kCancelled, ErrorKind::kIo})
-    EXPECT_FALSE(may_pass(Error(kind, ""))) << name_of(kind);
+    EXPECT_FALSE(is_retryable(Error(kind, ""))) << name_of(kind);
 }
 
 TEST(RetryTest, RetryAfterIsANumberOrADate) {
@@ -348,15 +349,15 @@ TEST(ContentRangeTest, SaysWhichBytes) {
 }
 
 TEST(LocationTest, LeadsOn) {
-  EXPECT_EQ(follow_location("http://h/a/b?x", "http://other/c"), "http://other/c");
-  EXPECT_EQ(follow_location("http://h/a/b?x", "/c?d"), "http://h/c?d");
-  EXPECT_EQ(follow_location("http://h/a/b?x/y", "c"), "http://h/a/c");
-  EXPECT_EQ(follow_location("http://h", "c"), "http://h/c");
-  EXPECT_EQ(follow_location("https://h/a", "//other/c"), "https://other/c");
-  EXPECT_EQ(follow_location("https://h/a", "http://h/a"), std::nullopt) << "never out of TLS";
-  EXPECT_EQ(follow_location("http://h/a", "ftp://h/a"), std::nullopt);
-  EXPECT_EQ(follow_location("http://h/a", ""), std::nullopt);
-  EXPECT_EQ(shown_url("https://h/a?signature=geheim"), "https://h/a");
+  EXPECT_EQ(resolve_redirect("http://h/a/b?x", "http://other/c"), "http://other/c");
+  EXPECT_EQ(resolve_redirect("http://h/a/b?x", "/c?d"), "http://h/c?d");
+  EXPECT_EQ(resolve_redirect("http://h/a/b?x/y", "c"), "http://h/a/c");
+  EXPECT_EQ(resolve_redirect("http://h", "c"), "http://h/c");
+  EXPECT_EQ(resolve_redirect("https://h/a", "//other/c"), "https://other/c");
+  EXPECT_EQ(resolve_redirect("https://h/a", "http://h/a"), std::nullopt) << "never out of TLS";
+  EXPECT_EQ(resolve_redirect("http://h/a", "ftp://h/a"), std::nullopt);
+  EXPECT_EQ(resolve_redirect("http://h/a", ""), std::nullopt);
+  EXPECT_EQ(url_without_query("https://h/a?signature=geheim"), "https://h/a");
 }
 
 TEST(PercentTest, ThereAndBack) {

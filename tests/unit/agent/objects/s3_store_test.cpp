@@ -71,7 +71,7 @@ TEST_F(S3StoreTest, AClockThatIsWrongIsSaidWithBothTimes) {
   });
   const auto got = get(*s3(server));
   EXPECT_THAT(got.error().message(),
-              HasSubstr("it is 2026-03-01T12:00:00.000Z here and 2026-03-01T12:20:00Z there"));
+              HasSubstr("it is 2026-03-01T12:00:00.000Z here and 2026-03-01T12:20:00Z at the server"));
   EXPECT_EQ(server.requests().size(), 1u);
 }
 
@@ -106,12 +106,12 @@ TEST_F(S3StoreTest, MovesToTheBucketsRegion) {
 }
 
 TEST_F(S3StoreTest, TwoThatAreToldTheRegionAtOnceBothGoOn) {
-  const auto client = S3Client::make(world_.dependencies(),
-                                     {.endpoint = "http://127.0.0.1:1",
-                                      .region = "us-east-1",
-                                      .bucket = "bucket",
-                                      .uses_path_style = {}},
-                                     nullptr, {})
+  const auto client = S3Client::create(world_.dependencies(),
+                                       {.endpoint = "http://127.0.0.1:1",
+                                        .region = "us-east-1",
+                                        .bucket = "bucket",
+                                        .uses_path_style = {}},
+                                       nullptr, {})
                           .value();
   const S3Call call{.key = "k"};
   S3Client::Attempt one;
@@ -119,8 +119,8 @@ TEST_F(S3StoreTest, TwoThatAreToldTheRegionAtOnceBothGoOn) {
   ASSERT_TRUE(client->request(call, {}, one, {}));
   ASSERT_TRUE(client->request(call, {}, other, {}));
   const std::string body = refusal("AuthorizationHeaderMalformed", "Wrong.", "<Region>eu-west-1</Region>");
-  EXPECT_TRUE(client->judge(call, one, 400, {}, body).retries_at_once);
-  EXPECT_TRUE(client->judge(call, other, 400, {}, body).retries_at_once);
+  EXPECT_TRUE(client->make_refusal(call, one, 400, {}, body).is_retried_at_once);
+  EXPECT_TRUE(client->make_refusal(call, other, 400, {}, body).is_retried_at_once);
 }
 
 TEST_F(S3StoreTest, ARegionThatIsNeverRightIsAnError) {
@@ -303,7 +303,7 @@ TEST_F(S3StoreTest, AListThatIsNotThereIsNotAnEmptyOne) {
   std::string body;
   const ScriptedHttp server([&](const ScriptedRequest&, int) { return reply(404, body); });
   for (const auto& [answer, said] : {std::pair{refusal("NoSuchBucket"), "check the bucket's name"},
-                                     {std::string("<html></html>"), "no bucket that could be listed"}}) {
+                                     {std::string("<html></html>"), "the server did not find the bucket"}}) {
     body = answer;
     const auto listed = list_all(*s3(server), "manifests/");
     ASSERT_FALSE(listed);

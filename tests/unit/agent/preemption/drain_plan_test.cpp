@@ -34,13 +34,13 @@ DrainFacts with_staged(Duration left) {
   return all;
 }
 DrainStage save(Duration begin) {
-  return {.act = DrainAct::kFullSave, .begin = begin, .end = begin + 18s};
+  return {.act = DrainAction::kFullSave, .begin = begin, .end = begin + 18s};
 }
 DrainStage attempt(Duration begin) {
-  return {.act = DrainAct::kTrySave, .begin = begin, .end = begin + 12500ms};
+  return {.act = DrainAction::kTrySave, .begin = begin, .end = begin + 12500ms};
 }
 DrainStage flush() {
-  return {.act = DrainAct::kFlushStaged, .begin = 0s, .end = 8s};
+  return {.act = DrainAction::kFlushStaged, .begin = 0s, .end = 8s};
 }
 
 TEST(DrainPlan, SavesAtOnceAndAgainAtTheLast) {
@@ -76,7 +76,7 @@ TEST(DrainPlan, TriesWhatEndsOnlyAsFastAsItWasMeasured) {
 
 TEST(DrainPlan, WritesWhatIsStagedFirstOrAloneOrNot) {
   EXPECT_THAT(plan_drain(with_staged(28s)).stages,
-              ElementsAre(flush(), DrainStage{.act = DrainAct::kFullSave, .begin = 8s, .end = 26s}));
+              ElementsAre(flush(), DrainStage{.act = DrainAction::kFullSave, .begin = 8s, .end = 26s}));
   EXPECT_THAT(plan_drain(with_staged(27s)).stages, ElementsAre(save(0s)));  // newer than what is staged
   EXPECT_THAT(plan_drain(with_staged(19s)).stages, ElementsAre(flush(), attempt(5500ms)));
   EXPECT_THAT(plan_drain(with_staged(19s - 1ns)).stages, ElementsAre(flush()));

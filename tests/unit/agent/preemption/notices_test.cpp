@@ -18,9 +18,9 @@ TEST(Notices, TheFirstToComeTrueDecides) {
   EXPECT_EQ(notices.first(), nullptr);
   EXPECT_EQ(notices.left(at(0s)), std::nullopt);
   EXPECT_TRUE(
-      notices.give("time limit", {.deadline = at(100s), .is_sudden = false, .why = "the time limit"}));
-  EXPECT_FALSE(notices.give("slurm", {.deadline = at(200s)}));
-  EXPECT_TRUE(notices.give("signal", {.deadline = at(50s), .why = "SIGTERM"}));
+      notices.set_notice("time limit", {.deadline = at(100s), .is_sudden = false, .why = "the time limit"}));
+  EXPECT_FALSE(notices.set_notice("slurm", {.deadline = at(200s)}));
+  EXPECT_TRUE(notices.set_notice("signal", {.deadline = at(50s), .why = "SIGTERM"}));
   EXPECT_EQ(notices.first()->why, "SIGTERM");
   EXPECT_EQ(notices.left(at(20s)), 30s);
   EXPECT_EQ(notices.left(at(60s)), -10s);
@@ -28,15 +28,15 @@ TEST(Notices, TheFirstToComeTrueDecides) {
 
 TEST(Notices, MayMoveAndBeTakenBack) {
   Notices notices;
-  notices.give("order", {.deadline = at(50s)});
-  notices.give("slurm", {.deadline = at(100s)});
-  EXPECT_FALSE(notices.give("order", {.deadline = at(70s)}));
+  notices.set_notice("order", {.deadline = at(50s)});
+  notices.set_notice("slurm", {.deadline = at(100s)});
+  EXPECT_FALSE(notices.set_notice("order", {.deadline = at(70s)}));
   EXPECT_EQ(notices.left(at(0s)), 70s);
-  EXPECT_TRUE(notices.give("order", {.deadline = at(30s)}));
-  EXPECT_TRUE(notices.retract("order"));
-  EXPECT_FALSE(notices.retract("order"));
+  EXPECT_TRUE(notices.set_notice("order", {.deadline = at(30s)}));
+  EXPECT_TRUE(notices.withdraw("order"));
+  EXPECT_FALSE(notices.withdraw("order"));
   EXPECT_EQ(notices.left(at(0s)), 100s);
-  EXPECT_TRUE(notices.retract("slurm"));
+  EXPECT_TRUE(notices.withdraw("slurm"));
   EXPECT_EQ(notices.first(), nullptr);
 }
 

@@ -9,8 +9,8 @@ namespace {
 class ExportName : public testing::Test {
  protected:
   std::string name(const std::string& file, std::optional<std::uint32_t> rank = {}) const {
-    const auto named = name_export(file, "s3://bucket/runs/digits/", manifest_, rank,
-                                   *parse_rfc3339("2026-11-21T11:38:21.250Z"));
+    const auto named = make_export_name(file, "s3://bucket/runs/digits/", manifest_, rank,
+                                        *parse_rfc3339("2026-11-21T11:38:21.250Z"));
     return named ? *named : named.error().message();
   }
 
@@ -33,7 +33,7 @@ TEST_F(ExportName, WithoutBracesIsTakenAsItIs) {
 }
 
 TEST_F(ExportName, WithAnUnknownPlaceholderIsAnError) {
-  EXPECT_THAT(name("{loss}.pt"), testing::HasSubstr("unknown placeholder {loss}: there are {run_name}"));
+  EXPECT_THAT(name("{loss}.pt"), testing::HasSubstr("unknown placeholder {loss}: expected {run_name}"));
 }
 
 }  // namespace

@@ -24,14 +24,14 @@ class GcTest : public RunFixture, public testing::WithParamInterface<Seen> {
   std::vector<std::string> plan(const GcRules& rules) {
     std::vector<std::string> words;
     for (const GcItem& item : plan_gc(survey(), rules).items)
-      words.push_back(std::string(name_of(item.kind)) + " " + shown(item.id));
+      words.push_back(std::string(name_of(item.kind)) + " " + checkpoint_text(item.id));
     return words;
   }
   Result<void> carry_out_all(const GcRules& rules) {
     const Survey now = survey();
     const GcPlan planned = plan_gc(now, rules);
     std::size_t removed = 0;
-    auto done = carry_out(*disk_, now, planned, [](std::uint64_t) {}, [&](const GcItem&) { ++removed; });
+    auto done = run_gc(*disk_, now, planned, [](std::uint64_t) {}, [&](const GcItem&) { ++removed; });
     EXPECT_EQ(removed, done ? planned.items.size() : 0);
     return done;
   }
@@ -79,7 +79,7 @@ TEST_P(GcTest, WhatWasNeverCommittedAndIsPinnedStays) {
   ASSERT_TRUE(checkpoint::pin(*disk_, id(1, 10), "x", "mark"));
   const Survey before = survey();
   ASSERT_TRUE(
-      carry_out(*disk_, before, plan_gc(before, {}), [](std::uint64_t) {}, [](const GcItem&) { FAIL(); }));
+      run_gc(*disk_, before, plan_gc(before, {}), [](std::uint64_t) {}, [](const GcItem&) { FAIL(); }));
   EXPECT_TRUE(has_packs(id(1, 10)));
 }
 
@@ -96,7 +96,7 @@ TEST_P(GcTest, KeepsWhatTheRulesKeep) {
 TEST_P(GcTest, WhatIsPinnedStays) {
   for (const std::uint64_t step : {10, 20, 30, 40, 50}) commit_plain(id(1, step));
   for (const std::uint64_t step : {10, 30}) ASSERT_TRUE(checkpoint::pin(*disk_, id(1, step), "x", "mark"));
-  ASSERT_TRUE(store_.set_aside(id(1, 30), "a flipped bit"));
+  ASSERT_TRUE(store_.quarantine_checkpoint(id(1, 30), "a flipped bit"));
   EXPECT_THAT(plan(kEverything), ElementsAre("retired step 40 of attempt 1", "retired step 20 of attempt 1"));
   ASSERT_TRUE(carry_out_all(kEverything));
   for (const std::uint64_t step : {10, 30, 50}) EXPECT_TRUE(has_packs(id(1, step))) << step;
@@ -109,7 +109,7 @@ TEST_P(GcTest, WhatIsPinnedBetweenThePlanAndItsRemovalStays) {
   const Survey before = survey();
   ASSERT_TRUE(checkpoint::pin(*disk_, id(1, 10), "x", "mark"));
   std::vector<checkpoint::CheckpointId> removed;
-  ASSERT_TRUE(carry_out(
+  ASSERT_TRUE(run_gc(
       *disk_, before, plan_gc(before, kEverything), [](std::uint64_t) {},
       [&](const GcItem& item) { removed.push_back(item.id); }));
   EXPECT_THAT(removed, ElementsAre(id(1, 20)));
@@ -119,13 +119,13 @@ TEST_P(GcTest, WhatIsPinnedBetweenThePlanAndItsRemovalStays) {
 
 TEST_P(GcTest, WhatIsInQuarantineAndPinnedAfterThePlanStays) {
   for (const std::uint64_t step : {10, 20}) commit_plain(id(1, step));
-  ASSERT_TRUE(store_.set_aside(id(1, 10), "a flipped bit"));
+  ASSERT_TRUE(store_.quarantine_checkpoint(id(1, 10), "a flipped bit"));
   const Survey before = survey();
   const GcPlan planned = plan_gc(before, kEverything);
   ASSERT_EQ(planned.items.size(), 1u);
   ASSERT_TRUE(checkpoint::pin(*disk_, id(1, 10), "x", "mark"));
   std::size_t removed = 0;
-  ASSERT_TRUE(carry_out(*disk_, before, planned, [](std::uint64_t) {}, [&](const GcItem&) { ++removed; }));
+  ASSERT_TRUE(run_gc(*disk_, before, planned, [](std::uint64_t) {}, [&](const GcItem&) { ++removed; }));
   EXPECT_EQ(removed, 0u) << "nothing is said to be gone";
   EXPECT_TRUE(std::filesystem::exists(pack(id(1, 10), 0)));
   EXPECT_TRUE(std::filesystem::exists(run_ / checkpoint::receipt_path(id(1, 10), Rank(0))));
@@ -133,7 +133,7 @@ TEST_P(GcTest, WhatIsInQuarantineAndPinnedAfterThePlanStays) {
 
 TEST_P(GcTest, PacksInQuarantineThatArePinnedWhileTheirVotesGoStay) {
   for (const std::uint64_t step : {10, 20}) commit_plain(id(1, step));
-  ASSERT_TRUE(store_.set_aside(id(1, 10), "a flipped bit"));
+  ASSERT_TRUE(store_.quarantine_checkpoint(id(1, 10), "a flipped bit"));
   const Survey before = survey();
   const std::shared_ptr<checkpoint::Disk> borrowed(disk_.get(), [](checkpoint::Disk*) {});
   test::ObservedDisk observed(
@@ -143,7 +143,7 @@ TEST_P(GcTest, PacksInQuarantineThatArePinnedWhileTheirVotesGoStay) {
           EXPECT_TRUE(checkpoint::pin(*disk_, id(1, 10), "x", "mark"));
         }
       });
-  ASSERT_TRUE(carry_out(
+  ASSERT_TRUE(run_gc(
       observed, before, plan_gc(before, kEverything), [](std::uint64_t) {}, [](const GcItem&) { FAIL(); }));
   EXPECT_TRUE(std::filesystem::exists(pack(id(1, 10), 0)));
 }
@@ -163,8 +163,8 @@ TEST_P(GcTest, TheQuarantineGoesOnlyBeforeSomethingGood) {
   commit_plain(id(1, 10));
   commit_plain(id(1, 20));
   commit_plain(id(1, 30));
-  ASSERT_TRUE(store_.set_aside(id(1, 10), "a flipped bit"));
-  ASSERT_TRUE(store_.set_aside(id(1, 30), "another"));
+  ASSERT_TRUE(store_.quarantine_checkpoint(id(1, 10), "a flipped bit"));
+  ASSERT_TRUE(store_.quarantine_checkpoint(id(1, 30), "another"));
   EXPECT_THAT(plan({}), IsEmpty()) << "only who asks for it";
   EXPECT_THAT(plan({.empties_quarantine = true}), ElementsAre("quarantined step 10 of attempt 1"));
   ASSERT_TRUE(carry_out_all({.empties_quarantine = true}));
@@ -178,7 +178,7 @@ TEST_P(GcTest, WithALinkInTheWayNothingOfItGoes) {
   if (GetParam() == Seen::kAsStore) return;  // an object is no link
   commit_plain(id(1, 10));
   leave(id(1, 20));
-  ASSERT_TRUE(store_.set_aside(id(1, 10), "a flipped bit"));
+  ASSERT_TRUE(store_.quarantine_checkpoint(id(1, 10), "a flipped bit"));
   commit_plain(id(2, 30));
   const Survey before = survey();
   const GcPlan planned = plan_gc(before, kEverything);
@@ -188,7 +188,7 @@ TEST_P(GcTest, WithALinkInTheWayNothingOfItGoes) {
     std::filesystem::rename(run_ / name, elsewhere);
     std::filesystem::create_directory_symlink(elsewhere, run_ / name);
     for (const GcItem& item : planned.items) {
-      const auto done = carry_out(
+      const auto done = run_gc(
           *disk_, before, {.newest = planned.newest, .items = {item}}, [](std::uint64_t) {},
           [](const GcItem&) { FAIL(); });
       ASSERT_FALSE(done);
@@ -197,9 +197,9 @@ TEST_P(GcTest, WithALinkInTheWayNothingOfItGoes) {
     std::filesystem::remove(run_ / name);
     std::filesystem::rename(elsewhere, run_ / name);
     for (const checkpoint::CheckpointId& one : {id(1, 10), id(1, 20)}) {
-      EXPECT_TRUE(std::filesystem::exists(pack(one, 0))) << name << " " << shown(one);
+      EXPECT_TRUE(std::filesystem::exists(pack(one, 0))) << name << " " << checkpoint_text(one);
       EXPECT_TRUE(std::filesystem::exists(run_ / checkpoint::receipt_path(one, Rank(0))))
-          << name << " " << shown(one);
+          << name << " " << checkpoint_text(one);
     }
   }
   EXPECT_TRUE(carry_out_all(kEverything));
@@ -208,7 +208,7 @@ TEST_P(GcTest, WithALinkInTheWayNothingOfItGoes) {
 TEST_P(GcTest, WhereOnlyBadOnesAreNothingIsForgotten) {
   commit_plain(id(1, 10));
   leave(id(1, 20));
-  ASSERT_TRUE(store_.set_aside(id(1, 10), "a flipped bit"));
+  ASSERT_TRUE(store_.quarantine_checkpoint(id(1, 10), "a flipped bit"));
   EXPECT_THAT(plan(kEverything), IsEmpty());
 }
 
@@ -235,7 +235,7 @@ TEST_P(GcTest, ALateCommitOfAnOlderAttemptLeavesNoManifestWithoutPacks) {
   const auto late = store_.try_commit(id(1, 20), 1);
   ASSERT_TRUE(late && *late);
   const GcPlan planned = plan_gc(before, {});
-  ASSERT_TRUE(carry_out(*disk_, before, planned, [](std::uint64_t) {}, [](const GcItem&) {}));
+  ASSERT_TRUE(run_gc(*disk_, before, planned, [](std::uint64_t) {}, [](const GcItem&) {}));
   const Survey after = survey();
   ASSERT_EQ(after.checkpoints.size(), 1u);
   EXPECT_EQ(after.checkpoints[0].id, id(2, 30));
@@ -258,13 +258,13 @@ TEST_P(GcTest, PacksOfWhatWasSetAsideMeanwhileStay) {
     const auto late = store_.try_commit(id(1, step), 1);
     ASSERT_TRUE(late && *late);
   }
-  ASSERT_TRUE(store_.set_aside(id(1, 10), "a flipped bit"));
+  ASSERT_TRUE(store_.quarantine_checkpoint(id(1, 10), "a flipped bit"));
   std::filesystem::create_directory(run_ / checkpoint::kAside);
   const std::string name = std::filesystem::path(checkpoint::manifest_path(id(1, 20))).filename();
   std::filesystem::rename(run_ / checkpoint::kManifests / name, run_ / checkpoint::kAside / name);
   std::size_t removed = 0;
-  ASSERT_TRUE(carry_out(
-      *disk_, before, plan_gc(before, {}), [](std::uint64_t) {}, [&](const GcItem&) { ++removed; }));
+  ASSERT_TRUE(
+      run_gc(*disk_, before, plan_gc(before, {}), [](std::uint64_t) {}, [&](const GcItem&) { ++removed; }));
   EXPECT_EQ(removed, 0u) << "nothing is said to be gone";
   for (const std::uint64_t step : {10, 20}) {
     EXPECT_TRUE(std::filesystem::exists(pack(id(1, step), 0))) << step;

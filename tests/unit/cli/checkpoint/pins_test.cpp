@@ -27,14 +27,14 @@ class PinsTest : public RunFixture, public testing::WithParamInterface<Seen> {
   std::vector<std::string> pins() {
     const auto pins = checkpoint::read_pins(*disk_);
     std::vector<std::string> found;
-    for (const Pin& pin : *pins) found.push_back(shown(pin.id) + ": " + pin.why);
+    for (const Pin& pin : *pins) found.push_back(checkpoint_text(pin.id) + ": " + pin.why);
     return found;
   }
   std::vector<std::string> pinned_in_survey() {
     const Survey now = survey();
     std::vector<std::string> found;
     for (const auto& one : now.checkpoints)
-      if (one.is_pinned) found.push_back(shown(one.id) + ": " + one.pinned_why);
+      if (one.is_pinned) found.push_back(checkpoint_text(one.id) + ": " + one.pin_reason);
     return found;
   }
   // Its run retires the checkpoint at the moment at which its pin gets its name.
@@ -48,7 +48,7 @@ class PinsTest : public RunFixture, public testing::WithParamInterface<Seen> {
 
 TEST_P(PinsTest, TheNewestIsPinnedWhereNobodySaysWhich) {
   for (const std::uint64_t step : {10, 20, 30}) commit_plain(id(1, step));
-  const auto made = make_pin(*disk_, {}, kPinnedByHand);
+  const auto made = make_pin(*disk_, {}, kDefaultPinReason);
   ASSERT_TRUE(made) << made.error().message();
   EXPECT_EQ(made->pin.id, id(1, 30));
   EXPECT_TRUE(made->is_new);
@@ -56,7 +56,7 @@ TEST_P(PinsTest, TheNewestIsPinnedWhereNobodySaysWhich) {
   ASSERT_TRUE(make_pin(*disk_, {.step = 10}, "best accuracy"));
   EXPECT_THAT(pinned_in_survey(),
               ElementsAre("step 30 of attempt 1: pinned by hand", "step 10 of attempt 1: best accuracy"));
-  EXPECT_THAT(survey().lone_pins, IsEmpty());
+  EXPECT_THAT(survey().orphaned_pins, IsEmpty());
 }
 
 TEST_P(PinsTest, TheFirstReasonStands) {
@@ -72,13 +72,13 @@ TEST_P(PinsTest, TheFirstReasonStands) {
 TEST_P(PinsTest, WhatIsBadOrMissingIsRefusedAsEverywhere) {
   EXPECT_EQ(make_pin(*disk_, {}, "x").error().message(), "no checkpoint was ever committed here");
   for (const std::uint64_t step : {10, 20, 30}) commit_plain(id(1, step));
-  ASSERT_TRUE(store_.set_aside(id(1, 10), "a flipped bit"));
+  ASSERT_TRUE(store_.quarantine_checkpoint(id(1, 10), "a flipped bit"));
   std::filesystem::remove(pack(id(1, 30), 0));
   for (const CheckpointSelection& selection :
        {CheckpointSelection{.step = 10}, CheckpointSelection{.step = 30}, CheckpointSelection{.step = 7}}) {
     const auto refused = make_pin(*disk_, selection, "x");
     ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().message(), choose(survey(), selection).error().message());
+    EXPECT_EQ(refused.error().message(), choose_checkpoint(survey(), selection).error().message());
     EXPECT_EQ(code_of(refused.error()), *selection.step == 7 ? 82 : 83);
   }
   EXPECT_THAT(pins(), IsEmpty());
@@ -122,20 +122,20 @@ TEST_P(PinsTest, APinWithoutItsCheckpointIsListedAndCanGo) {
   ASSERT_TRUE(make_pin(*disk_, {.step = 10}, "best accuracy"));
   ASSERT_TRUE(checkpoint::remove_checkpoint(*disk_, id(1, 10)));
   const Survey now = survey();
-  ASSERT_EQ(now.lone_pins.size(), 1u);
-  EXPECT_EQ(now.lone_pins[0].id, id(1, 10));
-  EXPECT_EQ(now.lone_pins[0].why, "best accuracy");
+  ASSERT_EQ(now.orphaned_pins.size(), 1u);
+  EXPECT_EQ(now.orphaned_pins[0].id, id(1, 10));
+  EXPECT_EQ(now.orphaned_pins[0].why, "best accuracy");
   EXPECT_THAT(pinned_in_survey(), IsEmpty());
   const auto only = choose_pin(checkpoint::read_pins(*disk_).value(), {});
   ASSERT_TRUE(only);
   ASSERT_TRUE(checkpoint::unpin(*disk_, only->id));
-  EXPECT_THAT(survey().lone_pins, IsEmpty());
+  EXPECT_THAT(survey().orphaned_pins, IsEmpty());
 }
 
 TEST_P(PinsTest, OfWhatIsSetAsideIsShownThere) {
   commit_plain(id(1, 10));
   ASSERT_TRUE(make_pin(*disk_, {}, "best accuracy"));
-  ASSERT_TRUE(store_.set_aside(id(1, 10), "a flipped bit"));
+  ASSERT_TRUE(store_.quarantine_checkpoint(id(1, 10), "a flipped bit"));
   EXPECT_THAT(pinned_in_survey(), ElementsAre("step 10 of attempt 1: best accuracy"));
 }
 
@@ -167,8 +167,8 @@ TEST(ChoosePin, WithoutASelectionThereMustBeOne) {
                   "2, step 10 of attempt 1"},
                  {{several[0], several[1]},
                   {.step = 7},
-                  "that checkpoint is not pinned; the pinned checkpoints are: step 10 of attempt 2, step 20 "
-                  "of attempt 1"}};
+                  "the chosen checkpoint is not pinned; the pinned checkpoints are: step 10 of attempt 2, "
+                  "step 20 of attempt 1"}};
   for (const auto& c : refused) {
     const auto pin = choose_pin(c.pins, c.selection);
     ASSERT_FALSE(pin) << c.said;
@@ -181,13 +181,13 @@ TEST(ChoosePin, WithoutASelectionThereMustBeOne) {
 
 TEST(ReasonOfPin, IsOneLineOfText) {
   for (const char* good : {"x", "best accuracy: 0.93", "größte Genauigkeit", " x "})
-    EXPECT_EQ(fault_of_reason(good), "") << good;
+    EXPECT_EQ(check_pin_reason(good), "") << good;
   for (const char* bad : {"two\nlines", "\x1b[2J", "\x7f", "a\tb", "\xc2\x9b", "\xff"})
-    EXPECT_THAT(fault_of_reason(bad), HasSubstr("expected one line")) << bad;
-  EXPECT_THAT(fault_of_reason(""), HasSubstr("is empty"));
-  EXPECT_THAT(fault_of_reason("  "), HasSubstr("is empty"));
-  EXPECT_EQ(fault_of_reason(std::string(256, 'x')), "");
-  EXPECT_EQ(fault_of_reason(std::string(257, 'x')), "has 257 bytes; expected 256 at most");
+    EXPECT_THAT(check_pin_reason(bad), HasSubstr("expected one line")) << bad;
+  EXPECT_THAT(check_pin_reason(""), HasSubstr("is empty"));
+  EXPECT_THAT(check_pin_reason("  "), HasSubstr("is empty"));
+  EXPECT_EQ(check_pin_reason(std::string(256, 'x')), "");
+  EXPECT_EQ(check_pin_reason(std::string(257, 'x')), "has 257 bytes; expected 256 at most");
 }
 
 }  // namespace

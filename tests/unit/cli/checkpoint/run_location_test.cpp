@@ -33,7 +33,7 @@ TEST_F(RunLocationTest, NoLinkIsFollowed) {
   const auto place = RunLocation::open("file://" + run_.string());
   ASSERT_TRUE(place) << place.error().message();
   const auto survey = take_survey(place->disk());
-  EXPECT_FALSE(survey && choose(*survey, {})) << "its packs are not in it";
+  EXPECT_FALSE(survey && choose_checkpoint(*survey, {})) << "its packs are not in it";
 }
 
 TEST_F(RunLocationTest, WhatIsNoPlaceIsOneSentence) {

@@ -21,12 +21,12 @@ class SurveyTest : public RunFixture {
   std::vector<std::string> states() {
     std::vector<std::string> found;
     for (const auto& one : survey().checkpoints)
-      found.push_back(shown(one.id) + ": " + std::string(name_of(one.standing)));
+      found.push_back(checkpoint_text(one.id) + ": " + std::string(name_of(one.standing)));
     return found;
   }
   VerifyResult verify(const CheckpointSelection& selection) {
     const Survey now = survey();
-    return verify_checkpoint(*disk_, **choose(now, selection),
+    return verify_checkpoint(*disk_, **choose_checkpoint(now, selection),
                              [&](std::uint64_t bytes) { verified_bytes_ += bytes; });
   }
   std::uint64_t verified_bytes_ = 0;
@@ -38,7 +38,7 @@ TEST_F(SurveyTest, NewestFirstWithWhatIsBadAndWhatWasNeverCommitted) {
   commit_plain(id(2, 15));
   write_rank(id(2, 25), 1, {whole(tensor("w", {10}))});
   flip(run_ / checkpoint::manifest_path(id(1, 20)), 30);
-  ASSERT_TRUE(store_.set_aside(id(1, 10), "a flipped bit"));
+  ASSERT_TRUE(store_.quarantine_checkpoint(id(1, 10), "a flipped bit"));
 
   EXPECT_THAT(states(), ElementsAre("step 15 of attempt 2: complete", "step 20 of attempt 1: damaged",
                                     "step 10 of attempt 1: set aside"));
@@ -54,26 +54,47 @@ TEST_F(SurveyTest, NewestFirstWithWhatIsBadAndWhatWasNeverCommitted) {
   EXPECT_GT(now.uncommitted[0].size_bytes, 40u);
 }
 
+// The lists of the newest complete checkpoint count, without checkpoints that do not exist.
+TEST(SurveyBestTest, AreThoseOfTheNewestCheckpointThatExist) {
+  const auto found = [](const checkpoint::CheckpointId& which, std::vector<checkpoint::BestCheckpoint> kept) {
+    FoundCheckpoint one{.id = which, .manifest = checkpoint::Manifest{.id = which}};
+    one.manifest->run.emplace().best.push_back({.name = "error", .keep = 2, .kept = std::move(kept)});
+    return one;
+  };
+  Survey survey;
+  EXPECT_TRUE(find_kept_best(survey).empty());
+  survey.checkpoints = {
+      {.id = id(2, 50), .standing = CheckpointState::kDamaged},
+      found(id(2, 40), {{id(1, 35), 0}, {id(1, 10), 0.25}, {id(2, 40), 0.5}, {id(1, 20), 3}}),
+      found(id(1, 20), {{id(1, 20), 3}}),
+      found(id(1, 10), {{id(1, 10), 0.25}})};
+  EXPECT_THAT(find_kept_best(survey),
+              ElementsAre(checkpoint::KeptBest{.name = "error", .checkpoint = {id(1, 10), 0.25}},
+                          checkpoint::KeptBest{.name = "error", .checkpoint = {id(2, 40), 0.5}}));
+  EXPECT_THAT(checkpoint::describe_kept_best(find_kept_best(survey)),
+              ElementsAre("error: 0.25 at step 10, 0.5 at step 40"));
+}
+
 TEST_F(SurveyTest, TheNewestThatMatchesTheSelectionIsChosen) {
   commit_plain(id(1, 10));
   commit_plain(id(1, 20));
   commit_plain(id(2, 10));
   const Survey now = survey();
-  EXPECT_EQ((*choose(now, {}))->id, id(2, 10));
-  EXPECT_EQ((*choose(now, {.step = 10}))->id, id(2, 10));
-  EXPECT_EQ((*choose(now, {.step = 10, .attempt = 1}))->id, id(1, 10));
-  EXPECT_EQ((*choose(now, {.attempt = 1}))->id, id(1, 20));
-  const auto none = choose(now, {.step = 11});
+  EXPECT_EQ((*choose_checkpoint(now, {}))->id, id(2, 10));
+  EXPECT_EQ((*choose_checkpoint(now, {.step = 10}))->id, id(2, 10));
+  EXPECT_EQ((*choose_checkpoint(now, {.step = 10, .attempt = 1}))->id, id(1, 10));
+  EXPECT_EQ((*choose_checkpoint(now, {.attempt = 1}))->id, id(1, 20));
+  const auto none = choose_checkpoint(now, {.step = 11});
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().kind(), ErrorKind::kNotFound);
   EXPECT_THAT(none.error().message(), HasSubstr("there are: step 10 of attempt 2, step 20 of attempt 1"));
 }
 
 TEST_F(SurveyTest, NothingAndOnlyBadOnesAreToldApart) {
-  EXPECT_EQ(choose(survey(), {}).error().kind(), ErrorKind::kNotFound);
+  EXPECT_EQ(choose_checkpoint(survey(), {}).error().kind(), ErrorKind::kNotFound);
   commit_plain(id(1, 10));
-  ASSERT_TRUE(store_.set_aside(id(1, 10), "a flipped bit"));
-  const auto chosen = choose(survey(), {});
+  ASSERT_TRUE(store_.quarantine_checkpoint(id(1, 10), "a flipped bit"));
+  const auto chosen = choose_checkpoint(survey(), {});
   EXPECT_EQ(chosen.error().kind(), ErrorKind::kCorrupted);
   EXPECT_THAT(chosen.error().message(), HasSubstr("set aside: a flipped bit"));
 }
@@ -121,8 +142,8 @@ TEST_F(SurveyTest, AManifestWithoutAPackIsDamagedAndSaysWhichIsGone) {
   const Survey now = survey();
   EXPECT_THAT(now.checkpoints[0].why, HasSubstr("r0001.safetensors does not exist, but a manifest names it"));
   EXPECT_EQ(now.checkpoints[0].size_bytes, now.checkpoints[1].size_bytes / 2) << "what lies there";
-  EXPECT_EQ((*choose(now, {}))->id, id(1, 10));
-  EXPECT_EQ(choose(now, {.step = 20}).error().kind(), ErrorKind::kCorrupted);
+  EXPECT_EQ((*choose_checkpoint(now, {}))->id, id(1, 10));
+  EXPECT_EQ(choose_checkpoint(now, {.step = 20}).error().kind(), ErrorKind::kCorrupted);
 }
 
 TEST_F(SurveyTest, WhatIsSetAsideAtThisMomentIsNotTakenForUncommitted) {
@@ -135,7 +156,7 @@ TEST_F(SurveyTest, WhatIsSetAsideAtThisMomentIsNotTakenForUncommitted) {
     if (call != test::DiskCall::kList || path != checkpoint::kQuarantine || moment != test::Moment::kAfter)
       return;
     is_aside = true;
-    ASSERT_TRUE(store_.set_aside(id(1, 10), "a flipped bit"));
+    ASSERT_TRUE(store_.quarantine_checkpoint(id(1, 10), "a flipped bit"));
   });
   const auto now = take_survey(disk);
   ASSERT_TRUE(now);
@@ -152,7 +173,7 @@ TEST_F(SurveyTest, WhatIsSetAsideBetweenTwoListsIsShownOnce) {
                                                             test::Moment moment) {
     if (call != test::DiskCall::kList || path != checkpoint::kQuarantine || moment != test::Moment::kBefore)
       return;
-    ASSERT_TRUE(store_.set_aside(id(1, 10), "a flipped bit"));
+    ASSERT_TRUE(store_.quarantine_checkpoint(id(1, 10), "a flipped bit"));
   });
   const auto now = take_survey(disk);
   ASSERT_TRUE(now);
@@ -220,11 +241,11 @@ TEST(RunFolder, ACopyOfIsLookedAtItself) {
   ASSERT_TRUE(checkpoint::RunStore::open(folder / "run/checkpoints/counter"));
   std::ofstream(folder / "run/status.json") << R"({"saves": "checkpoints/counter"})";
   std::filesystem::copy(folder / "run", folder / "copy", std::filesystem::copy_options::recursive);
-  EXPECT_EQ(saves_of_run(folder / "copy"), folder / "copy/checkpoints/counter");
-  EXPECT_EQ(checkpoints_in(folder / "copy"), folder / "copy/checkpoints/counter");
+  EXPECT_EQ(save_location_of_run(folder / "copy"), folder / "copy/checkpoints/counter");
+  EXPECT_EQ(checkpoint_folder_of_run(folder / "copy"), folder / "copy/checkpoints/counter");
   for (const std::string elsewhere : {"/data/runs/counter", "s3://bucket/counter"}) {
     std::ofstream(folder / "copy/status.json") << R"({"saves": ")" << elsewhere << "\"}";
-    EXPECT_EQ(saves_of_run(folder / "copy"), elsewhere);
+    EXPECT_EQ(save_location_of_run(folder / "copy"), elsewhere);
   }
 }
 
@@ -236,14 +257,15 @@ TEST(RunFolder, TheErrorNamesTheRunFoldersBelow) {
   EXPECT_EQ(code_of(refused.error()), 82);
   EXPECT_THAT(refused.error().message(),
               testing::EndsWith("such as " + (folder / "checkpoints/counter").string()));
-  EXPECT_EQ(checkpoints_in(folder.path()), folder.path()) << "no folder of `ratoon run`";
+  EXPECT_EQ(checkpoint_folder_of_run(folder.path()), folder.path()) << "no folder of `ratoon run`";
   std::ofstream(folder / "status.json") << "{}";
-  EXPECT_EQ(checkpoints_in(folder.path()), folder / "checkpoints/counter");
-  EXPECT_EQ(checkpoints_in(folder / "checkpoints/counter"), folder / "checkpoints/counter");
+  EXPECT_EQ(checkpoint_folder_of_run(folder.path()), folder / "checkpoints/counter");
+  EXPECT_EQ(checkpoint_folder_of_run(folder / "checkpoints/counter"), folder / "checkpoints/counter");
   ASSERT_TRUE(checkpoint::RunStore::open(folder / "checkpoints/before"));
-  EXPECT_EQ(checkpoints_in(folder.path()), folder.path()) << "which of the two, only a person knows";
+  EXPECT_EQ(checkpoint_folder_of_run(folder.path()), folder.path())
+      << "which of the two, only a person knows";
   std::ofstream(folder / "status.json") << R"({"saves": "checkpoints/before"})";
-  EXPECT_EQ(checkpoints_in(folder.path()), folder / "checkpoints/before");
+  EXPECT_EQ(checkpoint_folder_of_run(folder.path()), folder / "checkpoints/before");
   const auto missing = open_run_folder(folder / "missing");
   ASSERT_FALSE(missing);
   EXPECT_FALSE(std::filesystem::exists(folder / "missing")) << "looking makes nothing";

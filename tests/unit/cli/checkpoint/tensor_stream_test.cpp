@@ -116,7 +116,7 @@ TEST_F(TensorStreamTest, OneRankAloneHasItsPartsAsTheyAre) {
   commit(id(1, 10), {{{matrix_, {{0, 0}, {40, 48}}}}, {{matrix_, {{40, 0}, {24, 48}}}, whole(bias_)}});
   const auto one = stream({}, 1);
   ASSERT_TRUE(one) << one.error().message();
-  EXPECT_EQ(one->parts_taken_as_they_are(), 1u);
+  EXPECT_EQ(one->unjoined_parts(), 1u);
   const auto found = read(*one);
   EXPECT_EQ(found.at("net.matrix"), test::bytes_of_box(matrix_, {40, 0}, {24, 48}));
   EXPECT_EQ(found.at("net.bias"), bias_.bytes);
@@ -195,11 +195,11 @@ TEST_F(TensorStreamTest, GeneratorsOfSeveralRanksAreLeftOutAndNamed) {
   commit(id(1, 10), {{whole(matrix_), whole(generator(1))}, {whole(matrix_), whole(generator(2))}});
   const auto all = stream();
   ASSERT_TRUE(all) << all.error().message();
-  EXPECT_THAT(all->left_out(), testing::ElementsAre("net.generator:cpu"));
+  EXPECT_THAT(all->left_out_tensors(), testing::ElementsAre("net.generator:cpu"));
   EXPECT_EQ(read(*all).size(), 1u);
   const auto one = stream({}, 1);
   ASSERT_TRUE(one) << one.error().message();
-  EXPECT_TRUE(one->left_out().empty());
+  EXPECT_TRUE(one->left_out_tensors().empty());
   EXPECT_EQ(read(*one).size(), 2u);
   const auto others = tensor("other:generator", {8}, 1);
   commit(id(1, 20), {{whole(others)}, {whole(tensor("other:generator", {8}, 2))}});

@@ -43,13 +43,13 @@ TEST_F(RunEndTest, IsTheTimeLimitOfTheTrainer) {
   EXPECT_EQ(left(), 2h) << "the container's variable outweighs that of the shell";
   say({"train", "--time-limit=5m", "--time-limit", "90s", "--", "--time-limit", "1s"});
   EXPECT_EQ(left(), 90s) << "the last flag of the trainer counts";
-  EXPECT_EQ(end()->why, "the time limit of 1m30s");
+  EXPECT_EQ(end()->reason, "the time limit of 1m30s");
 }
 
 TEST_F(RunEndTest, IsTheEndOfTheSlurmJobIfThatIsEarlier) {
   variables_[env::kSlurmJobEndTime] = "1700000600";
   EXPECT_EQ(left(), 10min);
-  EXPECT_EQ(end()->why, "the end of the Slurm job");
+  EXPECT_EQ(end()->reason, "the end of the Slurm job");
   say({"train", "--time-limit", "11m"});
   EXPECT_EQ(left(), 10min);
   say({"train", "--time-limit", "9m"});

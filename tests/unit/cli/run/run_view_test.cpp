@@ -58,6 +58,12 @@ TEST(RunView, SaysWhereARunSavesThatDoesNotSaveInItsFolder) {
   EXPECT_THAT(render_run(view, WallTime{}, 0, 0), Contains("saves in  /data/saves/digits"));
 }
 
+TEST(RunView, NamesTheBestCheckpointsOnceThereAreSome) {
+  json from = document();
+  from["progress"]["best"] = "error 0.25 at step 1100";
+  EXPECT_EQ(render_run(view_of(from), WallTime{}, 0, 0)[3], "best     error 0.25 at step 1100");
+}
+
 TEST(RunView, ShowsWhereMembersThatLiveServeTheirMetrics) {
   json with_ports = document();
   with_ports["members"][0]["metrics_ports"] = {12000};

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "base/contract/names.h"
 #include "operator/api/spec_fields.h"
+#include "operator/api/trainer_environment.h"
 #include "operator/api/training_job.h"
 
 namespace ratoon::api::policies_test {
@@ -139,22 +141,73 @@ Result<TrainingJob> decode_roles(const std::vector<const char*>& agents,
 }
 
 TEST(Agent, AJobIsAGroupWhereNobodyHasIt) {
-  EXPECT_FALSE(is_group(decode_roles({"Ratoon"})->spec));
-  EXPECT_TRUE(is_group(decode_roles({"None", "None"})->spec));
-  EXPECT_FALSE(is_group(decode_with("suspend", false)->spec)) << "all have it where nothing is said";
+  EXPECT_FALSE(is_agentless(decode_roles({"Ratoon"})->spec));
+  EXPECT_TRUE(is_agentless(decode_roles({"None", "None"})->spec));
+  EXPECT_FALSE(is_agentless(decode_with("suspend", false)->spec)) << "all have it where nothing is said";
 }
 
 TEST(Agent, WhoDoesWithoutIsPromisedNothingThatNeedsIt) {
   const auto complaint = [](const Result<TrainingJob>& job) { return job ? "" : job.error().message(); };
   EXPECT_EQ(complaint(decode_roles({"none"})),
-            "TrainingJob digits: spec.roles[0].agent must be Ratoon or None, found \"none\"");
+            "TrainingJob digits: spec.roles[0].agent must be Ratoon, Launcher or None, found \"none\"");
   EXPECT_NE(complaint(decode_roles({"None", "Ratoon"})).find("spec.roles must be"), std::string::npos);
+  EXPECT_NE(complaint(decode_roles({"Launcher", "Ratoon"})).find("spec.roles must be"), std::string::npos);
   EXPECT_NE(
       complaint(decode_roles({"None"}, {{"elasticPolicy", {{"minReplicas", 1}}}})).find("elasticPolicy"),
       std::string::npos);
   EXPECT_NE(
       complaint(decode_roles({"None"}, {{"progressDeadlineSeconds", 9}})).find("progressDeadlineSeconds"),
       std::string::npos);
+}
+
+TEST(CheckpointHome, IsAPlaceInAnObjectStoreInsteadOfAVolume) {
+  const auto job = decode_with("checkpointPolicy", {{"home", "s3://bucket/runs"}});
+  ASSERT_TRUE(job) << job.error().message();
+  EXPECT_EQ(trainer_environment(*job).at(names::env::kSaveFolder), "s3://bucket/runs");
+  EXPECT_FALSE(trainer_environment(*decode_with("checkpointPolicy", {{"runName", "a"}}))
+                   .contains(names::env::kSaveFolder));
+  for (const char* bad : {"/mnt/runs", "file:///mnt/runs", "s3://", "s3://a/b,s3://c", "https://host/runs"})
+    EXPECT_FALSE(decode_with("checkpointPolicy", {{"home", bad}})) << bad;
+  const auto both =
+      decode_with("checkpointPolicy", {{"home", "s3://bucket/runs"}, {"volumeClaimName", "claim"}});
+  ASSERT_FALSE(both);
+  EXPECT_NE(both.error().message().find("home must be absent if volumeClaimName is given"), std::string::npos)
+      << both.error().message();
+}
+
+TEST(ReleaseAfterSeconds, IsAbsentOrPositive) {
+  EXPECT_EQ(decode_with("suspend", false)->spec.release_after_seconds, 0U);
+  EXPECT_EQ(decode_with("releaseAfterSeconds", 86400U)->spec.release_after_seconds, 86400U);
+  EXPECT_EQ(
+      decode_with("releaseAfterSeconds", 0U).error().message(),
+      "TrainingJob digits: spec.releaseAfterSeconds must be at least 1: remove it if the job is to keep "
+      "its nodes while it waits, found 0");
+  EXPECT_FALSE(decode_with("releaseAfterSeconds", 86401U));
+}
+
+TEST(Agent, ALaunchedProgramMayChangeSizeAndReportsNoSteps) {
+  const auto job = decode_roles({"Launcher"}, {{"elasticPolicy", {{"minReplicas", 1U}}}});
+  ASSERT_TRUE(job) << job.error().message();
+  EXPECT_TRUE(uses_launcher(job->spec));
+  EXPECT_FALSE(is_agentless(job->spec));
+  EXPECT_FALSE(reports_steps(job->spec));
+  EXPECT_TRUE(reports_steps(decode_roles({"Ratoon"})->spec));
+  for (const char* field : {"progressDeadlineSeconds", "processesPerNode"}) {
+    const auto refused = decode_roles({"Launcher"}, {{field, 2U}});
+    ASSERT_FALSE(refused) << field;
+    EXPECT_NE(refused.error().message().find(field), std::string::npos) << refused.error().message();
+  }
+}
+
+TEST(Agent, ALaunchedRoleWithoutACommandIsToldWhatToWrite) {
+  json document = *decode_roles({"Launcher"})->document;
+  document["spec"]["roles"][0]["template"]["spec"]["containers"][0].erase("command");
+  const auto refused = decode_training_job(document);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(
+      refused.error().message().find("containers[0].command must be the program to run (ENTRYPOINT and CMD"),
+      std::string::npos)
+      << refused.error().message();
 }
 
 TEST(ElasticPolicy, HasPlacesUpToTheLargestSize) {

@@ -78,9 +78,9 @@ TEST(TrainerEnvironment, OverwritingEndsWithTheFirstCheckpoint) {
   TrainingJob told = job();
   told.spec.checkpoint_policy.overwrites = true;
   EXPECT_FALSE(trainer_environment(told).contains("RATOON_OVERWRITE")) << "a job that began without the wish";
-  told.status.lineage_start = Attempt(0);
+  told.status.first_own_attempt = Attempt(0);
   EXPECT_EQ(trainer_environment(told).at("RATOON_OVERWRITE"), "true");
-  told.status.lineage_start = Attempt(4);
+  told.status.first_own_attempt = Attempt(4);
   EXPECT_EQ(trainer_environment(told).at("RATOON_OVERWRITE"), "true") << "lost before anything was saved";
   told.status.last_checkpoint = ResumePoint{.attempt = Attempt(4), .step = Step(10), .digest = "d"};
   EXPECT_FALSE(trainer_environment(told).contains("RATOON_OVERWRITE"));

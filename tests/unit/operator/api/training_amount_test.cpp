@@ -8,26 +8,26 @@ namespace ratoon::api::training_amount_test {
 namespace {
 
 // tests/charts/crd_source_test.py holds the definition's pattern against both lists.
-constexpr const char* kAmounts[] = {"90ep",
-                                    "0.25ep",
-                                    "5000st",
-                                    "500ba",
-                                    "1000sp",
-                                    "999999999999st",
-                                    "999999999999.999999ep",
-                                    "0.000001ep",
-                                    "45s",
-                                    "10m",
-                                    "2h",
-                                    "1d",
-                                    "1h30m",
-                                    "1d2h3m4.5s",
-                                    "1d4s",
-                                    "1.1h",
-                                    "0.5d",
-                                    "9999d99999h9999999m999999999.999999s",
-                                    "007ep",
-                                    "0h1m"};
+constexpr const char* kTrainingAmountFormat[] = {"90ep",
+                                                 "0.25ep",
+                                                 "5000st",
+                                                 "500ba",
+                                                 "1000sp",
+                                                 "999999999999st",
+                                                 "999999999999.999999ep",
+                                                 "0.000001ep",
+                                                 "45s",
+                                                 "10m",
+                                                 "2h",
+                                                 "1d",
+                                                 "1h30m",
+                                                 "1d2h3m4.5s",
+                                                 "1d4s",
+                                                 "1.1h",
+                                                 "0.5d",
+                                                 "9999d99999h9999999m999999999.999999s",
+                                                 "007ep",
+                                                 "0h1m"};
 constexpr const char* kNone[] = {"",
                                  "500",
                                  "ep",
@@ -66,7 +66,7 @@ constexpr const char* kNone[] = {"",
                                  "1..5ep"};
 
 TEST(TrainingAmount, IsWhatTheAgentTakes) {
-  for (const char* text : kAmounts) {
+  for (const char* text : kTrainingAmountFormat) {
     EXPECT_TRUE(is_training_amount(text)) << text;
     EXPECT_TRUE(parse_amount(text)) << text << " would end every process with exit code 82";
   }

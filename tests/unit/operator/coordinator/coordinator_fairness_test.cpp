@@ -59,7 +59,7 @@ TEST_F(CoordinatorFairness, WhatLiesUnreadIsOurDeafnessForThoseAloneWhoWereNever
   announce(1, {process(0)});
   const Timestamp opened = since();
   clock_.advance(900ms);
-  coordinator_.note_unread();
+  coordinator_.note_discarded_messages();
   EXPECT_EQ(since(), clock_.now());
   beat(test::beat(process(0), 1, 5));
   EXPECT_EQ(since(), opened);
@@ -138,7 +138,7 @@ TEST_F(CoordinatorFairness, ANamespaceLeavesConnectionsToOthers) {
 }
 
 TEST(MessageRateLimiter, IsMadeGoodByTimeAndForgottenWhenItIsWhole) {
-  MessageRateLimiter budget({.burst = 2, .each_second = 1});
+  MessageRateLimiter budget({.burst = 2, .messages_per_second = 1});
   const auto at = [](double second) { return test::at_seconds(second); };
   EXPECT_TRUE(budget.take("a", 1, at(0)));
   EXPECT_TRUE(budget.take("a", 1, at(0)));
@@ -147,9 +147,9 @@ TEST(MessageRateLimiter, IsMadeGoodByTimeAndForgottenWhenItIsWhole) {
   EXPECT_TRUE(budget.take("b", 1, at(1.1))) << "each has its own";
   for (int i = 0; i < 8; ++i) EXPECT_TRUE(budget.take("c", 4, at(1.1))) << "more processes, more messages";
   EXPECT_FALSE(budget.take("c", 4, at(1.1)));
-  budget.forget_quiet(at(2.2));
+  budget.forget_idle_members(at(2.2));
   EXPECT_EQ(budget.size(), 2U) << "b was quiet for long enough";
-  budget.forget_quiet(at(10));
+  budget.forget_idle_members(at(10));
   EXPECT_EQ(budget.size(), 0U);
 }
 

@@ -82,10 +82,10 @@ class CoordinatorOverHttp : public testing::Test {
       return post(names::route::kCompleted, encode(test::completed(who, 1, 400)));
     });
   }
-  Answer beat(const Beat& beat) { return post(names::route::kBeat, encode(beat)); }
+  Answer beat(const Heartbeat& beat) { return post(names::route::kBeat, encode(beat)); }
 
   void announce(std::uint64_t attempt, std::vector<ProcessIdentity> current,
-                std::vector<api::Seat> world = {}) {
+                std::vector<api::AssignedProcess> world = {}) {
     coordinator_.announce(test::job_key(), {.attempt = Attempt(attempt),
                                             .world = std::move(world),
                                             .current = std::move(current),
@@ -93,7 +93,7 @@ class CoordinatorOverHttp : public testing::Test {
   }
   bool waits(const ProcessIdentity& who) {
     for (const auto& facts : coordinator_.processes(test::job_key()))
-      if (facts.identity == who && facts.waiting) return true;
+      if (facts.identity == who && facts.join_request) return true;
     return false;
   }
   // A received join is a new fact.
@@ -110,12 +110,12 @@ class CoordinatorOverHttp : public testing::Test {
          if (token == "unproved") return Error(ErrorKind::kUnavailable, "the API server is overloaded");
          return Error(ErrorKind::kPermissionDenied, "the token belongs to another run");
        },
-       .on_news =
+       .on_change =
            [this](const JobKey&) {
              ++news_;
              news_.notify_all();
            },
-       .poll_hold = std::chrono::seconds(20)}};
+       .long_poll_timeout = std::chrono::seconds(20)}};
   std::unique_ptr<http::HttpServer> server_;
   std::unique_ptr<http::HttpTransport> transport_ = http::make_transport();
 };

@@ -52,7 +52,7 @@ TEST_F(CoordinatorTest, AllOfAnAttemptGetOneSecretHoweverLateTheyAsk) {
 }
 
 TEST_F(CoordinatorTest, WithoutASecretNoSeatIsHandedOut) {
-  Coordinator coordinator(clock_, {.authenticate = {}, .on_news = {}, .draw = [] {
+  Coordinator coordinator(clock_, {.authenticate = {}, .on_change = {}, .draw = [] {
                                      return Result<std::string>(Error(ErrorKind::kIo, "no random numbers"));
                                    }});
   coordinator.announce(
@@ -223,8 +223,8 @@ TEST_F(CoordinatorTest, RefusalsNameTheirReason) {
       {"wrong token", post(names::route::kBeat, sound, "guess"), 401, "unauthorized",
        "the token belongs to another run"},
       {"a local rank that no job has", join(test::join_request(process(0, 0, 64))).get(), 401, "unauthorized",
-       "local ranks of digits-worker-0-i0 are below 64 (processesPerNode), and a process with local rank 64 "
-       "called: start as many processes as the job says, or raise processesPerNode"},
+       "local ranks of digits-worker-0-i0 must be below 64 (processesPerNode), but a process with local rank "
+       "64 called: start as many processes as the job says, or raise processesPerNode"},
       {"unknown job", post(names::route::kBeat, encode(test::beat(stranger, 1, 5))), 404, "unknown_job",
        "no TrainingJob default/other is served by this operator"},
       {"no message", post(names::route::kBeat, "{}"), 422, "bad_message",
@@ -322,7 +322,7 @@ class ClockOfASleeper final : public Clock {
 TEST(CoordinatorOfASleeper, AfterItsMachineSleptEverybodyGetsAFreshStart) {
   ClockOfASleeper clock;
   const auto admit = [](std::string_view, const ProcessIdentity&) { return Result<void>(); };
-  Coordinator coordinator(clock, {.authenticate = admit, .on_news = [](const JobKey&) {}});
+  Coordinator coordinator(clock, {.authenticate = admit, .on_change = [](const JobKey&) {}});
   coordinator.announce(test::job_key(), {.attempt = Attempt(1), .current = {process(0)}});
   clock.pass(900ms);
   EXPECT_EQ(coordinator.listening_since(test::job_key()), test::at_seconds(1000));

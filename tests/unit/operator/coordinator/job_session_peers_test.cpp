@@ -40,7 +40,7 @@ class JobSessionPeers : public testing::Test {
   }
   std::vector<std::string> peers_of(const ProcessIdentity& who) {
     std::vector<std::string> uids;
-    const auto seat = session_.take_seat(who);
+    const auto seat = session_.take_assignment(who);
     EXPECT_TRUE(seat);
     if (!seat) return uids;
     for (const auto& peer : seat->peers) uids.push_back(peer.member_uid);
@@ -49,7 +49,7 @@ class JobSessionPeers : public testing::Test {
   // Returns whether it is news.
   bool beat(std::uint64_t sequence, double at, std::vector<std::string> unreachable,
             std::uint64_t attempt = 1) {
-    Beat beat = test::beat(process(0), attempt, 7, sequence);
+    Heartbeat beat = test::beat(process(0), attempt, 7, sequence);
     beat.unreachable_peers = std::move(unreachable);
     return session_.record_beat(beat, at_seconds(at));
   }
@@ -60,7 +60,7 @@ class JobSessionPeers : public testing::Test {
 
 TEST_F(JobSessionPeers, AreTheFirstProcessesOfTheOtherMembers) {
   form(3, 2);
-  const auto seat = session_.take_seat(process(1));
+  const auto seat = session_.take_assignment(process(1));
   ASSERT_TRUE(seat);
   EXPECT_THAT(seat->peers, ElementsAre(PeerAddress{.member_uid = test::uid_of(0), .address = address_of(0)},
                                        PeerAddress{.member_uid = test::uid_of(2), .address = address_of(2)}));

@@ -12,7 +12,7 @@ using test::at_seconds;
 using test::process;
 
 api::Announcement announcement(std::uint64_t attempt, std::vector<ProcessIdentity> current,
-                               std::vector<api::Seat> world = {}) {
+                               std::vector<api::AssignedProcess> world = {}) {
   return {.attempt = Attempt(attempt),
           .world = std::move(world),
           .current = std::move(current),
@@ -72,7 +72,7 @@ TEST(JobSessionRefuses, LocalRanksThatTheJobDoesNotHave) {
   const auto refusal = job_session.refuse(process(0, 0, 2));
   EXPECT_EQ(refusal,
             (Refusal{.kind = "unauthorized",
-                     .message = "local ranks of digits-worker-0-i0 are below 2 (processesPerNode), and "
+                     .message = "local ranks of digits-worker-0-i0 must be below 2 (processesPerNode), but "
                                 "a process with local rank 2 called: start as many processes as the job "
                                 "says, or raise processesPerNode"}));
   EXPECT_EQ(job_session.refuse_join(process(0, 0, 2)), refusal);
@@ -111,7 +111,7 @@ TEST(JobSession, KeepsTheNewestStartOfEachProcess) {
   ASSERT_EQ(job_session.processes().size(), 2u);
   const auto& facts = job_session.processes()[0];
   EXPECT_EQ(facts.identity.start, "start-2");
-  EXPECT_FALSE(facts.waiting.has_value()) << "it was the one before that waited";
+  EXPECT_FALSE(facts.join_request.has_value()) << "it was the one before that waited";
   EXPECT_EQ(facts.last_heard, at_seconds(3));
 }
 
@@ -136,7 +136,7 @@ TEST(JobSessionRefuses, StartsAfterWhichAnotherOneJoined) {
     EXPECT_EQ(job_session.refuse_join(older), job_session.refuse(older));
     EXPECT_EQ(job_session.refuse(newer), std::nullopt);
     EXPECT_EQ(job_session.refuse(process(0, 0, 1)), std::nullopt) << "another process of the same pod";
-    EXPECT_TRUE(job_session.processes()[0].waiting.has_value());
+    EXPECT_TRUE(job_session.processes()[0].join_request.has_value());
   }
 }
 
@@ -163,7 +163,7 @@ TEST(JobSession, ABeatAloneTakesNoSeatFromAnotherStart) {
   ASSERT_EQ(job_session.processes().size(), 1u);
   EXPECT_EQ(job_session.processes()[0].identity, seated);
   EXPECT_EQ(job_session.processes()[0].beat->step, Step(5));
-  EXPECT_EQ(job_session.processes()[0].last_heard, at_seconds(2)) << "its pod lives";
+  EXPECT_EQ(job_session.processes()[0].last_heard, at_seconds(1)) << "it may have been sent long ago";
   job_session.record_join(test::join_request(process(0)), at_seconds(3));
   EXPECT_EQ(job_session.processes()[0].identity, process(0)) << "a join takes it";
 }
@@ -195,13 +195,13 @@ TEST(JobSession, KeepsWhatBothIncarnationsSaidUntilOneIsNotNamed) {
   EXPECT_EQ(job_session.processes()[0].identity, process(0, 1));
 }
 
-TEST(JobSession, ABeatThatWasOvertakenIsASignOfLifeAndNoNews) {
+TEST(JobSession, ABeatThatWasOvertakenIsNeitherASignOfLifeNorNews) {
   JobSession job_session;
   job_session.record_beat(test::beat(process(0), 1, 9, 5), at_seconds(1));
   job_session.record_beat(test::beat(process(0), 1, 8, 4), at_seconds(2));
   job_session.record_beat(test::beat(process(0), 1, 7, 5), at_seconds(3));
   EXPECT_EQ(job_session.processes()[0].beat->step, Step(9));
-  EXPECT_EQ(job_session.processes()[0].last_heard, at_seconds(3));
+  EXPECT_EQ(job_session.processes()[0].last_heard, at_seconds(1));
 }
 
 TEST(JobSession, CompletionIsRememberedThroughLaterBeats) {
@@ -252,46 +252,48 @@ TEST(JobSession, ForgetsWhatReplacedProcessesSaid) {
 
 TEST(JobSession, KnowsWhichProcessesWereInAWorld) {
   JobSession job_session;
-  const auto has_met = [&](std::size_t i) { return job_session.processes().at(i).has_met; };
+  const auto has_been_in_world = [&](std::size_t i) {
+    return job_session.processes().at(i).has_been_in_world;
+  };
   job_session.record_join(test::join_request(process(0)), at_seconds(1));
   job_session.record_join(test::join_request(process(1), 4), at_seconds(1));
   job_session.record_beat(test::beat(process(0), 0, 0), at_seconds(2));
-  EXPECT_FALSE(has_met(0));
-  EXPECT_FALSE(has_met(1)) << "what it found saved is of processes before it";
+  EXPECT_FALSE(has_been_in_world(0));
+  EXPECT_FALSE(has_been_in_world(1)) << "what it found saved is of processes before it";
   job_session.announce(announcement(5, {process(0), process(1)}, {test::seat(process(0), 0, 5)}));
-  EXPECT_TRUE(has_met(0)) << "it has a seat";
+  EXPECT_TRUE(has_been_in_world(0)) << "it has a seat";
   job_session.announce(announcement(6, {process(0), process(1)}));
-  EXPECT_TRUE(has_met(0));
-  EXPECT_FALSE(has_met(1));
+  EXPECT_TRUE(has_been_in_world(0));
+  EXPECT_FALSE(has_been_in_world(1));
   job_session.record_beat(test::beat(process(1), 5, 7), at_seconds(3));
-  EXPECT_TRUE(has_met(1)) << "a leader before us gave it a seat";
+  EXPECT_TRUE(has_been_in_world(1)) << "a leader before us gave it a seat";
   job_session.record_join(test::join_request(process(1, 0, 0, "start-2")), at_seconds(4));
-  EXPECT_FALSE(has_met(1)) << "it started anew";
+  EXPECT_FALSE(has_been_in_world(1)) << "it started anew";
   JoinRequest left = test::join_request(process(1, 0, 0, "start-2"), 6);
-  left.has_met = true;
+  left.has_been_in_world = true;
   job_session.record_join(left, at_seconds(5));
-  EXPECT_TRUE(has_met(1)) << "an operator before us gave it a seat, and it left that world";
+  EXPECT_TRUE(has_been_in_world(1)) << "an operator before us gave it a seat, and it left that world";
 }
 
 TEST(TakeSeat, IsForThoseThatWaitForThatAttempt) {
   JobSession job_session;
   const auto world = std::vector{test::seat(process(0), 0, 7)};
   job_session.announce(announcement(7, {process(0), process(1)}, world));
-  EXPECT_EQ(job_session.take_seat(process(0)), std::nullopt) << "it does not wait";
+  EXPECT_EQ(job_session.take_assignment(process(0)), std::nullopt) << "it does not wait";
 
   job_session.record_join(test::join_request(process(0), 6), at_seconds(1));
   job_session.record_join(test::join_request(process(1), 6), at_seconds(1));
-  EXPECT_EQ(job_session.take_seat(process(1)), std::nullopt) << "it has no seat";
-  EXPECT_EQ(job_session.take_seat(process(0, 0, 0, "start-2")), std::nullopt) << "another start has it";
-  EXPECT_EQ(job_session.take_seat(process(0)), world[0].assignment);
-  EXPECT_EQ(job_session.take_seat(process(0)), std::nullopt) << "it has it now";
+  EXPECT_EQ(job_session.take_assignment(process(1)), std::nullopt) << "it has no seat";
+  EXPECT_EQ(job_session.take_assignment(process(0, 0, 0, "start-2")), std::nullopt) << "another start has it";
+  EXPECT_EQ(job_session.take_assignment(process(0)), world[0].assignment);
+  EXPECT_EQ(job_session.take_assignment(process(0)), std::nullopt) << "it has it now";
 
   job_session.record_join(test::join_request(process(0), 6), at_seconds(2));
-  EXPECT_EQ(job_session.take_seat(process(0)), world[0].assignment)
+  EXPECT_EQ(job_session.take_assignment(process(0)), world[0].assignment)
       << "the reply was lost: the same seat again";
 
   job_session.record_join(test::join_request(process(0), 7), at_seconds(3));
-  EXPECT_EQ(job_session.take_seat(process(0)), std::nullopt) << "it has left that world";
+  EXPECT_EQ(job_session.take_assignment(process(0)), std::nullopt) << "it has left that world";
 }
 
 // Its connection was cut since it began to wait: its world has had no time to make a step yet.
@@ -300,8 +302,8 @@ TEST(TakeSeat, IsAMoveOfItsWorld) {
   job_session.record_join(test::join_request(process(0), 6), at_seconds(1));
   job_session.announce(announcement(7, {process(0)}, {test::seat(process(0), 0, 7)}));
   job_session.record_join(test::join_request(process(0), 6), at_seconds(30));
-  EXPECT_TRUE(job_session.take_seat(process(0)));
-  EXPECT_EQ(job_session.processes().front().moved, at_seconds(30));
+  EXPECT_TRUE(job_session.take_assignment(process(0)));
+  EXPECT_EQ(job_session.processes().front().last_progress_at, at_seconds(30));
 }
 
 constexpr WallTime kWallNow{std::chrono::hours(1)};

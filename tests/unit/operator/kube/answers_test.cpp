@@ -33,10 +33,11 @@ TEST(ApiFailure, SaysWhatMayBeDoneAboutIt) {
 
 TEST(ApiFailure, KnowsWhenToAskAgain) {
   EXPECT_EQ(read_api_failure(429, "slow down", "7").retry_after_seconds, 7u);
-  EXPECT_EQ(read_api_failure(429, "slow down", "7").asked_pause(), std::chrono::seconds(7));
-  EXPECT_EQ(read_api_failure(503, "slow down", "7").asked_pause(), std::chrono::seconds(7));
-  EXPECT_EQ(read_api_failure(409, "slow down", "7").asked_pause(), std::nullopt) << "it is not overloaded";
-  EXPECT_EQ(read_api_failure(503, "slow down", "").asked_pause(), std::nullopt);
+  EXPECT_EQ(read_api_failure(429, "slow down", "7").requested_retry_delay(), std::chrono::seconds(7));
+  EXPECT_EQ(read_api_failure(503, "slow down", "7").requested_retry_delay(), std::chrono::seconds(7));
+  EXPECT_EQ(read_api_failure(409, "slow down", "7").requested_retry_delay(), std::nullopt)
+      << "it is not overloaded";
+  EXPECT_EQ(read_api_failure(503, "slow down", "").requested_retry_delay(), std::nullopt);
   EXPECT_EQ(read_api_failure(429, "slow down", "7").error.message(), "the API server answers 429: slow down");
   EXPECT_EQ(read_api_failure(429, R"({"kind": "Status", "details": {"retryAfterSeconds": 3}})", "")
                 .retry_after_seconds,
@@ -100,7 +101,9 @@ TEST(Event, KeepsTheServersBounds) {
   EXPECT_EQ(event["regarding"]["uid"], "u");
   EXPECT_FALSE(event.contains("series")) << "the server takes none of one";
   EXPECT_EQ(make_event(job, {.reason = "R"}, "j.1", "", WallTime{}, 2)["series"]["count"], 2);
-  EXPECT_EQ(repeat_event(std::string(2000, 'x'), 2, WallTime{})["message"].get<std::string>().size(), 1000u);
+  EXPECT_EQ(
+      make_event_repeat_patch(std::string(2000, 'x'), 2, WallTime{})["message"].get<std::string>().size(),
+      1000u);
 }
 
 }  // namespace

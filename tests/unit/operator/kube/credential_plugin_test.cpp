@@ -74,13 +74,13 @@ TEST(PluginCredential, IsATokenACertificateOrBoth) {
       decoded(), credential({{"token", "k8s-aws-v1.aGk"}, {"expirationTimestamp", "2026-11-21T11:38:21Z"}}));
   ASSERT_TRUE(token) << token.error().message();
   EXPECT_EQ(token->token, "k8s-aws-v1.aGk");
-  EXPECT_EQ(token->ends, parse_rfc3339("2026-11-21T11:38:21Z"));
+  EXPECT_EQ(token->expires_at, parse_rfc3339("2026-11-21T11:38:21Z"));
   const auto certificate = decode_plugin_credential(
       decoded(), credential({{"clientCertificateData", "CERT"}, {"clientKeyData", "KEY"}}));
   ASSERT_TRUE(certificate) << certificate.error().message();
   EXPECT_EQ(certificate->certificate_pem, "CERT");
   EXPECT_EQ(certificate->private_key_pem, "KEY");
-  EXPECT_FALSE(certificate->ends);
+  EXPECT_FALSE(certificate->expires_at);
 }
 
 TEST(PluginCredential, EndsAtThatMomentHoweverItIsWritten) {
@@ -89,7 +89,7 @@ TEST(PluginCredential, EndsAtThatMomentHoweverItIsWritten) {
     const auto read =
         decode_plugin_credential(decoded(), credential({{"token", "t"}, {"expirationTimestamp", same}}));
     ASSERT_TRUE(read) << same << ": " << read.error().message();
-    EXPECT_EQ(read->ends, parse_rfc3339("2026-11-21T11:38:21Z")) << same;
+    EXPECT_EQ(read->expires_at, parse_rfc3339("2026-11-21T11:38:21Z")) << same;
   }
 }
 
@@ -97,7 +97,7 @@ TEST(PluginCredential, MayHaveNoEndThatAClockReaches) {
   const auto read = decode_plugin_credential(
       decoded(), credential({{"token", "t"}, {"expirationTimestamp", "9999-12-31T23:59:59Z"}}));
   ASSERT_TRUE(read) << read.error().message();
-  EXPECT_EQ(read->ends, WallTime{Duration::max()});
+  EXPECT_EQ(read->expires_at, WallTime{Duration::max()});
 }
 
 TEST(PluginCredential, RefusesWithASentence) {

@@ -122,22 +122,23 @@ TEST(KubeletsWords, APodThatItDoesNotStartIsARejectionInItsOwnWords) {
     json pod = pod_that_failed();
     pod["status"]["reason"] = reason;
     pod["status"]["message"] = "Pod was rejected: it does not fit";
-    EXPECT_EQ(decode_pod(pod)->pod.rejection, std::string(reason) + ": Pod was rejected: it does not fit");
+    EXPECT_EQ(decode_pod(pod)->pod.kubelet_rejection,
+              std::string(reason) + ": Pod was rejected: it does not fit");
     pod["status"]["containerStatuses"] = {
         {{"name", "trainer"}, {"state", {{"waiting", {{"reason", "ContainerCreating"}}}}}}};
-    EXPECT_NE(decode_pod(pod)->pod.rejection, "") << reason << ": none of it ran";
+    EXPECT_NE(decode_pod(pod)->pod.kubelet_rejection, "") << reason << ": none of it ran";
     pod["status"]["containerStatuses"][0]["state"] = {{"terminated", {{"exitCode", 137}}}};
-    EXPECT_EQ(decode_pod(pod)->pod.rejection, "") << reason << ": it ran";
+    EXPECT_EQ(decode_pod(pod)->pod.kubelet_rejection, "") << reason << ": it ran";
   }
   json pod = pod_that_failed();
   pod["status"]["reason"] = "Evicted";
   pod["status"]["message"] = "The node was low on resource: memory.";
-  EXPECT_EQ(decode_pod(pod)->pod.rejection, "") << "it ran";
+  EXPECT_EQ(decode_pod(pod)->pod.kubelet_rejection, "") << "it ran";
   pod["status"]["message"] = "Pod was rejected: The node had condition: [MemoryPressure].";
-  EXPECT_NE(decode_pod(pod)->pod.rejection, "") << "under pressure none is started";
+  EXPECT_NE(decode_pod(pod)->pod.kubelet_rejection, "") << "under pressure none is started";
   for (const char* reason : {"DeadlineExceeded", "Preempting", "Terminated", "NodeLost", ""}) {
     pod["status"]["reason"] = reason;
-    EXPECT_EQ(decode_pod(pod)->pod.rejection, "") << reason;
+    EXPECT_EQ(decode_pod(pod)->pod.kubelet_rejection, "") << reason;
   }
 }
 

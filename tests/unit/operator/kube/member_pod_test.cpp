@@ -1,6 +1,9 @@
 #include "operator/kube/pods/member_pod.h"
 
+#include <array>
 #include <map>
+#include <random>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -63,6 +66,29 @@ TEST(MemberPod, SaysWhoItIs) {
       "name": "digits", "uid": "u", "controller": true, "blockOwnerDeletion": true}])"));
 }
 
+TEST(MemberPod, WordsOfTheCommandAreByteForByteThoseOfTheJob) {
+  const std::array<std::string, 12> pieces{
+      "[64,32]", "$(RATOON_INDEX)", "$$(A)", "--", " ", "\"", "'", "\\n", "\n", "%s", "*?", "\u00e9\u4e2d"};
+  std::mt19937 draw(7);
+  for (int world = 0; world < 50; ++world) {
+    json job = document();
+    json& container = pod_spec(job)["containers"][0];
+    for (const char* field : {"command", "args"}) {
+      container[field] = json::array();
+      for (auto left = 1 + draw() % 9; left > 0; --left) {
+        std::string word;
+        for (auto piece = draw() % 4; piece > 0; --piece) word += pieces[draw() % pieces.size()];
+        container[field].push_back(word);
+      }
+    }
+    const auto pod = make(job);
+    ASSERT_TRUE(pod) << pod.error().message();
+    const json& made = (*pod)["spec"]["containers"][0];
+    EXPECT_EQ(made["command"], container["command"]);
+    EXPECT_EQ(made["args"], container["args"]);
+  }
+}
+
 // As after `kubectl get pod -o yaml`: the pasted text belongs to a pod that was made for other nodes.
 TEST(MemberPod, WhatATemplateSaysInOurNameIsLeftOut) {
   json job = document();
@@ -116,7 +142,7 @@ TEST(MemberPod, OverTlsTheTrainerLearnsWhomToBelieve) {
   EXPECT_EQ(env.at("RATOON_COORDINATOR_URL"), "https://10.0.0.1:9443");
   EXPECT_EQ(env.at("RATOON_COORDINATOR_CA"), "pem");
   EXPECT_EQ(env.at("RATOON_COORDINATOR_NAME"), "door.t.svc");
-  member.group_seat = api::GroupSeat{.first_rank = 0, .world_size = 2};
+  member.group_rank_assignment = api::GroupRankAssignment{.first_rank = 0, .world_size = 2};
   const auto alone =
       environment(*make_member_pod(*api::decode_training_job(document()), member, {}, settings));
   EXPECT_FALSE(alone.contains("RATOON_COORDINATOR_CA")) << "it calls nobody";
@@ -156,11 +182,11 @@ TEST(MemberPod, ADeadTrainerIsNotStartedAgainInPlaceAndInitContainersLeaveTheirW
   EXPECT_EQ(spec["initContainers"][1]["terminationMessagePolicy"], "File") << "what the template says";
 }
 
-Result<json> make_without_agent(const api::GroupSeat& seat) {
+Result<json> make_without_agent(const api::GroupRankAssignment& seat) {
   json job = document();
   job["spec"]["roles"][0]["agent"] = "None";
-  const api::Pod member{
-      .name = "digits-worker-1-i2", .role = "worker", .index = 1, .incarnation = 2, .group_seat = seat};
+  api::Pod member{.name = "digits-worker-1-i2", .role = "worker", .index = 1, .incarnation = 2};
+  member.group_rank_assignment = seat;
   return make_member_pod(*api::decode_training_job(job), member, {},
                          {.coordinator_url = "http://10.0.0.1:9443"});
 }
@@ -188,6 +214,75 @@ TEST(MemberPod, AProgramWithoutTheAgentLearnsItsRankAndWhereToMeet) {
 TEST(MemberPod, TheFirstOfThoseWithoutTheAgentIsMetAtItsOwnAddress) {
   EXPECT_EQ(environment(*make_without_agent({.first_rank = 0, .world_size = 2}))["MASTER_ADDR"],
             json::parse(R"({"fieldRef": {"fieldPath": "status.podIP"}})"));
+}
+
+json launched_document() {
+  json job = document();
+  job["spec"]["roles"][0]["agent"] = "Launcher";
+  job["spec"]["roles"][0]["template"]["spec"]["containers"][0]["args"] = json::array({"--lr", "0.1"});
+  return job;
+}
+
+Result<json> make_launched(const json& job, const std::string& image = "ratoon-operator:dev") {
+  const auto decoded = api::decode_training_job(job);
+  if (!decoded) return decoded.error();
+  const api::Pod member{.name = "digits-worker-1-i2", .role = "worker", .index = 1, .incarnation = 2};
+  return make_member_pod(*decoded, member, {},
+                         {.coordinator_url = "https://10.0.0.1:9443",
+                          .coordinator_ca = "pem",
+                          .launcher_image = image,
+                          .launcher_pull_policy = "IfNotPresent"});
+}
+
+TEST(MemberPod, TheLauncherIsCopiedIntoThePodAndStartsTheCommand) {
+  json job = launched_document();
+  pod_spec(job)["initContainers"] = {{{"name", "fetch"}}};
+  const auto pod = make_launched(job);
+  ASSERT_TRUE(pod) << pod.error().message();
+  const json& spec = (*pod)["spec"];
+  ASSERT_EQ(spec["initContainers"].size(), 2U);
+  const json& installer = spec["initContainers"][0];
+  EXPECT_EQ(installer["image"], "ratoon-operator:dev");
+  EXPECT_EQ(installer["imagePullPolicy"], "IfNotPresent");
+  EXPECT_EQ(
+      installer["command"],
+      json::parse(R"(["/usr/local/bin/ratoon-launcher", "--install", "/ratoon/launcher/ratoon-launcher"])"));
+  EXPECT_EQ(installer["resources"]["limits"], installer["resources"]["requests"])
+      << "the class of service stays";
+  EXPECT_EQ(installer["terminationMessagePolicy"], "FallbackToLogsOnError");
+  EXPECT_EQ(spec["initContainers"][1]["name"], "fetch");
+  const json& trainer = spec["containers"][0];
+  EXPECT_EQ(trainer["command"], json::parse(R"(["/ratoon/launcher/ratoon-launcher", "--", "train"])"));
+  EXPECT_EQ(trainer["args"], json::parse(R"(["--lr", "0.1"])"));
+  EXPECT_EQ(trainer["terminationMessagePolicy"], "FallbackToLogsOnError");
+  EXPECT_FALSE(trainer.contains("ports")) << "the program serves no metrics of ours";
+  std::map<std::string, json> mounts;
+  for (const auto& mount : trainer["volumeMounts"])
+    mounts[mount["name"].get<std::string>()] = mount["mountPath"];
+  EXPECT_EQ(mounts, (std::map<std::string, json>{{"ratoon-token", "/var/run/secrets/ratoon.dev"},
+                                                 {"ratoon-launcher", "/ratoon/launcher"},
+                                                 {"ratoon-checkpoints", "/ratoon/checkpoints"}}));
+  EXPECT_FALSE((*pod)["metadata"]["annotations"].contains("prometheus.io/port"));
+}
+
+TEST(MemberPod, ALauncherLearnsTheCoordinatorAndThePortOfRankZero) {
+  const auto env = environment(*make_launched(launched_document()));
+  EXPECT_EQ(env.at("RATOON_COORDINATOR_URL"), "https://10.0.0.1:9443");
+  EXPECT_EQ(env.at("RATOON_COORDINATOR_CA"), "pem");
+  EXPECT_EQ(env.at("RATOON_TOKEN_FILE"), "/var/run/secrets/ratoon.dev/token");
+  EXPECT_EQ(env.at("RATOON_NOTICE_FILE"), "/ratoon/launcher/notice.json");
+  EXPECT_EQ(env.at("MASTER_PORT"), "29500");
+  for (const char* absent :
+       {"RANK", "WORLD_SIZE", "MASTER_ADDR", "RATOON_METRICS_PORT", "RATOON_TERMINATION_FILE"})
+    EXPECT_FALSE(env.contains(absent)) << absent;
+}
+
+TEST(MemberPod, ALauncherThatNobodyCanCopyIsRefused) {
+  const std::string message = make_launched(launched_document(), "").error().message();
+  EXPECT_NE(message.find("--launcher-image"), std::string::npos) << message;
+  json job = launched_document();
+  pod_spec(job)["volumes"] = {{{"name", "ratoon-launcher"}}};
+  EXPECT_NE(make_launched(job).error().message().find("rename the volume"), std::string::npos);
 }
 
 TEST(MemberPod, OnlyTheTrainerIsChanged) {
@@ -228,6 +323,16 @@ TEST(MemberPod, WithoutAClaimTheTemplateSaysWhereToSave) {
   EXPECT_FALSE(environment(*make(job)).contains("RATOON_SAVE_FOLDER"));
   pod_spec(job)["containers"][0]["env"].push_back({{"name", "RATOON_SAVE_FOLDER"}, {"value", "/own"}});
   EXPECT_EQ(environment(*make(job))["RATOON_SAVE_FOLDER"], "/own");
+}
+
+TEST(MemberPod, AHomeInAnObjectStoreNeedsNoVolume) {
+  json job = document();
+  job["spec"]["checkpointPolicy"].erase("volumeClaimName");
+  job["spec"]["checkpointPolicy"]["home"] = "s3://bucket/runs";
+  const json pod = *make(job);
+  EXPECT_EQ(environment(pod)["RATOON_SAVE_FOLDER"], "s3://bucket/runs");
+  for (const auto& volume : pod["spec"]["volumes"])
+    EXPECT_FALSE(volume.contains("persistentVolumeClaim")) << volume;
 }
 
 TEST(MemberPod, StagesInMemoryThatItAskedFor) {

@@ -42,7 +42,7 @@ api::NodeToAvoid held(const std::string& name, std::uint32_t index) {
 
 api::NodeToAvoid tainted(const std::string& name) {
   api::NodeToAvoid node = held(name, 0);
-  node.closed_by = {{.key = "karpenter.sh/disrupted", .effect = "NoSchedule"}};
+  node.scheduler_avoided_taints = {{.key = "karpenter.sh/disrupted", .effect = "NoSchedule"}};
   return node;
 }
 
@@ -53,7 +53,7 @@ std::set<std::string> why_karpenter_ignores(const json& spec, bool is_before_1_5
   const auto validate = [&](const json& term) {
     if (term.contains("matchFields")) reasons.insert("matchFields");
     for (const auto& expression : items_of(term, "matchExpressions"))
-      if (text_in(expression, "key") == "kubernetes.io/hostname") reasons.insert("hostname");
+      if (string_field(expression, "key") == "kubernetes.io/hostname") reasons.insert("hostname");
   };
   const json& affinity = child(child(spec, "affinity"), "nodeAffinity");
   for (const auto& term : items_of(child(affinity, kRequired), "nodeSelectorTerms")) validate(term);
@@ -123,7 +123,7 @@ TEST(Placement, ATaintThatTheTemplateToleratesNeedsATerm) {
 }
 
 TEST(Placement, ANodeWithoutPodsOfTheJobIsDislikedLikeASickOne) {
-  const json pod = *make(document(), {.avoided = {{.name = "b"}}, .sick = {"c", "a"}});
+  const json pod = *make(document(), {.avoided = {{.name = "b"}}, .faulty = {"c", "a"}});
   EXPECT_EQ(pod["spec"]["affinity"],
             json::parse(R"({"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [
       {"weight": 100, "preference": {"matchFields": [
@@ -139,7 +139,7 @@ TEST(Placement, KarpenterMakesNodesForTheseForms) {
   const NodesToAvoid lost{.avoided = {held("a", 0), tainted("b")}};
   EXPECT_THAT(why_karpenter_ignores((*make(document()))["spec"], true), testing::IsEmpty());
   EXPECT_THAT(why_karpenter_ignores((*make(document(), lost))["spec"], true), testing::IsEmpty());
-  const NodesToAvoid disliked{.avoided = {{.name = "b"}}, .sick = {"c"}};
+  const NodesToAvoid disliked{.avoided = {{.name = "b"}}, .faulty = {"c"}};
   EXPECT_THAT(why_karpenter_ignores((*make(document(), disliked))["spec"]), testing::IsEmpty());
   EXPECT_THAT(why_karpenter_ignores((*make(document(), disliked))["spec"], true),
               testing::ElementsAre("matchFields"));
@@ -153,6 +153,25 @@ TEST(Placement, WhatTheUserSaysOfPlacementStays) {
   ASSERT_EQ(tolerations.size(), 2u);
   EXPECT_EQ(tolerations[1]["key"], "node.kubernetes.io/unreachable");
   EXPECT_EQ(tolerations[1]["tolerationSeconds"], 20);
+}
+
+TEST(Placement, MembersArePackedByTheLabelOfTheJobUnlessTheTemplateHasPodAffinity) {
+  json job = document();
+  EXPECT_FALSE((*make(job))["spec"].contains("affinity"));
+  job["spec"]["topology"] = {{"packBy", "example.com/rack"}};
+  const json spec = (*make(job))["spec"];
+  EXPECT_EQ(spec["affinity"]["podAffinity"],
+            json({{kPreferred, json::parse(R"([{"weight": 50, "podAffinityTerm":
+      {"topologyKey": "example.com/rack",
+       "labelSelector": {"matchLabels": {"ratoon.dev/job-uid": "u"}}}}])")}}));
+  EXPECT_EQ(spec["topologySpreadConstraints"].size(), 1U) << "over the nodes of a rack, members are spread";
+  EXPECT_THAT(why_karpenter_ignores(spec), testing::IsEmpty());
+
+  const json of_user = {{kRequired, json::array()}};
+  pod_spec(job)["affinity"]["podAffinity"] = of_user;
+  EXPECT_EQ((*make(job))["spec"]["affinity"]["podAffinity"], of_user);
+  job["spec"]["topology"] = {{"packBy", 7}};
+  EXPECT_FALSE(make(job));
 }
 
 TEST(Placement, MembersAreRatherApartUnlessTheUserSaysHowPodsSpread) {

@@ -29,50 +29,57 @@ TEST(CgroupRules, AControllerIsTakenWhereALimitOfAnyRoleTakesIt) {
   api::TrainingJobSpec spec;
   spec.roles = {{.name = "a", .replicas = {}, .command = {}, .environment = {}},
                 {.name = "b", .replicas = {}, .command = {}, .environment = {}}};
-  EXPECT_THAT(controllers_of(spec), IsEmpty());
+  EXPECT_THAT(needed_controllers(spec), IsEmpty());
   spec.roles[1].limits.cpu_millis = 1;
-  EXPECT_THAT(controllers_of(spec), ElementsAre("cpu"));
+  EXPECT_THAT(needed_controllers(spec), ElementsAre("cpu"));
   spec.roles[0].limits.memory_bytes = 1;
-  EXPECT_THAT(controllers_of(spec), ElementsAre("memory", "cpu"));
+  EXPECT_THAT(needed_controllers(spec), ElementsAre("memory", "cpu"));
 }
 
 TEST(CgroupRules, EachVersionHasFilesOfItsOwn) {
   const api::ResourceLimits limits{.memory_bytes = 64 * kMib, .cpu_millis = 1500};
-  EXPECT_THAT(written(cgroup_settings(limits, kMemory, false)),
+  EXPECT_THAT(written(cgroup_settings(limits, kMemoryController, false)),
               ElementsAre("memory.limit_in_bytes=67108864", "memory.memsw.limit_in_bytes=67108864?"));
-  EXPECT_THAT(written(cgroup_settings(limits, kMemory, true)),
+  EXPECT_THAT(written(cgroup_settings(limits, kMemoryController, true)),
               ElementsAre("memory.max=67108864", "memory.swap.max=0?", "memory.oom.group=1?"));
-  EXPECT_THAT(written(cgroup_settings(limits, kCpu, false)),
+  EXPECT_THAT(written(cgroup_settings(limits, kCpuController, false)),
               ElementsAre("cpu.cfs_period_us=100000", "cpu.cfs_quota_us=150000"));
-  EXPECT_THAT(written(cgroup_settings(limits, kCpu, true)), ElementsAre("cpu.max=150000 100000"));
-  EXPECT_THAT(written(cgroup_settings({.cpu_millis = 1}, kCpu, true)), ElementsAre("cpu.max=1000 100000"));
+  EXPECT_THAT(written(cgroup_settings(limits, kCpuController, true)), ElementsAre("cpu.max=150000 100000"));
+  EXPECT_THAT(written(cgroup_settings({.cpu_millis = 1}, kCpuController, true)),
+              ElementsAre("cpu.max=1000 100000"));
 }
 
 TEST(CgroupRules, OneWithProcessesGivesNothingToThoseWithinIt) {
-  UnifiedCgroup own{.folder = "/sys/fs/cgroup/scope", .offered = "cpu memory pids\n", .given = "memory\n"};
-  EXPECT_FALSE(must_move_to_child(own, kMemory).value());
-  EXPECT_TRUE(must_move_to_child(own, kCpu).value());
-  own.has_others = true;
-  EXPECT_FALSE(must_move_to_child(own, kMemory).value()) << "the outermost one gives and has processes";
+  UnifiedCgroup own{.folder = "/sys/fs/cgroup/scope",
+                    .available_controllers = "cpu memory pids\n",
+                    .enabled_controllers = "memory\n"};
+  EXPECT_FALSE(must_move_to_child(own, kMemoryController).value());
+  EXPECT_TRUE(must_move_to_child(own, kCpuController).value());
+  own.has_other_processes = true;
+  EXPECT_FALSE(must_move_to_child(own, kMemoryController).value())
+      << "the outermost one gives and has processes";
   EXPECT_THAT(
-      must_move_to_child(own, kCpu).error().message(),
+      must_move_to_child(own, kCpuController).error().message(),
       StartsWith("/sys/fs/cgroup/scope is a cgroup that also has other processes: put `systemd-run "));
-  own = {.folder = "/sys/fs/cgroup/scope", .offered = "cpuset memory_extra\n", .given = ""};
-  EXPECT_THAT(must_move_to_child(own, kMemory).error().message(),
+  own = {.folder = "/sys/fs/cgroup/scope",
+         .available_controllers = "cpuset memory_extra\n",
+         .enabled_controllers = ""};
+  EXPECT_THAT(must_move_to_child(own, kMemoryController).error().message(),
               StartsWith("/sys/fs/cgroup/scope is a cgroup without a memory controller: put `systemd-run "));
 }
 
 TEST(CgroupRules, TheCommandEntersEachCgroupBeforeItBegins) {
   EXPECT_THAT(
-      command_within({"/a/procs", "/b/procs"}, {"/bin/train", "two words"}),
+      command_in_cgroups({"/a/procs", "/b/procs"}, {"/bin/train", "two words"}),
       ElementsAre("/bin/sh", "-c", "echo 0 > \"$1\" && shift && echo 0 > \"$1\" && shift && exec \"$@\"",
                   "sh", "/a/procs", "/b/procs", "/bin/train", "two words"));
 }
 
 // dash drops variables with names that it does not allow, so a limit would change the environment.
 TEST(CgroupRules, AVariableThatAShellDropsIsSetBehindIt) {
-  const auto words = command_within({"/a/procs"}, {"/bin/train", "x"},
-                                    {"PATH=/bin", "my.option=a b", "_A1=1", "1A=2", "with-dash=", "A=b.c-d"});
+  const auto words =
+      command_in_cgroups({"/a/procs"}, {"/bin/train", "x"},
+                         {"PATH=/bin", "my.option=a b", "_A1=1", "1A=2", "with-dash=", "A=b.c-d"});
   EXPECT_EQ(
       std::vector<std::string>(words.begin() + 5, words.end()),
       (std::vector<std::string>{"env", "--", "my.option=a b", "1A=2", "with-dash=", "/bin/train", "x"}));
@@ -110,8 +117,8 @@ TEST_F(CgroupsTest, OfVersion1EachControllerHasATreeOfItsOwn) {
   fs::create_directories(root() / "sys/fs/cgroup/memory/a/b");
   fs::create_directories(root() / "sys/fs/cgroup/cpu/c");
   {
-    const Cgroups cgroups = Cgroups::open(root(), "run", {kMemory, kCpu});
-    EXPECT_THAT(cgroups.refusals(), IsEmpty());
+    const Cgroups cgroups = Cgroups::open(root(), "run", {kMemoryController, kCpuController});
+    EXPECT_THAT(cgroups.unenforced_limits(), IsEmpty());
     const auto command =
         cgroups.confine("m-0", {.memory_bytes = 64 * kMib, .cpu_millis = 500}, {"/bin/sh", "x"});
     ASSERT_TRUE(command) << command.error().message();
@@ -119,7 +126,8 @@ TEST_F(CgroupsTest, OfVersion1EachControllerHasATreeOfItsOwn) {
     const fs::path cpu = run_in("sys/fs/cgroup/cpu/c") / "m-0";
     EXPECT_EQ(text(memory / "memory.limit_in_bytes"), "67108864");
     EXPECT_EQ(text(cpu / "cpu.cfs_quota_us"), "50000");
-    EXPECT_EQ(*command, command_within({memory / "cgroup.procs", cpu / "cgroup.procs"}, {"/bin/sh", "x"}));
+    EXPECT_EQ(*command,
+              command_in_cgroups({memory / "cgroup.procs", cpu / "cgroup.procs"}, {"/bin/sh", "x"}));
 
     EXPECT_FALSE(cgroups.was_out_of_memory("m-0"));
     test::write_text(memory / "memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 0\n");
@@ -139,8 +147,8 @@ TEST_F(CgroupsTest, OfVersion2TheRunnerMakesRoomAndComesBack) {
   put(own + "/cgroup.subtree_control", "");
   put(own + "/cgroup.procs", std::to_string(::getpid()) + "\n");
   {
-    const Cgroups cgroups = Cgroups::open(root(), "run", {kMemory});
-    EXPECT_THAT(cgroups.refusals(), IsEmpty());
+    const Cgroups cgroups = Cgroups::open(root(), "run", {kMemoryController});
+    EXPECT_THAT(cgroups.unenforced_limits(), IsEmpty());
     EXPECT_EQ(text(root() / own / "ratoon-runner/cgroup.procs"), "0");
     EXPECT_EQ(text(root() / own / "cgroup.subtree_control"), "+memory");
     EXPECT_EQ(text(run_in(own) / "cgroup.subtree_control"), "+memory");
@@ -161,9 +169,9 @@ TEST_F(CgroupsTest, WithOthersInItNothingIsTouchedAndItIsSaid) {
   put("proc/self/cgroup", "0::/session\n");
   put(own + "/cgroup.controllers", "cpu memory\n");
   put(own + "/cgroup.procs", std::to_string(::getpid()) + "\n" + std::to_string(::getppid()) + "\n");
-  const Cgroups cgroups = Cgroups::open(root(), "run", {kMemory, kCpu});
-  ASSERT_EQ(cgroups.refusals().size(), 2U);
-  EXPECT_THAT(cgroups.refusals()[0],
+  const Cgroups cgroups = Cgroups::open(root(), "run", {kMemoryController, kCpuController});
+  ASSERT_EQ(cgroups.unenforced_limits().size(), 2U);
+  EXPECT_THAT(cgroups.unenforced_limits()[0],
               testing::AllOf(StartsWith("resources.limits.memory is not enforced here: "),
                              HasSubstr("also has other processes"), HasSubstr("members are not limited")));
   EXPECT_EQ(run_in(own), "");
@@ -173,7 +181,7 @@ TEST_F(CgroupsTest, WithOthersInItNothingIsTouchedAndItIsSaid) {
 }
 
 TEST_F(CgroupsTest, AMachineWithoutAnySaysSo) {
-  EXPECT_THAT(Cgroups::open(root(), "run", {kMemory}).refusals(),
+  EXPECT_THAT(Cgroups::open(root(), "run", {kMemoryController}).unenforced_limits(),
               ElementsAre("resources.limits.memory is not enforced here: this machine has no cgroups; "
                           "members are not limited"));
 }

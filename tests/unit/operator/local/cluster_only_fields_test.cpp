@@ -45,14 +45,19 @@ TEST_F(ClusterOnlyFields, EachPolicyThatIsNeverMetIsSaidOnce) {
               ElementsAre("restartPolicy.rules: OOMKilled is the only reason that occurs in a local run"));
   EXPECT_THAT(said({{"restartPolicy", {{"rules", {rules[1]}}}}}), IsEmpty());
   EXPECT_THAT(said({{"ttlSecondsAfterFinished", 0U}}),
-              ElementsAre("ttlSecondsAfterFinished: a local run deletes nothing; its folder stays"));
+              ElementsAre("ttlSecondsAfterFinished: a local run never deletes its folder"));
+  EXPECT_THAT(
+      said({{"releaseAfterSeconds", 60U}}),
+      ElementsAre("releaseAfterSeconds: no other job uses the nodes of a local run, so it frees none"));
   EXPECT_THAT(said({{"cleanPodPolicy", "None"}}),
-              ElementsAre("cleanPodPolicy: None keeps no process: no process outlives a local run"));
+              ElementsAre("cleanPodPolicy: a local run ignores None, because it ends all its processes"));
   EXPECT_THAT(
       said({{"disruptionPolicy", {{"noticeTaints", {"example.com/going"}}}}}),
-      ElementsAre("disruptionPolicy.noticeTaints: nodes of a local run have one taint, ratoon.dev/reclaim"));
+      ElementsAre("disruptionPolicy.noticeTaints: a local run uses only the taint ratoon.dev/reclaim"));
+  EXPECT_THAT(said({{"topology", {{"packBy", "example.com/rack"}}}}),
+              ElementsAre("topology.packBy: a local run has one machine"));
   EXPECT_THAT(said({{"checkpointPolicy", {{"volumeClaimName", "claim"}}}}),
-              ElementsAre("checkpointPolicy.volumeClaimName: a local run uses its own folder instead"));
+              ElementsAre("checkpointPolicy.volumeClaimName: a local run saves in its own folder instead"));
 }
 
 TEST_F(ClusterOnlyFields, WhatATemplateAsksOfAClusterIsNamed) {
@@ -70,7 +75,7 @@ TEST_F(ClusterOnlyFields, WhatATemplateAsksOfAClusterIsNamed) {
       {"tolerations", json::array()}};
   EXPECT_THAT(
       said(json::object(), sidecar),
-      ElementsAre("role worker: a local run ignores these fields of its template: tolerations, image, "
+      ElementsAre("role worker: a local run ignores these fields of the pod template: tolerations, image, "
                   "resources.requests, resources.limits.example.com/gpu, env KEY (valueFrom), all "
                   "containers but the first"));
 }

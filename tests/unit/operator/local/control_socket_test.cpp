@@ -56,7 +56,7 @@ class ControlSocketTest : public testing::Test {
     for (;;) {
       pollfd ready{socket.fd(), POLLIN, 0};
       if (::poll(&ready, 1, std::chrono::milliseconds(kPatience).count()) != 1) break;
-      for (const auto& asked : socket.take()) {
+      for (const auto& asked : socket.take_requests()) {
         ControlSocket::answer(asked, {.is_done = true, .message = "done: " + asked.request.target});
         return asked.request;
       }
@@ -71,7 +71,7 @@ class ControlSocketTest : public testing::Test {
 TEST_F(ControlSocketTest, WhoAsksIsAnswered) {
   ControlSocket socket = open();
   Result<ControlReply> reply = Error(ErrorKind::kIo, "not asked yet");
-  std::jthread asker([&] { reply = ask_runner(folder(), kKill, kPatience); });
+  std::jthread asker([&] { reply = send_control_request(folder(), kKill, kPatience); });
   EXPECT_EQ(serve(socket), kKill);
   asker.join();
   ASSERT_TRUE(reply) << reply.error().message();
@@ -85,7 +85,7 @@ TEST_F(ControlSocketTest, APathMayBeLongerThanASocketsNameCanBe) {
   auto socket = ControlSocket::open(deep, disk_);
   ASSERT_TRUE(socket) << socket.error().message();
   EXPECT_TRUE(std::filesystem::exists(deep / "control"));
-  std::jthread asker([&] { EXPECT_TRUE(ask_runner(deep, kKill, kPatience)); });
+  std::jthread asker([&] { EXPECT_TRUE(send_control_request(deep, kKill, kPatience)); });
   serve(*socket);
 }
 
@@ -99,17 +99,18 @@ TEST_F(ControlSocketTest, IsTheOwnersAloneAndGoesWithItsRunner) {
   }
   disk_.begin<void>([] { return Result<void>(); }).wait();  // after the removal
   EXPECT_FALSE(std::filesystem::exists(path));
-  const auto reply = ask_runner(folder(), kKill, kPatience);
+  const auto reply = send_control_request(folder(), kKill, kPatience);
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().kind(), ErrorKind::kNotFound);
   EXPECT_THAT(reply.error().message(), HasSubstr("no `ratoon run` is running in"));
-  EXPECT_EQ(ask_runner(folder() / "missing", kKill, kPatience).error().kind(), ErrorKind::kNotFound);
+  EXPECT_EQ(send_control_request(folder() / "missing", kKill, kPatience).error().kind(),
+            ErrorKind::kNotFound);
 }
 
 TEST_F(ControlSocketTest, WhatADeadRunnerLeftIsReplaced) {
   test::write_text(folder() / "control", "");
   ControlSocket socket = open();
-  std::jthread asker([&] { EXPECT_TRUE(ask_runner(folder(), kKill, kPatience)); });
+  std::jthread asker([&] { EXPECT_TRUE(send_control_request(folder(), kKill, kPatience)); });
   serve(socket);
 }
 
@@ -118,18 +119,18 @@ TEST_F(ControlSocketTest, NonsenseIsToldAndNobodyElseWaitsForIt) {
   std::atomic<bool> is_told = false;
   Result<ControlReply> nonsense = Error(ErrorKind::kIo, "not asked yet");
   std::jthread first([&] {
-    nonsense = ask_runner(folder(), {.kind = ControlRequest::Kind::kKill, .target = "", .notice_seconds = {}},
-                          kPatience);
+    nonsense = send_control_request(
+        folder(), {.kind = ControlRequest::Kind::kKill, .target = "", .notice_seconds = {}}, kPatience);
     is_told = true;
   });
-  std::jthread second([&] { EXPECT_TRUE(ask_runner(folder(), kKill, kPatience)); });
+  std::jthread second([&] { EXPECT_TRUE(send_control_request(folder(), kKill, kPatience)); });
   EXPECT_EQ(serve(socket), kKill);
   second.join();
   // It may have come after the other request.
   while (!is_told) {
     pollfd ready{socket.fd(), POLLIN, 0};
     ::poll(&ready, 1, 10);
-    EXPECT_TRUE(socket.take().empty());
+    EXPECT_TRUE(socket.take_requests().empty());
   }
   first.join();
   ASSERT_TRUE(nonsense) << nonsense.error().message();

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/core/lists.h"
+#include "base/core/split_join.h"
 #include "operator/local/members/cgroup_rules.h"
 #include "operator/local/members/cgroups.h"
 #include "tests/support/temporary_folder.h"
@@ -86,7 +86,7 @@ TEST_F(KernelCgroups, OfVersion2TheRunnerMakesRoomAndComesBack) {
   const auto folder = outermost_ / name_;
   {
     const Cgroups cgroups = Cgroups::open(root_.path(), "run", {controller_});
-    EXPECT_THAT(cgroups.refusals(), testing::IsEmpty());
+    EXPECT_THAT(cgroups.unenforced_limits(), testing::IsEmpty());
     EXPECT_EQ(own(), "/" + name_ + "/ratoon-runner") << "one with processes gives nothing to those within it";
     EXPECT_THAT(words_in(folder / kGiven), testing::Contains(controller_));
     std::vector<std::filesystem::path> runs;
@@ -103,8 +103,8 @@ TEST_F(KernelCgroups, OfVersion2TheRunnerMakesRoomAndComesBack) {
 
 TEST_F(KernelCgroups, OneWithoutTheControllerIsLeftAsItIs) {
   const Cgroups cgroups = Cgroups::open(root_.path(), "run", {"no-such-controller"});
-  ASSERT_EQ(cgroups.refusals().size(), 1U);
-  EXPECT_THAT(cgroups.refusals()[0],
+  ASSERT_EQ(cgroups.unenforced_limits().size(), 1U);
+  EXPECT_THAT(cgroups.unenforced_limits()[0],
               testing::HasSubstr("is a cgroup without a no-such-controller controller"));
   EXPECT_EQ(own(), "/" + name_);
   EXPECT_FALSE(has_folders(outermost_ / name_));

@@ -26,7 +26,8 @@ class LocalClusterTest : public testing::Test {
     return {};
   }
   void wait_until_quiet() {
-    for (cluster_.observe(); !cluster_.is_quiet(); cluster_.observe()) ASSERT_TRUE(test::wait_for_a_child());
+    for (cluster_.observe(); !cluster_.has_no_processes(); cluster_.observe())
+      ASSERT_TRUE(test::wait_for_a_child());
     cluster_.observe();
   }
   // Waits until at most this number of pods have living processes.
@@ -184,7 +185,8 @@ TEST_F(LocalClusterTest, ALastFreeNodeIsBetterThanNone) {
   });
   for (std::uint32_t incarnation = 0; incarnation < 2; ++incarnation) {
     ASSERT_TRUE(machine.create(test::pod(0, incarnation)));
-    for (machine.observe(); !machine.is_quiet(); machine.observe()) ASSERT_TRUE(test::wait_for_a_child());
+    for (machine.observe(); !machine.has_no_processes(); machine.observe())
+      ASSERT_TRUE(test::wait_for_a_child());
     EXPECT_EQ(machine.pods().back().node, "node-1");
   }
 }
@@ -200,6 +202,12 @@ TEST_F(LocalClusterTest, AProgramThatIsMissingIsAnErrorWithThePodsName) {
             "digits-worker-0-i0: starting 'no-such-program': No such file or directory; no folder of PATH "
             "has this program: give a path to it");
   EXPECT_TRUE(machine.pods().empty());
+}
+
+TEST(ExplainLackOfNodesTest, NamesThePods) {
+  EXPECT_EQ(explain_lack_of_nodes({}), "");
+  EXPECT_EQ(explain_lack_of_nodes({"a-worker-0-i1", "a-worker-1-i1"}),
+            "no node is free for a-worker-0-i1, a-worker-1-i1 yet");
 }
 
 }  // namespace

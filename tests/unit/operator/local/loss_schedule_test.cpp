@@ -44,17 +44,17 @@ TEST(LossSchedule, ATraceIsTakenInItsOrderAndAtItsSpeed) {
   LossSchedule schedule(
       {.trace = *parse_trace("0,add,a\n0,add,b\n60000,remove,a\n120000,add,c"), .trace_speed = 60},
       at_seconds(100));
-  EXPECT_EQ(schedule.next(), at_seconds(100));
-  EXPECT_EQ(schedule.take(at_seconds(100), {}).size(), 2u);
-  EXPECT_THAT(schedule.take(at_seconds(100.9), {}), IsEmpty());
-  EXPECT_EQ(schedule.next(), at_seconds(101));
-  const auto due = schedule.take(at_seconds(500), {"b"});
+  EXPECT_EQ(schedule.next_event_time(), at_seconds(100));
+  EXPECT_EQ(schedule.take_due_events(at_seconds(100), {}).size(), 2u);
+  EXPECT_THAT(schedule.take_due_events(at_seconds(100.9), {}), IsEmpty());
+  EXPECT_EQ(schedule.next_event_time(), at_seconds(101));
+  const auto due = schedule.take_due_events(at_seconds(500), {"b"});
   ASSERT_EQ(due.size(), 2u);
   EXPECT_EQ(due[0].node, "a");
-  EXPECT_FALSE(due[0].is_coming);
-  EXPECT_TRUE(due[1].is_coming);
+  EXPECT_FALSE(due[0].is_added);
+  EXPECT_TRUE(due[1].is_added);
   EXPECT_STREQ(due[1].asked_by, "trace");
-  EXPECT_EQ(schedule.next(), std::nullopt);
+  EXPECT_EQ(schedule.next_event_time(), std::nullopt);
 }
 
 TEST(LossSchedule, TheClockTakesOneOfTheNodesThatMembersAreOn) {
@@ -63,9 +63,9 @@ TEST(LossSchedule, TheClockTakesOneOfTheNodesThatMembersAreOn) {
     LossSchedule schedule({.every = 20s, .seed = seed}, at_seconds(0));
     std::vector<std::string> all;
     for (int tick = 1; tick <= 40; ++tick) {
-      EXPECT_EQ(schedule.next(), at_seconds(20 * tick));
-      EXPECT_THAT(schedule.take(at_seconds(20 * tick - 1), nodes), IsEmpty());
-      for (const auto& due : schedule.take(at_seconds(20 * tick), nodes)) all.push_back(due.node);
+      EXPECT_EQ(schedule.next_event_time(), at_seconds(20 * tick));
+      EXPECT_THAT(schedule.take_due_events(at_seconds(20 * tick - 1), nodes), IsEmpty());
+      for (const auto& due : schedule.take_due_events(at_seconds(20 * tick), nodes)) all.push_back(due.node);
     }
     return all;
   };
@@ -78,16 +78,16 @@ TEST(LossSchedule, TheClockTakesOneOfTheNodesThatMembersAreOn) {
 
 TEST(LossSchedule, WhoStoodStillLosesOneNodeAndNotAllThatWereDue) {
   LossSchedule schedule({.every = 20s}, at_seconds(0));
-  EXPECT_EQ(schedule.take(at_seconds(205), {"a", "b"}).size(), 1u);
-  EXPECT_EQ(schedule.next(), at_seconds(220));
-  EXPECT_THAT(schedule.take(at_seconds(220), {}), IsEmpty()) << "nobody is there to lose";
-  EXPECT_EQ(schedule.next(), at_seconds(240));
+  EXPECT_EQ(schedule.take_due_events(at_seconds(205), {"a", "b"}).size(), 1u);
+  EXPECT_EQ(schedule.next_event_time(), at_seconds(220));
+  EXPECT_THAT(schedule.take_due_events(at_seconds(220), {}), IsEmpty()) << "no member is left to lose";
+  EXPECT_EQ(schedule.next_event_time(), at_seconds(240));
 }
 
 TEST(LossSchedule, WithoutAPlanNothingHappens) {
   LossSchedule schedule;
-  EXPECT_EQ(schedule.next(), std::nullopt);
-  EXPECT_THAT(schedule.take(at_seconds(1e6), {"a"}), IsEmpty());
+  EXPECT_EQ(schedule.next_event_time(), std::nullopt);
+  EXPECT_THAT(schedule.take_due_events(at_seconds(1e6), {"a"}), IsEmpty());
 }
 
 }  // namespace

@@ -20,13 +20,12 @@ std::string complaint(const Result<void>& fits) {
 
 TEST(MachineCapacity, ProcessesNeedOpenFiles) {
   EXPECT_TRUE(check_capacity(job_of(4, 2), {.open_files = 96}));
-  EXPECT_EQ(
-      complaint(check_capacity(job_of(4, 2), {.open_files = 95})),
-      "digits has 8 processes, which takes 96 open files here, but a process may have 95: ask for fewer "
-      "members, or for more files with `ulimit -n`");
+  EXPECT_EQ(complaint(check_capacity(job_of(4, 2), {.open_files = 95})),
+            "digits has 8 processes, so `ratoon run` opens 96 files, but it may open only 95: ask for fewer "
+            "members, or raise the limit with `ulimit -n`");
   EXPECT_TRUE(check_capacity(job_of(4, 2), {.open_files = 96, .threads = 80}));
   EXPECT_THAT(complaint(check_capacity(job_of(4, 2), {.open_files = 96, .threads = 79})),
-              testing::HasSubstr("8 processes with 10 threads each, but this system may have 79"));
+              testing::HasSubstr("8 processes with 10 threads each, but this system allows only 79"));
   EXPECT_FALSE(check_capacity(job_of(4096, 64), {.open_files = 1'000'000})) << "no number runs over";
 }
 
@@ -66,8 +65,8 @@ TEST(MachineCapacity, ATraceHasToHaveNodesForTheSmallestWorld) {
 }
 
 TEST(MachineCapacity, NodesOfATraceAreCountedAtTheirHighest) {
-  EXPECT_EQ(most_nodes_of({}), 0u);
-  EXPECT_EQ(most_nodes_of(*parse_trace("0,add,a\n1,remove,a\n2,add,b\n3,add,c\n4,remove,b\n5,add,d")), 2u);
+  EXPECT_EQ(peak_node_count({}), 0u);
+  EXPECT_EQ(peak_node_count(*parse_trace("0,add,a\n1,remove,a\n2,add,b\n3,add,c\n4,remove,b\n5,add,d")), 2u);
 }
 
 }  // namespace

@@ -17,10 +17,12 @@ UniqueFd some_file() {
 }
 
 TEST(MemberLogs, OpensALogAndReturnsErrorsOfItsDisk) {
-  MemberLogs logs([](const std::string& member) -> Result<UniqueFd> {
-    if (member == "bad") return Error(ErrorKind::kNoSpace, "full");
-    return some_file();
-  });
+  MemberLogs logs(
+      [](const std::string& member) -> Result<UniqueFd> {
+        if (member == "bad") return Error(ErrorKind::kNoSpace, "full");
+        return some_file();
+      },
+      std::chrono::hours(1));
   EXPECT_TRUE(logs.open("good")->is_open());
   EXPECT_EQ(logs.open("bad").error().kind(), ErrorKind::kNoSpace);
 }

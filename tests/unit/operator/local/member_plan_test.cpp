@@ -22,7 +22,7 @@ class MemberPlan : public testing::Test {
   api::TrainingJob job_ = test::job();
   api::Pod pod_ = test::pod(1, 3);
   MemberLaunchInputs places_{.coordinator_port = 4711,
-                             .began = "1700000000.250",
+                             .run_began = "1700000000.250",
                              .job_uid = "6f1c",
                              .token_file = "run/token",
                              .save_folder = "run/checkpoints",
@@ -86,7 +86,7 @@ TEST_F(MemberPlan, AProgramWithoutTheAgentLearnsItsRankAndWhereToMeet) {
   job_.spec.processes_per_node = 2;
   places_.group_port = 4712;
   pod_.address = "127.0.0.1";
-  pod_.group_seat = {.master_address = "127.0.0.1", .first_rank = 2, .world_size = 4};
+  pod_.group_rank_assignment = {.master_address = "127.0.0.1", .first_rank = 2, .world_size = 4};
   EXPECT_EQ(variable(env::kMasterAddress), "127.0.0.1");
   EXPECT_EQ(variable(env::kMasterPort), "4712");
   EXPECT_EQ(variable(env::kWorldSize), "4");
@@ -97,7 +97,7 @@ TEST_F(MemberPlan, AProgramWithoutTheAgentLearnsItsRankAndWhereToMeet) {
   for (const char* absent :
        {env::kCoordinatorUrl, env::kTokenFile, env::kLifelineFd, env::kTimeLimitSince, env::kMetricsPort})
     EXPECT_EQ(variable(absent), "-") << absent;
-  EXPECT_TRUE(plan().ends_with_lifeline);
+  EXPECT_TRUE(plan().is_killed_with_runner);
   job_.spec.roles[0].environment = {{env::kMasterPort, "29501"}, {env::kRank, "0"}};
   EXPECT_EQ(variable(env::kMasterPort), "29501");
   EXPECT_EQ(variable(env::kRank, 1), "3") << "a rank of one's own would only lie";

@@ -53,8 +53,8 @@ TEST(MetricsPorts, OfMembersDoNotOverlapAndAPortThatIsTakenIsPassedOver) {
   const auto server = listen_at(static_cast<std::uint16_t>(second + 6));
   const std::uint16_t third = ports.assign("c", 4, {}).value();
   EXPECT_TRUE(third > second + 6 || third + 4 <= second + 6) << third;
-  EXPECT_EQ(ports.first_of("b"), second);
-  EXPECT_EQ(ports.first_of("d"), std::nullopt);
+  EXPECT_EQ(ports.first_port_of("b"), second);
+  EXPECT_EQ(ports.first_port_of("d"), std::nullopt);
 }
 
 TEST(MetricsPorts, TheUsersPortIsTheFirstOfTheRun) {
@@ -73,7 +73,7 @@ class MetricsPortsOfAJob : public testing::Test {
  protected:
   json described(const std::string& member, const json& pids) const {
     json members = {{{"name", member}, {"pids", pids}}};
-    ports_.add_to(members);
+    ports_.add_ports_to(members);
     return members[0].value("metrics_ports", json());
   }
 
@@ -84,39 +84,39 @@ class MetricsPortsOfAJob : public testing::Test {
 
 TEST_F(MetricsPortsOfAJob, AreThoseOfEachProcessThatLives) {
   job_.spec.processes_per_node = 3;
-  ports_.choose(job_, pod_, {});
-  const std::uint16_t first = ports_.first_of(pod_.name).value();
+  ports_.assign_to_pod(job_, pod_, {});
+  const std::uint16_t first = ports_.first_port_of(pod_.name).value();
   EXPECT_EQ(described(pod_.name, {7, 8, 9}), json({first, first + 1, first + 2}));
   EXPECT_EQ(described(pod_.name, json::array()), json());
   EXPECT_EQ(described("another", {7}), json());
   api::Pod next = pod_;
   next.name = "next";
-  ports_.choose(job_, next, {pod_});
-  EXPECT_EQ(ports_.first_of(pod_.name), first);
-  ports_.choose(job_, next, {});
-  EXPECT_EQ(ports_.first_of(pod_.name), std::nullopt) << "it is gone";
+  ports_.assign_to_pod(job_, next, {pod_});
+  EXPECT_EQ(ports_.first_port_of(pod_.name), first);
+  ports_.assign_to_pod(job_, next, {});
+  EXPECT_EQ(ports_.first_port_of(pod_.name), std::nullopt) << "it is gone";
 }
 
 TEST_F(MetricsPortsOfAJob, AreNoneWhereTheUserWantsNone) {
   job_.spec.roles[0].environment = {{names::env::kMetricsPort, "0"}};
-  ports_.choose(job_, pod_, {});
-  EXPECT_EQ(ports_.first_of(pod_.name), std::nullopt);
+  ports_.assign_to_pod(job_, pod_, {});
+  EXPECT_EQ(ports_.first_port_of(pod_.name), std::nullopt);
   job_.spec.roles[0].environment.clear();
-  pod_.group_seat = {.master_address = "127.0.0.1", .first_rank = 2, .world_size = 4};
-  ports_.choose(job_, pod_, {});
-  EXPECT_EQ(ports_.first_of(pod_.name), std::nullopt) << "a program without the agent";
+  job_.spec.roles[0].has_agent = false;
+  ports_.assign_to_pod(job_, pod_, {});
+  EXPECT_EQ(ports_.first_port_of(pod_.name), std::nullopt) << "a program without the agent";
 }
 
 TEST_F(MetricsPortsOfAJob, BeginAtTheUsersPort) {
   MetricsPorts probe;
   const std::uint16_t named = probe.assign("where", 4, {}).value();
   job_.spec.roles[0].environment = {{names::env::kMetricsPort, std::to_string(named)}};
-  ports_.choose(job_, pod_, {});
-  EXPECT_EQ(ports_.first_of(pod_.name), named);
+  ports_.assign_to_pod(job_, pod_, {});
+  EXPECT_EQ(ports_.first_port_of(pod_.name), named);
   job_.spec.roles[0].environment.clear();
   MetricsPorts of_shell(std::to_string(named));
-  of_shell.choose(job_, pod_, {});
-  EXPECT_EQ(of_shell.first_of(pod_.name), named);
+  of_shell.assign_to_pod(job_, pod_, {});
+  EXPECT_EQ(of_shell.first_port_of(pod_.name), named);
 }
 
 }  // namespace

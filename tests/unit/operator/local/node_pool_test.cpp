@@ -17,16 +17,16 @@ using testing::IsEmpty;
 
 TEST(NodePool, HasSoManyNodesThatStay) {
   NodePool pool(2);
-  EXPECT_THAT(pool.stable(), ElementsAre("node-1", "node-2"));
+  EXPECT_THAT(pool.stable_nodes(), ElementsAre("node-1", "node-2"));
   ASSERT_TRUE(pool.remove("node-1"));
-  EXPECT_THAT(pool.stable(), ElementsAre("node-2", "node-3")) << "no name comes back";
+  EXPECT_THAT(pool.stable_nodes(), ElementsAre("node-2", "node-3")) << "no name comes back";
   EXPECT_FALSE(pool.remove("node-1"));
 }
 
 TEST(NodePool, ANodeThatWillGoHasNoticeAndItsReplacementIsThereAtOnce) {
   NodePool pool(2);
   ASSERT_TRUE(pool.announce_end("node-2", at_seconds(30), WallTime{}));
-  EXPECT_THAT(pool.stable(), ElementsAre("node-1", "node-3"));
+  EXPECT_THAT(pool.stable_nodes(), ElementsAre("node-1", "node-3"));
   const auto nodes = pool.nodes();
   ASSERT_EQ(nodes.size(), 3u);
   const auto& rules = core::built_in_notice_rules();
@@ -45,9 +45,9 @@ TEST(NodePool, OfTwoNoticesTheSoonerOneCounts) {
   ASSERT_TRUE(pool.announce_end("node-1", at_seconds(30), WallTime{}));
   ASSERT_TRUE(pool.announce_end("node-1", at_seconds(10), WallTime{}));
   ASSERT_TRUE(pool.announce_end("node-1", at_seconds(20), WallTime{}));
-  EXPECT_EQ(pool.next_due(), at_seconds(10));
-  EXPECT_THAT(pool.due(at_seconds(9.9)), IsEmpty());
-  EXPECT_THAT(pool.due(at_seconds(10)), ElementsAre("node-1"));
+  EXPECT_EQ(pool.next_end_time(), at_seconds(10));
+  EXPECT_THAT(pool.expired_nodes(at_seconds(9.9)), IsEmpty());
+  EXPECT_THAT(pool.expired_nodes(at_seconds(10)), ElementsAre("node-1"));
 }
 
 TEST(NodePool, WithoutASizeItHasWhatIsAddedAndNoMore) {
@@ -56,11 +56,11 @@ TEST(NodePool, WithoutASizeItHasWhatIsAddedAndNoMore) {
   pool.add("a");
   pool.add("b");
   pool.add("a");
-  EXPECT_THAT(pool.stable(), ElementsAre("a", "b"));
+  EXPECT_THAT(pool.stable_nodes(), ElementsAre("a", "b"));
   ASSERT_TRUE(pool.remove("a"));
-  EXPECT_THAT(pool.stable(), ElementsAre("b"));
+  EXPECT_THAT(pool.stable_nodes(), ElementsAre("b"));
   EXPECT_EQ(pool.remove("c").error().message(), "there is no node 'c'; there are b");
-  EXPECT_EQ(pool.next_due(), std::nullopt);
+  EXPECT_EQ(pool.next_end_time(), std::nullopt);
 }
 
 TEST(NodePool, NamesAreWordsOfOneLine) {

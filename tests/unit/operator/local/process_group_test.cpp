@@ -108,7 +108,7 @@ TEST_F(ProcessGroupTest, InterruptedEachLeavesWhenItIsDone) {
                             2));
   for (int i = 0; i < 2; ++i) EXPECT_EQ(living_log.line(), "ready");
   group.interrupt();
-  for (group.reap(); group.living().size() == 2; group.reap()) ASSERT_TRUE(test::wait_for_a_child());
+  for (group.reap(); group.running_pids().size() == 2; group.reap()) ASSERT_TRUE(test::wait_for_a_child());
   ASSERT_EQ(::write(opener.get(), "\n", 1), 1);
   EXPECT_EQ(living_log.line(), "saved") << "that another one has left is no reason to kill it";
   wait_for_end(group);

@@ -33,55 +33,44 @@ class RunConsoleTest : public testing::Test {
 TEST_F(RunConsoleTest, ACheckpointIsToldOnce) {
   api::TrainingJobStatus next = status_;
   next.last_checkpoint = ResumePoint{.attempt = Attempt(2), .step = Step(40)};
-  news_.tell_checkpoint(status_, next);
+  news_.print_checkpoint(status_, next);
   EXPECT_THAT(told(), ElementsAre("checkpoint of step 40 is durable (attempt 2)"));
-  news_.tell_checkpoint(next, next);
+  news_.print_checkpoint(next, next);
   EXPECT_THAT(told(), IsEmpty());
   api::TrainingJobStatus older = status_;
   older.last_checkpoint = ResumePoint{.attempt = Attempt(2), .step = Step(20)};
-  news_.tell_checkpoint(next, older);
+  news_.print_checkpoint(next, older);
   EXPECT_THAT(told(), IsEmpty()) << "the newest was damaged, which is an event";
 }
 
 TEST_F(RunConsoleTest, ALongWaitIsToldEachTenSeconds) {
-  status_.is_formed = false;
+  status_.is_world_formed = false;
   status_.message = "1 of 2 processes are there";
-  news_.tell_long_wait(test::job().status, status_, {});
+  news_.print_long_wait(test::job().status, status_);
   clock_.advance(seconds(9));
-  news_.tell_long_wait(status_, status_, {});
+  news_.print_long_wait(status_, status_);
   EXPECT_THAT(told(), IsEmpty());
   for (int again = 0; again < 2; ++again) {
     clock_.advance(seconds(10));
-    news_.tell_long_wait(status_, status_, {});
+    news_.print_long_wait(status_, status_);
     EXPECT_THAT(told(), ElementsAre("still waiting: 1 of 2 processes are there; logs are in logs/*.log"));
   }
 }
 
-TEST_F(RunConsoleTest, ALongWaitNamesWhomNoNodeIsLeftFor) {
-  status_.is_formed = false;
-  status_.message = "1 of 2 processes are there";
-  news_.tell_long_wait(status_, status_, {});
-  clock_.advance(seconds(10));
-  news_.tell_long_wait(status_, status_, {"a-worker-0-i1", "a-worker-1-i1"});
-  EXPECT_THAT(told(),
-              ElementsAre("still waiting: 1 of 2 processes are there; no node is left for a-worker-0-i1, "
-                          "a-worker-1-i1 until one comes; logs are in logs/*.log"));
-}
-
 TEST_F(RunConsoleTest, WhoSuspendedARunIsNotToldThatItWaits) {
-  status_.is_formed = false;
+  status_.is_world_formed = false;
   status_.phase = api::JobPhase::kSuspended;
-  news_.tell_long_wait(status_, status_, {});
+  news_.print_long_wait(status_, status_);
   clock_.advance(seconds(100));
-  news_.tell_long_wait(status_, status_, {});
+  news_.print_long_wait(status_, status_);
   EXPECT_THAT(told(), IsEmpty());
 }
 
 TEST_F(RunConsoleTest, TheSameSentenceTwiceInARowIsOneLine) {
-  EXPECT_TRUE(news_.tell_event("a"));
-  EXPECT_FALSE(news_.tell_event("a"));
-  EXPECT_TRUE(news_.tell_event("b"));
-  EXPECT_TRUE(news_.tell_event("a"));
+  EXPECT_TRUE(news_.print_event("a"));
+  EXPECT_FALSE(news_.print_event("a"));
+  EXPECT_TRUE(news_.print_event("b"));
+  EXPECT_TRUE(news_.print_event("a"));
   EXPECT_THAT(told(), ElementsAre("a", "b", "a"));
 }
 
@@ -89,48 +78,48 @@ TEST_F(RunConsoleTest, AFailureIsToldWithItsLastTenLines) {
   std::string words;
   for (int i = 1; i <= 12; ++i) words += std::to_string(i) + "\n";
   status_.last_failure = failure(WallTime{seconds(1001)}, words);
-  news_.tell_failure(status_);
+  news_.print_failure(status_);
   EXPECT_THAT(told(),
               ElementsAre("the last lines of counter-worker-0-i0:", "  3", "  4", "  5", "  6", "  7", "  8",
-                          "  9", "  10", "  11", "  12", "what the members printed: logs/*.log"));
+                          "  9", "  10", "  11", "  12", "the members' logs are in logs/*.log"));
 }
 
 TEST_F(RunConsoleTest, TheFirstFailureIsToldAtOnceAndTheLastOneToo) {
-  news_.tell_first_failure(status_);
+  news_.print_first_failure(status_);
   EXPECT_THAT(told(), IsEmpty());
   status_.last_failure = failure(WallTime{seconds(1001)}, "no such file\n");
-  news_.tell_first_failure(status_);
+  news_.print_first_failure(status_);
   EXPECT_THAT(told(), ElementsAre("the last lines of counter-worker-0-i0:", "  no such file"));
   status_.last_failure = failure(WallTime{seconds(1002)}, "still no such file\n");
-  news_.tell_first_failure(status_);
+  news_.print_first_failure(status_);
   EXPECT_THAT(told(), IsEmpty()) << "the second one is no news before the end";
-  news_.tell_failure(status_);
+  news_.print_failure(status_);
   EXPECT_THAT(told(), ElementsAre("the last lines of counter-worker-0-i0:", "  still no such file",
-                                  "what the members printed: logs/*.log"));
+                                  "the members' logs are in logs/*.log"));
 }
 
 TEST_F(RunConsoleTest, WhatIsToldAtOnceIsNotToldAgainAtTheEnd) {
   status_.last_failure = failure(WallTime{seconds(1001)}, "no such file\n");
-  news_.tell_first_failure(status_);
+  news_.print_first_failure(status_);
   told();
-  news_.tell_failure(status_);
-  EXPECT_THAT(told(), ElementsAre("what the members printed: logs/*.log"));
+  news_.print_failure(status_);
+  EXPECT_THAT(told(), ElementsAre("the members' logs are in logs/*.log"));
 }
 
 TEST_F(RunConsoleTest, AFailureOfARunBeforeIsNotThisOnes) {
   status_.last_failure = failure(WallTime{seconds(999)}, "old words\n");
-  news_.tell_failure(status_);
-  EXPECT_THAT(told(), ElementsAre("what the members printed: logs/*.log"));
+  news_.print_failure(status_);
+  EXPECT_THAT(told(), ElementsAre("the members' logs are in logs/*.log"));
   status_.last_failure = failure(WallTime{seconds(1001)}, "");
-  news_.tell_failure(status_);
-  EXPECT_THAT(told(), ElementsAre("what the members printed: logs/*.log"));
+  news_.print_failure(status_);
+  EXPECT_THAT(told(), ElementsAre("the members' logs are in logs/*.log"));
 }
 
 TEST_F(RunConsoleTest, WhoStopsItIsToldWhereItGoesOn) {
   status_.step = Step(45);
-  news_.tell_stop(status_);
+  news_.print_stop(status_);
   status_.last_checkpoint = ResumePoint{.attempt = Attempt(1), .step = Step(40)};
-  news_.tell_stop(status_);
+  news_.print_stop(status_);
   EXPECT_THAT(
       told(),
       ElementsAre(
@@ -139,7 +128,7 @@ TEST_F(RunConsoleTest, WhoStopsItIsToldWhereItGoesOn) {
 }
 
 TEST(RunTokenTest, IsItselfAndNothingElse) {
-  const auto token = RunToken::draw();
+  const auto token = RunToken::generate();
   ASSERT_TRUE(token);
   EXPECT_EQ(token->text().size(), 64u);
   EXPECT_TRUE(token->is(token->text()));
@@ -147,7 +136,7 @@ TEST(RunTokenTest, IsItselfAndNothingElse) {
   other.back() = other.back() == '0' ? '1' : '0';
   for (const std::string& wrong : {other, std::string(), token->text().substr(1), token->text() + "0"})
     EXPECT_FALSE(token->is(wrong)) << wrong;
-  EXPECT_NE(RunToken::draw()->text(), token->text());
+  EXPECT_NE(RunToken::generate()->text(), token->text());
 }
 
 }  // namespace

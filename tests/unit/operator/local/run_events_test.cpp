@@ -59,7 +59,7 @@ TEST_F(RunEventsTest, ALossAndWhatFollowsIt) {
   events_.begin(job_, now_);
   look();
   pods_[1] = test::ended_pod(1, 137);
-  job_.status.is_formed = false;
+  job_.status.is_world_formed = false;
   EXPECT_THAT(look(), ElementsAre("member", "apart"));
   EXPECT_EQ(lines_[0]["exitCode"], 137);
   EXPECT_EQ(lines_[0]["state"], "failed");
@@ -70,7 +70,7 @@ TEST_F(RunEventsTest, ALossAndWhatFollowsIt) {
   EXPECT_EQ(lines_[1]["state"], "gone");
 
   job_.status.attempt = Attempt(2);
-  job_.status.is_formed = true;
+  job_.status.is_world_formed = true;
   job_.status.last_disruption =
       api::Disruption{.member = "a", .lost_steps = 7, .phases = {.load_seconds = 2}};
   EXPECT_THAT(look(), ElementsAre("world", "recovery"));
@@ -79,7 +79,7 @@ TEST_F(RunEventsTest, ALossAndWhatFollowsIt) {
 }
 
 TEST_F(RunEventsTest, EachPartOfTheLedgerIsALineWithTheSumsBeforeIt) {
-  job_.status.is_formed = false;
+  job_.status.is_world_formed = false;
   pods_.clear();
   auto& ledger = job_.status.ledger;
   ledger.since = now_;
@@ -89,7 +89,7 @@ TEST_F(RunEventsTest, EachPartOfTheLedgerIsALineWithTheSumsBeforeIt) {
   ledger.newest_step = Step(3);
   EXPECT_THAT(look(milliseconds(1000)), IsEmpty());
   ledger.seconds[static_cast<std::size_t>(ledger.part)] = 2;
-  ledger.part = api::LedgerPart::kUseful;
+  ledger.part = api::TimeLedgerPart::kUseful;
   ledger.since->since_epoch += std::chrono::seconds(2);
   EXPECT_THAT(look(milliseconds(1000)), ElementsAre("ledger"));
   EXPECT_EQ(lines_[0]["ledger"]["part"], "useful");

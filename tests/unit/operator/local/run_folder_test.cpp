@@ -167,7 +167,7 @@ TEST_F(RunFolderTest, WhatIsSetAsideIsMovedAndNeverDeleted) {
   test::write_text(folder.path() / "report.html", "old report");
   std::vector<std::filesystem::path> places;
   for (int i = 0; i < 2; ++i) {
-    const auto before = folder.set_aside(WallTime{}, [&]() -> Result<void> {
+    const auto before = folder.archive_old_files(WallTime{}, [&]() -> Result<void> {
       EXPECT_EQ(test::read_text(folder.checkpoints_path() / "digits/pack"), i == 0 ? "old pack" : "")
           << "a fresh status stands before anything is moved";
       return folder.write_status({{"fresh", true}});
@@ -190,7 +190,8 @@ TEST_F(RunFolderTest, WhatIsSetAsideIsMovedAndNeverDeleted) {
 TEST_F(RunFolderTest, WithoutAFreshStatusNothingIsMoved) {
   const auto folder = open();
   std::filesystem::create_directories(folder.checkpoints_path());
-  EXPECT_FALSE(folder.set_aside(WallTime{}, [] { return Result<void>(Error(ErrorKind::kNoSpace, "full")); }));
+  EXPECT_FALSE(
+      folder.archive_old_files(WallTime{}, [] { return Result<void>(Error(ErrorKind::kNoSpace, "full")); }));
   EXPECT_TRUE(std::filesystem::exists(folder.checkpoints_path()));
 }
 
@@ -200,7 +201,7 @@ TEST_F(RunFolderTest, CheckpointsOnAnotherDiskAreNotTakenForTheLinkToThem) {
   std::filesystem::create_directories(folder.path() / "large");
   std::filesystem::create_directory_symlink("large", folder.checkpoints_path());
   bool is_stored = false;
-  EXPECT_FALSE(folder.set_aside(WallTime{}, [&] {
+  EXPECT_FALSE(folder.archive_old_files(WallTime{}, [&] {
     is_stored = true;
     return Result<void>();
   }));

@@ -51,8 +51,8 @@ TEST_F(BeginRunTest, TheFirstOneInAFolderBeginsAtItsBeginning) {
   const auto begun = begin();
   ASSERT_TRUE(begun) << begun.error().message();
   EXPECT_EQ(begun->status, job_.status);
-  EXPECT_FALSE(begun->goes_on);
-  EXPECT_FALSE(begun->set_aside);
+  EXPECT_FALSE(begun->continues_run);
+  EXPECT_FALSE(begun->archive_message);
   EXPECT_TRUE(begun->document.is_null());
 }
 
@@ -60,7 +60,7 @@ TEST_F(BeginRunTest, TheNextOneGoesOnWithStatusAndBook) {
   leave_a_run();
   const auto begun = begin();
   ASSERT_TRUE(begun) << begun.error().message();
-  EXPECT_TRUE(begun->goes_on);
+  EXPECT_TRUE(begun->continues_run);
   EXPECT_EQ(begun->status.attempt, Attempt(4));
   EXPECT_EQ(begun->status.step, Step(40));
   EXPECT_EQ(begun->document.at("recoveries").size(), 1u);
@@ -95,7 +95,7 @@ TEST_F(BeginRunTest, TheFailureOfARunBeforeIsNotThisOnes) {
   ASSERT_TRUE(folder_->write_status({{"job", encode_training_job(job)}}));
   const auto begun = begin();
   ASSERT_TRUE(begun) << begun.error().message();
-  EXPECT_TRUE(begun->goes_on);
+  EXPECT_TRUE(begun->continues_run);
   EXPECT_EQ(begun->status.last_failure, std::nullopt);
 }
 
@@ -103,12 +103,12 @@ TEST_F(BeginRunTest, OneThatStartsOverStoresAFreshStatusAndSaysWhereTheOldOneIs)
   leave_a_run();
   const auto begun = begin(true);
   ASSERT_TRUE(begun) << begun.error().message();
-  EXPECT_FALSE(begun->goes_on);
+  EXPECT_FALSE(begun->continues_run);
   EXPECT_EQ(begun->status.step, Step(0));
   EXPECT_EQ(begun->status.attempt, Attempt(4));
   EXPECT_EQ(stored_, std::vector{begun->status});
-  ASSERT_TRUE(begun->set_aside);
-  EXPECT_THAT(*begun->set_aside, HasSubstr("run/before/1970-01-01T00-00-00.000Z"));
+  ASSERT_TRUE(begun->archive_message);
+  EXPECT_THAT(*begun->archive_message, HasSubstr("run/before/1970-01-01T00-00-00.000Z"));
   EXPECT_TRUE(begun->document.is_null()) << "its losses are another run's";
 }
 
@@ -127,8 +127,8 @@ TEST(FreshStatus, CountsAttemptsAndIncarnationsOnAndOwnsNothingOlder) {
   status.last_checkpoint = ResumePoint{.attempt = Attempt(7), .step = Step(90), .digest = "aa"};
   const auto fresh = fresh_status(status);
   EXPECT_EQ(fresh.attempt, Attempt(8));
-  EXPECT_FALSE(fresh.is_formed);
-  EXPECT_EQ(fresh.lineage_start, Attempt(0));
+  EXPECT_FALSE(fresh.is_world_formed);
+  EXPECT_EQ(fresh.first_own_attempt, Attempt(0));
   EXPECT_EQ(fresh.members[1].incarnation, 4u);
   EXPECT_EQ(fresh.step, Step(0));
   EXPECT_EQ(fresh.restarts, api::Restarts());
@@ -159,7 +159,7 @@ TEST(RecoverStatus, OneThatIsReopenedGoesOnWithAllMembers) {
   status.completed_at = WallTime{};
   status.final_weights = "weights";
   for (auto& member : status.members) member.is_completed = true;
-  const auto recovered = recover_status(test::job().spec, reopen(status));
+  const auto recovered = recover_status(test::job().spec, reopen_completed_job(status));
   EXPECT_EQ(recovered.phase, api::JobPhase::kRecovering);
   EXPECT_EQ(recovered.attempt, status.attempt.next());
   EXPECT_EQ(recovered.completed_at, std::nullopt);
@@ -174,7 +174,7 @@ TEST(RecoverStatus, WhoStartsAFailedJobAgainGivesItItsRestartsBack) {
   auto status = test::job(2).status;
   status.phase = api::JobPhase::kFailed;
   status.restarts = {
-      .application = 11, .ignored = 3, .disruption = 4, .without_step = 5, .crashes_in_a_row = 2};
+      .application = 11, .ignored = 3, .disruption = 4, .losses_without_step = 5, .consecutive_crashes = 2};
   status.completed_at = WallTime{};
   const auto recovered = recover_status(test::job().spec, status);
   EXPECT_EQ(recovered.phase, api::JobPhase::kRecovering);
@@ -186,15 +186,15 @@ TEST(RecoverStatus, WhoStartsAFailedJobAgainGivesItItsRestartsBack) {
 // Deadlines of a world without members apply to no process.
 TEST(RecoverStatus, NoWorldOutlivesItsRunner) {
   auto status = test::job(2).status;
-  status.is_formed = true;
+  status.is_world_formed = true;
   status.world_size = 2;
-  status.formed_at = WallTime{};
-  status.stepped_at = WallTime{};
+  status.world_formed_at = WallTime{};
+  status.last_step_at = WallTime{};
   const auto recovered = recover_status(test::job().spec, status);
-  EXPECT_FALSE(recovered.is_formed);
+  EXPECT_FALSE(recovered.is_world_formed);
   EXPECT_EQ(recovered.world_size, 0u);
-  EXPECT_EQ(recovered.formed_at, std::nullopt);
-  EXPECT_EQ(recovered.stepped_at, std::nullopt);
+  EXPECT_EQ(recovered.world_formed_at, std::nullopt);
+  EXPECT_EQ(recovered.last_step_at, std::nullopt);
 }
 
 // A replaced member waits for all others.

@@ -60,13 +60,13 @@ TEST_F(SaveLocation, WithinTheRunsFolderFollowsThatFolder) {
 // A Python program names its folder in its code, and a flag of that name may be the program's own.
 TEST_F(SaveLocation, IsWhereAProcessSaysThatItSaves) {
   std::vector<api::ProcessFacts> processes(3);
-  EXPECT_EQ(told_save_location(processes, folders_), std::nullopt) << "older agents do not say it";
+  EXPECT_EQ(reported_save_location(processes, folders_), std::nullopt) << "older agents do not say it";
   processes[1].save_location = "/data/run-7";
-  EXPECT_EQ(told_save_location(processes, folders_), "/data/run-7");
+  EXPECT_EQ(reported_save_location(processes, folders_), "/data/run-7");
   processes[1].save_location = "/runs/a/checkpoints/own";
-  EXPECT_EQ(told_save_location(processes, folders_), "checkpoints/own") << "relative to the run's folder";
+  EXPECT_EQ(reported_save_location(processes, folders_), "checkpoints/own") << "relative to the run's folder";
   processes[0].save_location = "s3://bucket/runs/own";
-  EXPECT_EQ(told_save_location(processes, folders_), "s3://bucket/runs/own");
+  EXPECT_EQ(reported_save_location(processes, folders_), "s3://bucket/runs/own");
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ json document(int step, const char* phase = "Running") {
 
 class StatusFileTest : public testing::Test {
  protected:
-  std::vector<json> written() { return std::exchange(written_, {}); }
+  std::vector<json> written() { return std::exchange(last_written_, {}); }
   // The disk answers at once, or once it is thawed.
   std::future<Result<void>> write(const json& document) {
     std::promise<Result<void>> outcome;
@@ -38,7 +38,7 @@ class StatusFileTest : public testing::Test {
     return future;
   }
   void answer(const json& document, std::promise<Result<void>>& outcome) {
-    if (answer_) written_.push_back(document);
+    if (answer_) last_written_.push_back(document);
     outcome.set_value(answer_);
   }
   void thaw() {
@@ -47,10 +47,10 @@ class StatusFileTest : public testing::Test {
     hanging_.reset();
   }
 
-  static constexpr StatusFile::Timeouts kTimeouts{.of_decision = milliseconds(1),
-                                                  .of_first_and_last = milliseconds(2)};
+  static constexpr StatusFile::Timeouts kTimeouts{.decision_write = milliseconds(1),
+                                                  .first_and_last_write = milliseconds(2)};
   Timestamp now_{milliseconds(7)};
-  std::vector<json> written_;
+  std::vector<json> last_written_;
   Result<void> answer_;
   bool is_frozen_ = false;
   std::optional<std::pair<json, std::promise<Result<void>>>> hanging_;
@@ -60,14 +60,14 @@ class StatusFileTest : public testing::Test {
 };
 
 TEST(HasOnlyGrown, PositionRateAndCheckpointDo) {
-  EXPECT_TRUE(has_only_grown(document(1), document(2)));
+  EXPECT_TRUE(differs_only_in_progress(document(1), document(2)));
   json before = document(1);
   json next = document(2);
   next["job"]["status"]["lastCheckpoint"] = {{"step", 2}};
-  EXPECT_FALSE(has_only_grown(before, next)) << "its first one";
-  EXPECT_FALSE(has_only_grown(next, before));
+  EXPECT_FALSE(differs_only_in_progress(before, next)) << "its first one";
+  EXPECT_FALSE(differs_only_in_progress(next, before));
   before["job"]["status"]["lastCheckpoint"] = {{"step", 1}};
-  EXPECT_TRUE(has_only_grown(before, next));
+  EXPECT_TRUE(differs_only_in_progress(before, next));
 }
 
 TEST(HasOnlyGrown, AllElseIsSomethingThatHappened) {
@@ -79,8 +79,8 @@ TEST(HasOnlyGrown, AllElseIsSomethingThatHappened) {
   spec["job"]["spec"] = {{"numNodes", 2}};
   for (const auto& other :
        {document(2, "Recovering"), pod, recovery, spec, json(), json(3), json::object()}) {
-    EXPECT_FALSE(has_only_grown(document(1), other)) << other;
-    EXPECT_FALSE(has_only_grown(other, document(1))) << other;
+    EXPECT_FALSE(differs_only_in_progress(document(1), other)) << other;
+    EXPECT_FALSE(differs_only_in_progress(other, document(1))) << other;
   }
 }
 
@@ -95,7 +95,7 @@ TEST_F(StatusFileTest, WhatHappenedIsWrittenBeforeTheCallReturns) {
 TEST_F(StatusFileTest, WhatHasOnlyGrownIsWrittenOnceAPause) {
   ASSERT_TRUE(file_.put(document(0), now_));
   for (int step = 1; step <= 10; ++step) {
-    now_ = now_ + StatusFile::kPause / 5;
+    now_ = now_ + StatusFile::kWriteIntervalMin / 5;
     ASSERT_TRUE(file_.put(document(step), now_));
   }
   EXPECT_THAT(written(), ElementsAre(document(0), document(5), document(10)));
@@ -129,7 +129,7 @@ TEST_F(StatusFileTest, ABadDiskIsSaidOnceAndTriedAgain) {
     }
     EXPECT_THAT(said_, ElementsAre(testing::HasSubstr("the run goes on: no room")));
     answer_ = {};
-    written_.clear();
+    last_written_.clear();
     EXPECT_TRUE(file_.put(document(2), now_));
     EXPECT_THAT(written(), ElementsAre(document(2)));
     EXPECT_THAT(said_, testing::Contains("the run's status is stored again"));
@@ -152,7 +152,7 @@ TEST_F(StatusFileTest, ADiskThatHangsStopsNoDecisionAndGetsTheNewestDocument) {
   is_frozen_ = true;
   ASSERT_TRUE(file_.put(document(2, "Recovering"), now_));
   for (int i = 3; i < 10; ++i) {
-    now_ = now_ + StatusFile::kPause;
+    now_ = now_ + StatusFile::kWriteIntervalMin;
     ASSERT_TRUE(file_.put(document(i, "Running"), now_));
   }
   EXPECT_THAT(written(), ElementsAre(document(1)));
@@ -168,10 +168,10 @@ TEST_F(StatusFileTest, ADiskThatHangsForTenSecondsIsSaidWithTheFile) {
   is_frozen_ = true;
   const Timestamp began = now_;
   ASSERT_TRUE(file_.put(document(2, "Recovering"), now_));
-  now_ = began + StatusFile::kHungAfter - milliseconds(1);
+  now_ = began + StatusFile::kHungWriteTimeout - milliseconds(1);
   ASSERT_TRUE(file_.put(document(3), now_));
   EXPECT_THAT(said_, IsEmpty());
-  now_ = began + StatusFile::kHungAfter;
+  now_ = began + StatusFile::kHungWriteTimeout;
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(file_.put(document(3), now_));
   EXPECT_THAT(said_,
               ElementsAre(testing::HasSubstr("the run goes on: writing run/status.json: the disk has not "

@@ -114,7 +114,7 @@ class AdmissionSeparation : public testing::Test {
                                              [this](std::string_view token, const ProcessIdentity& process) {
                                                return check_member(tokens_, token, process);
                                              },
-                                         .on_news = [](const JobKey&) {}}};
+                                         .on_change = [](const JobKey&) {}}};
   AdmissionQueue admission_queue_{
       clock_,
       {.is_known =

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -27,6 +28,7 @@ class Server {
   http::Response answer(const http::Request& request) {
     const bool is_of_pods = request.url.find("/pods") != std::string::npos;
     if (request.method == "GET" && request.url.find("/pods/") != std::string::npos) return of(200, holder);
+    if (request.method == "GET" && request.url.ends_with("/trainingjobs/a")) return of(200, job_);
     if (request.method == "GET")
       return of(200, {{"metadata", {{"resourceVersion", "1"}}}, {"items", items_in(request.url)}});
     if (request.method == "POST" && is_of_pods) {
@@ -36,7 +38,7 @@ class Server {
     }
     if (request.method == "DELETE") {
       ++deletions;
-      return of(500, creation);
+      return of(deletion_status, deletion_status == 200 ? json(holder) : creation);
     }
     if (request.method == "PATCH") {
       job_.merge_patch(json::parse(request.body));
@@ -51,6 +53,25 @@ class Server {
     job_["metadata"]["resourceVersion"] = std::to_string(++version_);
   }
 
+  // The first member's pod has the name of a pod of this job.
+  void hold_name(const std::string& job, const std::string& uid) {
+    creation_status = 409;
+    creation = {{"kind", "Status"}, {"reason", "AlreadyExists"}, {"message", "there is one"}};
+    holder = {{"metadata",
+               {{"name", "a-b-c-0-i0"},
+                {"namespace", "n"},
+                {"uid", "p"},
+                {"ownerReferences",
+                 {{{"apiVersion", names::kApiVersion},
+                   {"kind", names::kKind},
+                   {"name", job},
+                   {"uid", uid},
+                   {"controller", true}}}}}}};
+  }
+
+  // The job is deleted and created again, and no watch has shown that yet.
+  void replace_job(const std::string& uid) { job_["metadata"]["uid"] = uid; }
+
   void set_members(int number) {
     job_["spec"]["numNodes"] = number;
     job_["metadata"]["resourceVersion"] = std::to_string(++version_);
@@ -63,6 +84,7 @@ class Server {
   json holder;  // the pod that has a member's name
   int creations = 0;
   int deletions = 0;
+  int deletion_status = 500;
   json pods = json::array();
 
  private:
@@ -119,20 +141,25 @@ class ControllerTest : public testing::Test {
  protected:
   ControllerTest() {
     ClusterOptions options;
-    options.on_news = [this](const JobKey& key, Urgency urgency) { queue_.add_now(key, urgency); };
+    options.on_change = [this](const JobKey& key, Urgency urgency) { queue_.add_now(key, urgency); };
     options.settings.coordinator_url = "http://operator";
     options.log = logger_;
     options.transport = std::make_unique<TransportTo>(server_);
-    cluster_ = std::move(*Cluster::attach({.server = "http://api"}, clock_, std::move(options)));
+    cluster_ =
+        std::move(*Cluster::connect_without_threads({.server = "http://api"}, clock_, std::move(options)));
     cluster_->step({});
-    controller_.emplace(clock_, logger_, queue_, *cluster_, registry_, metrics_);
+    start();
+  }
+  void start(std::uint64_t processes_per_namespace = 0) {
+    controller_.emplace(clock_, logger_, queue_, *cluster_, registry_, metrics_,
+                        core::built_in_notice_rules(), processes_per_namespace);
   }
 
   ManualClock clock_{Timestamp{1h}};
   Logger logger_{clock_};
   Server server_;
   WorkQueue queue_{clock_};
-  coordinator::Coordinator registry_{clock_, {.authenticate = {}, .on_news = {}}};
+  coordinator::Coordinator registry_{clock_, {.authenticate = {}, .on_change = {}}};
   OperatorMetrics metrics_;
   std::unique_ptr<Cluster> cluster_;
   std::optional<Controller> controller_;
@@ -175,7 +202,7 @@ json superseded_pod(int index) {
 
 TEST_F(ControllerTest, OfAServerInTroubleOneDeletionIsAskedForInALook) {
   for (int index = 5; index < 9; ++index) server_.pods.push_back(superseded_pod(index));
-  cluster_->list_again();
+  cluster_->relist();
   cluster_->step({});
   ASSERT_TRUE(controller_->step());
   EXPECT_EQ(server_.deletions, 1);
@@ -193,6 +220,22 @@ TEST_F(ControllerTest, ARefusalOfOnePodIsNoReasonToLeaveOthersUnmade) {
 }
 
 // The worker does not sleep, and events of the job in the meantime cause no call.
+// As with a quota of the server: the job waits, says why, and asks again.
+TEST_F(ControllerTest, AJobThatExceedsTheLimitOfItsNamespaceGetsNoPod) {
+  server_.creation_status = 201;
+  start(kMembers - 1);
+  while (controller_->step()) continue;
+  EXPECT_EQ(server_.creations, 0);
+  clock_.advance(1min);
+  while (controller_->step()) continue;
+  EXPECT_THAT(cluster_->view({.name_space = "n", .name = "a"})->job.status.message,
+              testing::HasSubstr("this job has 3 processes"));
+  start(kMembers);
+  clock_.advance(10min);
+  while (controller_->step()) continue;
+  EXPECT_EQ(server_.creations, kMembers);
+}
+
 TEST_F(ControllerTest, AServerThatAsksForAPauseIsCalledAgainAfterIt) {
   server_.creation_status = 429;
   server_.creation = {{"kind", "Status"}, {"reason", "TooManyRequests"}, {"message", "busy"}};
@@ -205,7 +248,7 @@ TEST_F(ControllerTest, AServerThatAsksForAPauseIsCalledAgainAfterIt) {
   while (controller_->step()) {
   }
   EXPECT_EQ(server_.creations, 1);
-  EXPECT_EQ(cluster_->asked_pause_end(key), clock_.now() + 1ms);
+  EXPECT_EQ(cluster_->retry_after_end(key), clock_.now() + 1ms);
   clock_.advance(1ms);
   while (controller_->step()) {
   }
@@ -218,7 +261,7 @@ TEST_F(ControllerTest, AJobWithManyPodsLetsOtherJobsPass) {
   constexpr int kInASlice = 13;  // that begin before 250 ms are over
   server_.creation_status = 201;
   server_.set_members(kMany);
-  cluster_->list_again();
+  cluster_->relist();
   cluster_->step({});
   const JobKey other{.name_space = "n", .name = "other"};
   server_.on_creation = [&, asked = false]() mutable {
@@ -247,7 +290,7 @@ TEST_F(ControllerTest, AJobThatCannotBeReadIsAProblemInTheMetrics) {
   ASSERT_TRUE(controller_->step());
   EXPECT_EQ(text().find("Unreadable"), std::string::npos);
   server_.make_unreadable();
-  cluster_->list_again();
+  cluster_->relist();
   cluster_->step({});
   while (controller_->step()) {
   }
@@ -260,18 +303,7 @@ TEST_F(ControllerTest, AJobThatCannotBeReadIsAProblemInTheMetrics) {
 // Job a with role b-c and job a-b with role c give their pods the same names; neither waits for the other
 // one's end.
 TEST_F(ControllerTest, ANameThatAnotherJobsPodHasIsPassedOver) {
-  server_.creation_status = 409;
-  server_.creation = {{"kind", "Status"}, {"reason", "AlreadyExists"}, {"message", "there is one"}};
-  server_.holder = {{"metadata",
-                     {{"name", "a-b-c-0-i0"},
-                      {"namespace", "n"},
-                      {"uid", "p"},
-                      {"ownerReferences",
-                       {{{"apiVersion", names::kApiVersion},
-                         {"kind", names::kKind},
-                         {"name", "a-b"},
-                         {"uid", "other"},
-                         {"controller", true}}}}}}};
+  server_.hold_name("a-b", "other");
   ASSERT_TRUE(controller_->step());
   const auto members_of = [this] {
     return cluster_->view({.name_space = "n", .name = "a"})->job.status.members;
@@ -281,25 +313,30 @@ TEST_F(ControllerTest, ANameThatAnotherJobsPodHasIsPassedOver) {
   EXPECT_EQ(members_of().at(0).incarnation, 1U) << "which has another name";
 }
 
-// A job that is made anew under the name of a deleted job waits for the former job's pods.
-TEST_F(ControllerTest, ANameThatAFormerJobsPodHasIsWaitedFor) {
-  server_.creation_status = 409;
-  server_.creation = {{"kind", "Status"}, {"reason", "AlreadyExists"}, {"message", "there is one"}};
-  server_.holder = {{"metadata",
-                     {{"name", "a-b-c-0-i0"},
-                      {"namespace", "n"},
-                      {"uid", "p"},
-                      {"ownerReferences",
-                       {{{"apiVersion", names::kApiVersion},
-                         {"kind", names::kKind},
-                         {"name", "a"},
-                         {"uid", "former"},
-                         {"controller", true}}}}}}};
-  ASSERT_TRUE(controller_->step());
-  clock_.advance(5s);
-  while (controller_->step()) {
+// A job that is made again under the name of a deleted job does not wait for the deleted job's pods.
+TEST_F(ControllerTest, APodOfADeletedJobWithTheSameNameIsDeletedAndItsNamePassedOver) {
+  for (const bool is_deleting : {false, true}) {
+    server_.hold_name("a", "former");
+    if (is_deleting) server_.holder["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
+    server_.deletions = 0;
+    server_.deletion_status = 200;
+    const auto name_of_first = [this] {
+      return cluster_->view({.name_space = "n", .name = "a"})->job.status.members.at(0).incarnation;
+    };
+    ASSERT_TRUE(controller_->step());
+    const auto before = name_of_first();
+    ASSERT_TRUE(controller_->step()) << "it looks again at once";
+    EXPECT_EQ(name_of_first(), before + 1);
+    EXPECT_EQ(server_.deletions > 0, !is_deleting) << "Kubernetes deletes the pod already";
   }
-  EXPECT_EQ(cluster_->view({.name_space = "n", .name = "a"})->job.status.members.at(0).incarnation, 0U);
+}
+
+// The operator's copy may be of the deleted job, and the pod of the job that exists now.
+TEST_F(ControllerTest, APodOfAJobThatWasMadeAgainIsNotDeletedForTheDeletedJob) {
+  server_.hold_name("a", "newer");
+  server_.replace_job("newer");
+  while (controller_->step()) continue;
+  EXPECT_EQ(server_.deletions, 0);
 }
 
 }  // namespace

@@ -47,12 +47,12 @@ TEST(FindOwnEndpoint, IsThisPodWhereAServiceIsNamed) {
 }
 
 TEST(FindCandidate, IsNamedByItsPodAndItsStart) {
-  const auto in_pod = find_candidate(with({{"HOSTNAME", "op-1"}, {"RATOON_POD_UID", "u"}}), "s");
+  const auto in_pod = make_election_candidate(with({{"HOSTNAME", "op-1"}, {"RATOON_POD_UID", "u"}}), "s");
   EXPECT_EQ(in_pod.identity, "op-1/u/s");
-  EXPECT_EQ(in_pod.seat, "op-1/u/");
-  const auto elsewhere = find_candidate(with({{"HOSTNAME", "op-1"}}), "s");
+  EXPECT_EQ(in_pod.identity_prefix, "op-1/u/");
+  const auto elsewhere = make_election_candidate(with({{"HOSTNAME", "op-1"}}), "s");
   EXPECT_EQ(elsewhere.identity, "op-1/s");
-  EXPECT_EQ(elsewhere.seat, "") << "two on one machine may both live";
+  EXPECT_EQ(elsewhere.identity_prefix, "") << "two on one machine may both live";
 }
 
 TEST(FindApiServerAccess, OutsideOfAClusterAFileIsNeeded) {

@@ -12,8 +12,8 @@ class EventFilterTest : public testing::Test {
  protected:
   std::optional<EventWrite> take(const std::string& message, const std::string& reason = "MemberLost",
                                  const std::string& job = "job") {
-    return filter_.take(job, {.is_warning = true, .reason = reason, .message = message},
-                        "new-" + std::to_string(++number_), now_);
+    return filter_.event_to_write(job, {.is_warning = true, .reason = reason, .message = message},
+                                  "new-" + std::to_string(++number_), now_);
   }
   // That many different sentences of one reason; the number of written events.
   int flood(int count, const std::string& reason = "MemberLost") {
@@ -42,7 +42,7 @@ TEST_F(EventFilterTest, ReasonsAndWarningsAreApart) {
   EXPECT_TRUE(take("a")->is_new);
   EXPECT_TRUE(take("a", "Recovered")->is_new);
   EXPECT_TRUE(take("a", "MemberLost", "another")->is_new);
-  EXPECT_TRUE(filter_.take("job", {.reason = "MemberLost", .message = "a"}, "x", now_)->is_new);
+  EXPECT_TRUE(filter_.event_to_write("job", {.reason = "MemberLost", .message = "a"}, "x", now_)->is_new);
 }
 
 TEST_F(EventFilterTest, LossesAreToldOneByOneUntilThereAreTen) {

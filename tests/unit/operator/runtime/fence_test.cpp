@@ -62,7 +62,7 @@ TEST_F(FencedClient, ReportsAPauseThatTheServerAsksForAndDoesNotSleep) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind(), ErrorKind::kUnavailable);
   ASSERT_TRUE(refusal);
-  EXPECT_EQ(refusal->asked_pause(), seconds(1));
+  EXPECT_EQ(refusal->requested_retry_delay(), seconds(1));
   EXPECT_EQ(calls_, 1) << "the caller makes it again";
   EXPECT_TRUE(client.call(kube::create(kPod, {}), {}));
 }

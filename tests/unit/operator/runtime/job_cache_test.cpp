@@ -233,8 +233,8 @@ TEST_F(JobCacheTest, WhatEndsMembersIsMoreUrgentThanWhatBringsThem) {
 
 TEST_F(JobCacheTest, NothingOlderReplacesWhatWeWrote) {
   store_.put_job(job(1));
-  store_.put_own_job(job(5));
-  store_.put_own_pod(pod(6, "n1"));
+  store_.put_written_job(job(5));
+  store_.put_written_pod(pod(6, "n1"));
   news();
   store_.put_job(job(3));
   store_.put_pod(pod(4));
@@ -257,13 +257,34 @@ TEST_F(JobCacheTest, AnAnswerThatComesAfterTheEndBringsNothingBack) {
   store_.put_job(job(1));
   store_.put_pod(pod(2));
   store_.remove_pod(pod(3));
-  store_.put_own_pod(pod(2));
+  store_.put_written_pod(pod(2));
   EXPECT_TRUE(store_.view(kJob)->pods.empty());
-  store_.reach_pods(9);
-  store_.put_own_pod(pod(8));
+  store_.advance_pods_version(9);
+  store_.put_written_pod(pod(8));
   EXPECT_TRUE(store_.view(kJob)->pods.empty());
-  store_.put_own_pod(pod(10));
+  store_.put_written_pod(pod(10));
   EXPECT_EQ(store_.view(kJob)->pods.size(), 1u);
+}
+
+TEST_F(JobCacheTest, AJobCountsWithItsProcessesWhileAPodOfItHasNotEnded) {
+  json two_a_node = job(1);
+  two_a_node["spec"]["processesPerNode"] = 2U;
+  store_.put_job(two_a_node);
+  EXPECT_EQ(store_.processes_in_use("n"), ProcessesInUse());
+  store_.put_pod(pod(2));
+  store_.put_pod(pod(3, "", "p1"));
+  EXPECT_EQ(store_.processes_in_use("n"), (ProcessesInUse{{kJob, 4}}));
+  EXPECT_EQ(store_.processes_in_use("m"), ProcessesInUse());
+  json ended = pod(4);
+  ended["status"] = {{"phase", "Succeeded"}};
+  store_.put_pod(ended);
+  EXPECT_EQ(store_.processes_in_use("n"), (ProcessesInUse{{kJob, 2}}));
+  json larger = job(5);
+  larger["status"] = api::encode_status({.members = std::vector<api::MemberStatus>(3, {.role = "worker"})});
+  store_.put_job(larger);
+  EXPECT_EQ(store_.processes_in_use("n"), (ProcessesInUse{{kJob, 3}})) << "its other members get pods, too";
+  store_.remove_pod(pod(6, "", "p1"));
+  EXPECT_EQ(store_.processes_in_use("n"), ProcessesInUse());
 }
 
 TEST_F(JobCacheTest, ANewJobOfTheSameNameHasNoneOfTheOldPods) {
@@ -322,10 +343,10 @@ TEST_F(JobCacheTest, APodThatIsGoneIsMissedWhereAnotherOneCame) {
 TEST_F(JobCacheTest, AListThatIsNotCompleteSaysNothingOfWhatIsNotInItYet) {
   store_.put_job(job(1));
   store_.put_pod(pod(20, "", "a"));  // the first of its items, and it goes no further
-  store_.put_own_pod(pod(15, "", "b"));
+  store_.put_written_pod(pod(15, "", "b"));
   EXPECT_EQ(store_.view(kJob)->pods.size(), 2U) << "what we made is there";
-  store_.reach_pods(20);
-  store_.put_own_pod(pod(18, "", "c"));
+  store_.advance_pods_version(20);
+  store_.put_written_pod(pod(18, "", "c"));
   EXPECT_EQ(store_.view(kJob)->pods.size(), 2U) << "told of up to 20: it came and went";
 }
 

@@ -94,12 +94,12 @@ TEST_F(MetricsPageTest, SlowReadersBeyondAFewAreToAskAgainAndHoldNoThread) {
 
 TEST_F(MetricsPageTest, SlowReadersOfOneAddressLeaveAPlaceForAScraper) {
   std::vector<std::future<http::Response>> readers;
-  for (int i = 0; i < MetricsPage::kReadersOfAnAddressMax; ++i)
+  for (int i = 0; i < MetricsPage::kReadersPerAddressMax; ++i)
     readers.push_back(std::async(std::launch::async, [this] { return get("/metrics", "10.0.0.1"); }));
-  wait_for_readers(MetricsPage::kReadersOfAnAddressMax);
+  wait_for_readers(MetricsPage::kReadersPerAddressMax);
   EXPECT_EQ(get("/metrics", "10.0.0.1").status, 503);
   auto scraper = std::async(std::launch::async, [this] { return get("/metrics", "10.0.0.2"); });
-  wait_for_readers(MetricsPage::kReadersOfAnAddressMax + 1);
+  wait_for_readers(MetricsPage::kReadersPerAddressMax + 1);
   open_gate();
   EXPECT_EQ(scraper.get().body, "a 1\nb 2\n");
   for (auto& reader : readers) EXPECT_EQ(reader.get().body, "a 1\nb 2\n");

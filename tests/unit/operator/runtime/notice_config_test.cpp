@@ -12,9 +12,9 @@
 namespace ratoon::runtime::notice_config_test {
 namespace {
 
-using core::NodeSign;
 using core::NoticeRule;
 using core::NoticeRules;
+using core::NoticeSource;
 using core::TimeInValue;
 using std::chrono::seconds;
 using testing::HasSubstr;
@@ -46,22 +46,25 @@ TEST(NoticeConfig, ReadsEachFieldOfARule) {
   ASSERT_TRUE(rules) << rules.error().message();
   const NoticeRules expected = {
       {.name = "gpu-fault",
-       .sign = NodeSign::kCondition,
+       .sign = NoticeSource::kCondition,
        .key = "GpuFault",
        .value = "False",
-       .leaves = seconds(300)},
+       .node_end_after = seconds(300)},
       {.name = "rack",
-       .sign = NodeSign::kLabel,
+       .sign = NoticeSource::kLabel,
        .key = "example.com/rack-ends",
        .node_labels = {{"example.com/pool", "true"}, {"example.com/kind", ""}},
-       .leaves = seconds(0),
+       .node_end_after = seconds(0),
        .time_in_value = TimeInValue::kUnixSeconds,
-       .lead = seconds(604800)},
+       .notice_lead_time = seconds(604800)},
       {.name = "leaving", .key = "example.com/going", .value = "now", .effect = "PreferNoSchedule"},
-      {.name = "note", .sign = NodeSign::kAnnotation, .key = "due", .time_in_value = TimeInValue::kRfc3339},
-      {.name = "cordon", .sign = NodeSign::kCordon},
-      {.name = "deletion", .sign = NodeSign::kDeletion},
-      {.name = "shutdown", .sign = NodeSign::kShutdown, .leaves = seconds(105)}};
+      {.name = "note",
+       .sign = NoticeSource::kAnnotation,
+       .key = "due",
+       .time_in_value = TimeInValue::kRfc3339},
+      {.name = "cordon", .sign = NoticeSource::kCordon},
+      {.name = "deletion", .sign = NoticeSource::kDeletion},
+      {.name = "shutdown", .sign = NoticeSource::kShutdown, .node_end_after = seconds(105)}};
   EXPECT_EQ(*rules, expected);
 }
 
@@ -75,10 +78,10 @@ TEST(NoticeConfig, ChangesBuiltInRulesByTheirNamesAndKeepsTheOthers) {
   EXPECT_EQ(rules->size(), built_in.size()) << "one is removed, one is added";
   const auto find = [&](const char* name) { return std::ranges::find(*rules, name, &NoticeRule::name); };
   EXPECT_EQ(find("node-cordon"), rules->end());
-  EXPECT_EQ(find("gke-spot-shutdown")->leaves, seconds(105));
+  EXPECT_EQ(find("gke-spot-shutdown")->node_end_after, seconds(105));
   EXPECT_EQ(find("gke-spot-shutdown") - rules->begin(), 1) << "it keeps its place";
   EXPECT_EQ(rules->back().name, "other");
-  EXPECT_EQ(find("aws-spot-interruption")->leaves, seconds(120));
+  EXPECT_EQ(find("aws-spot-interruption")->node_end_after, seconds(120));
   EXPECT_EQ(*read("rules: []", built_in), built_in);
 }
 
@@ -103,10 +106,12 @@ TEST(NoticeConfig, RefusesWhatItDoesNotKnowByRuleAndField) {
            "rules[1].key must be the key of the taint"},
           {"rules: [{name: a, sign: Taint, key: ''}]", "rules[0].key must be a text of 1 to 317 bytes"},
           {"rules: [{name: a, sign: Cordon, key: k}]",
-           "rules[0].key belongs to the signs Taint, Condition, Label and Annotation: remove it"},
-          {"rules: [{name: a, sign: Shutdown, value: k}]", "rules[0].value belongs to the signs"},
+           "rules[0].key has an effect only in rules with the signs Taint, Condition, Label and Annotation: "
+           "remove it"},
+          {"rules: [{name: a, sign: Shutdown, value: k}]",
+           "rules[0].value has an effect only in rules with the signs"},
           {"rules: [{name: a, sign: Label, key: k, effect: NoExecute}]",
-           "rules[0].effect belongs to the sign Taint: remove it"},
+           "rules[0].effect has an effect only in rules with the sign Taint: remove it"},
           {"rules: [{name: a, sign: Taint, key: k, effect: Never}]",
            "rules[0].effect must be one of NoSchedule, NoExecute, PreferNoSchedule, found \"Never\""},
           {"rules: [{name: a, sign: Label, key: k, value: [v]}]", "rules[0].value must be a text"},
@@ -116,15 +121,16 @@ TEST(NoticeConfig, RefusesWhatItDoesNotKnowByRuleAndField) {
           {"rules: [{name: a, sign: Taint, key: k, seconds: 604801}]",
            "rules[0].seconds must be a whole number"},
           {"rules: [{name: a, sign: Taint, key: k, leadSeconds: 5}]",
-           "rules[0].leadSeconds belongs to rules with timeInValue: remove it"},
+           "rules[0].leadSeconds has an effect only in rules with timeInValue: remove it"},
           {"rules: [{name: a, sign: Label, key: k, timeInValue: Unix}]",
            "rules[0].timeInValue must be one of UnixSeconds, RFC3339, found \"Unix\""},
           {"rules: [{name: a, sign: Label, key: k, value: v, timeInValue: UnixSeconds}]",
-           "rules[0].value belongs to rules without timeInValue"},
+           "rules[0].value has an effect only in rules without timeInValue"},
           {"rules: [{name: a, sign: Cordon, timeInValue: UnixSeconds}]",
-           "rules[0].timeInValue belongs to the signs Taint, Label and Annotation: remove it"},
+           "rules[0].timeInValue has an effect only in rules with the signs Taint, Label and Annotation: "
+           "remove it"},
           {"rules: [{name: a, sign: Condition, key: k, timeInValue: UnixSeconds}]",
-           "rules[0].timeInValue belongs to the signs"},
+           "rules[0].timeInValue has an effect only in rules with the signs"},
           {"rules: [{name: a, sign: Label, key: k, timeInValue: RFC3339, leadSeconds: -1}]",
            "rules[0].leadSeconds must be a whole number from 0 to 604800"},
           {"rules: [{name: a, sign: Cordon, nodeLabels: {}}]", "rules[0].nodeLabels must be 1 to 8 labels"},

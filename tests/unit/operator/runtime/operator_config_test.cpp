@@ -26,7 +26,8 @@ class OperatorConfig : public testing::Test {
 TEST_F(OperatorConfig, SetsWhatItSaysAndLeavesTheRest) {
   ASSERT_TRUE(
       read("namespace: trees\nkubeconfig: /etc/k\nadvertiseUrl: http://h:1\ncoordinatorPort: 1000\n"
-           "metricsPort: '2000'\nprobePort: 3000\nnotices: /etc/notices.yaml\nworkers: 7\nlog: "
+           "metricsPort: '2000'\nprobePort: 3000\nnotices: /etc/notices.yaml\nworkers: "
+           "7\nprocessesPerNamespace: 70000\nlog: "
            "text\nleaderElection:\n  enabled: true\n"
            "tls: {folder: /etc/tls, secret: s, serverName: door.trees.svc}\n"));
   EXPECT_EQ(options_.name_space, "trees");
@@ -36,6 +37,7 @@ TEST_F(OperatorConfig, SetsWhatItSaysAndLeavesTheRest) {
   EXPECT_EQ(options_.metrics_port, 2000);
   EXPECT_EQ(options_.probe_port, 3000);
   EXPECT_EQ(options_.workers, 7);
+  EXPECT_EQ(options_.processes_per_namespace, 70000u);
   EXPECT_TRUE(options_.is_text_log);
   EXPECT_EQ(options_.tls_folder, "/etc/tls");
   EXPECT_EQ(options_.tls_secret, "s");
@@ -59,6 +61,8 @@ TEST_F(OperatorConfig, RefusesWhatItDoesNotKnowByName) {
            {"probePort: 0", "probePort must be a port"},
            {"workers: 0", "workers must be a number from 1 to 64"},
            {"workers: 65", "workers must be a number from 1 to 64"},
+           {"processesPerNamespace: 0", "processesPerNamespace must be a number from 1 to 4294967295"},
+           {"processesPerNamespace: 4294967296", "processesPerNamespace must be a number from 1 to"},
            {"log: xml", "log must be json or text, found \"xml\""},
            {"leaderElection: {enabled: 1}", "leaderElection.enabled must be true or false"},
            {"namespace: ''", "namespace must be a text"}}) {

@@ -51,7 +51,7 @@ TEST(OperatorMetrics, ALossAndARecoveryAreCountedOnce) {
   api::TrainingJobStatus after;
   after.restarts.disruption = 2;
   after.restarts.hung = 3;
-  after.ledger.steps_made_again = 7;
+  after.ledger.repeated_step_count = 7;
   after.last_disruption = api::Disruption{.member = "w", .phases = {.detect_seconds = 3, .load_seconds = 1}};
   metrics.note_status(kJob, {}, after);
   metrics.note_status(kJob, after, after);
@@ -129,7 +129,7 @@ WallTime at(int second) {
 TEST(OperatorMetrics, WhatGoesOnGrowsBetweenTwoWritesOfTheStatus) {
   OperatorMetrics metrics;
   api::TrainingJobStatus status;
-  status.ledger = {.seconds = {100, 2, 3, 4, 5, 6}, .part = api::LedgerPart::kUseful, .since = at(1000)};
+  status.ledger = {.seconds = {100, 2, 3, 4, 5, 6}, .part = api::TimeLedgerPart::kUseful, .since = at(1000)};
   metrics.note_status(kJob, status, status);
   EXPECT_THAT(text_of(metrics, at(1000)), HasSubstr(spent("useful", 100)));
   const std::string text = text_of(metrics, at(1007));
@@ -145,17 +145,17 @@ TEST(OperatorMetrics, WhatGoesOnGrowsBetweenTwoWritesOfTheStatus) {
 TEST(OperatorMetrics, ALossThatWasNoticedLateTakesNoSecondsBack) {
   OperatorMetrics metrics;
   api::TrainingJobStatus before;
-  before.ledger = {.seconds = {100}, .part = api::LedgerPart::kUseful, .since = at(1000)};
+  before.ledger = {.seconds = {100}, .part = api::TimeLedgerPart::kUseful, .since = at(1000)};
   metrics.note_status(kJob, before, before);
   EXPECT_THAT(text_of(metrics, at(1010)), HasSubstr(spent("useful", 110)));
   auto after = before;
-  after.ledger = {.seconds = {107}, .part = api::LedgerPart::kRestarting, .since = at(1007)};
+  after.ledger = {.seconds = {107}, .part = api::TimeLedgerPart::kRestarting, .since = at(1007)};
   metrics.note_status(kJob, before, after);
   EXPECT_THAT(text_of(metrics, at(1011)), HasSubstr(spent("useful", 110)));
   EXPECT_THAT(text_of(metrics, at(1011)), HasSubstr(spent("restarting", 4)));
   EXPECT_THAT(text_of(metrics, at(900)), HasSubstr(spent("restarting", 4))) << "a clock that was set back";
   before = after;
-  after.ledger = {.seconds = {107, 0, 0, 13}, .part = api::LedgerPart::kUseful, .since = at(1020)};
+  after.ledger = {.seconds = {107, 0, 0, 13}, .part = api::TimeLedgerPart::kUseful, .since = at(1020)};
   metrics.note_status(kJob, before, after);
   EXPECT_THAT(text_of(metrics, at(1024)), HasSubstr(spent("useful", 111))) << "it has caught up";
   metrics.note_status(kJob, {}, {});

@@ -68,14 +68,14 @@ TEST_F(PluginCredentialsTest, ATokenIsUsedUntilShortlyBeforeItsEnd) {
 }
 
 TEST_F(PluginCredentialsTest, ATokenThatIsRefusedIsFetchedAgainOnce) {
-  credentials_.doubt("t1");
+  credentials_.mark_refused("t1");
   EXPECT_EQ(*credentials_.token(), "t2");
-  credentials_.doubt("t1");  // of a call that was under way
+  credentials_.mark_refused("t1");  // of a call that was under way
   EXPECT_EQ(*credentials_.token(), "t2");
 }
 
 TEST_F(PluginCredentialsTest, AFailureIsToldAndTriedAgainByTheNextCall) {
-  credentials_.doubt("t1");
+  credentials_.mark_refused("t1");
   fetching_.fails_with = Error(ErrorKind::kUnavailable, "'login' ended with exit code 3");
   EXPECT_THAT(credentials_.token().error().message(), HasSubstr("exit code 3"));
   fetching_.fails_with.reset();

@@ -29,24 +29,24 @@ TEST(PrunedFields, AreSentAgainOnceInAWhileAndToldOnce) {
   const json wanted = {{"phase", "Running"}, {"ledger", {{"load", 1}}}};
   const auto left = [&] {
     json status = wanted;
-    fields.leave_out_of(status, {{"phase", "Pending"}});
+    fields.remove_pruned_from(status, {{"phase", "Pending"}});
     return status;
   };
-  fields.learn(wanted, wanted);
+  fields.record_pruned(wanted, wanted);
   EXPECT_EQ(left(), wanted);
   EXPECT_EQ(text_in(said), "");
   const json stored = {{"phase", "Running"}};
-  fields.learn(wanted, stored);
+  fields.record_pruned(wanted, stored);
   EXPECT_EQ(left(), stored);
   const std::string told = text_in(said);
   EXPECT_NE(told.find("status.ledger"), std::string::npos) << told;
   clock.advance(std::chrono::minutes(10));
   EXPECT_EQ(left(), wanted) << "the definition may be up to date by now";
-  fields.learn(wanted, stored);
+  fields.record_pruned(wanted, stored);
   EXPECT_EQ(left(), stored);
   EXPECT_EQ(text_in(said), told);
   json status = wanted;
-  fields.leave_out_of(status, wanted);
+  fields.remove_pruned_from(status, wanted);
   EXPECT_EQ(status, wanted) << "what is stored is never taken back";
   EXPECT_FALSE(fields.has_any());
 }

@@ -20,7 +20,7 @@ TEST(ReviewedTokens, APodThatShowsManyTokensIsKnownByItsNewest) {
   ReviewedTokens tokens;
   tokens.keep("other", answer_of("other"));
   for (std::size_t i = 0; i < kShown; ++i) tokens.keep(std::to_string(i), answer_of("pod"));
-  EXPECT_EQ(tokens.size(), 1 + ReviewedTokens::kAnswersOfAPodMax);
+  EXPECT_EQ(tokens.size(), 1 + ReviewedTokens::kAnswersPerPodMax);
   EXPECT_TRUE(tokens.find(std::to_string(kShown - 1), kNow));
   EXPECT_FALSE(tokens.find("0", kNow));
   EXPECT_TRUE(tokens.find("other", kNow));
@@ -28,7 +28,7 @@ TEST(ReviewedTokens, APodThatShowsManyTokensIsKnownByItsNewest) {
 
 TEST(ReviewedTokens, ATokenThatIsReviewedAgainTakesNoPlaceOfAnother) {
   ReviewedTokens tokens;
-  for (std::size_t i = 0; i < ReviewedTokens::kAnswersOfAPodMax; ++i)
+  for (std::size_t i = 0; i < ReviewedTokens::kAnswersPerPodMax; ++i)
     tokens.keep(std::to_string(i), answer_of("pod"));
   for (int i = 0; i < 20; ++i) tokens.keep("3", answer_of("pod", kNow + 1min));
   EXPECT_TRUE(tokens.find("0", kNow));

@@ -223,7 +223,7 @@ TEST_F(SecretCertificateTest, WithoutTheRightItSaysSoAndServesOn) {
   EXPECT_FALSE(has_changed());
   EXPECT_TRUE(is_good());
   const std::string log = said();
-  EXPECT_THAT(log, HasSubstr("the current one stays in use"));
+  EXPECT_THAT(log, HasSubstr("the served one stays in use"));
   EXPECT_EQ(log.find("is not up to date"), log.rfind("is not up to date")) << "once for one problem";
 }
 

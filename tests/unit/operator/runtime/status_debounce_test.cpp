@@ -21,7 +21,7 @@ class StatusDebounceTest : public testing::Test {
   }
 
   static bool waits(const StatusDebounce& patience) {
-    return patience.after_the_last_write > Duration::zero() || patience.from_now > Duration::zero();
+    return patience.after_last_write > Duration::zero() || patience.after_first_change > Duration::zero();
   }
 
   api::TrainingJobSpec group_;
@@ -31,14 +31,14 @@ class StatusDebounceTest : public testing::Test {
 };
 
 TEST_F(StatusDebounceTest, NothingNewIsNeverWritten) {
-  EXPECT_FALSE(status_debounce_for(group_, stored_, stored_).has_news);
-  EXPECT_TRUE(status_debounce_for(group_, stored_, made_).has_news);
+  EXPECT_FALSE(status_debounce_for(group_, stored_, stored_).has_change);
+  EXPECT_TRUE(status_debounce_for(group_, stored_, made_).has_change);
 }
 
 TEST_F(StatusDebounceTest, AStepAloneWaitsForItsTurn) {
   auto stepped = stored_;
   stepped.step = Step{7};
-  EXPECT_GT(status_debounce_for(with_agent_, stored_, stepped).after_the_last_write, Duration::zero());
+  EXPECT_GT(status_debounce_for(with_agent_, stored_, stepped).after_last_write, Duration::zero());
   stepped.restarts.disruption = 1;
   EXPECT_FALSE(waits(status_debounce_for(with_agent_, stored_, stepped)));
 }
@@ -46,15 +46,15 @@ TEST_F(StatusDebounceTest, AStepAloneWaitsForItsTurn) {
 TEST_F(StatusDebounceTest, WhatIsToComeAndTheLossWaitLikeAStep) {
   auto told = stored_;
   told.outlook = {.position = 7, .total = 100, .unit = "step", .loss = 0.5};
-  EXPECT_GT(status_debounce_for(with_agent_, stored_, told).after_the_last_write, Duration::zero());
+  EXPECT_GT(status_debounce_for(with_agent_, stored_, told).after_last_write, Duration::zero());
   auto learned = told;
   learned.outlook.loss = 0.25;
-  EXPECT_TRUE(status_debounce_for(with_agent_, told, learned).has_news);
-  EXPECT_EQ(status_debounce_for(with_agent_, told, learned).after_the_last_write,
-            status_debounce_for(with_agent_, stored_, told).after_the_last_write)
+  EXPECT_TRUE(status_debounce_for(with_agent_, told, learned).has_change);
+  EXPECT_EQ(status_debounce_for(with_agent_, told, learned).after_last_write,
+            status_debounce_for(with_agent_, stored_, told).after_last_write)
       << "the loss alone is no more urgent than a step";
   learned.step = Step{8};
-  EXPECT_GT(status_debounce_for(with_agent_, told, learned).after_the_last_write, Duration::zero());
+  EXPECT_GT(status_debounce_for(with_agent_, told, learned).after_last_write, Duration::zero());
 }
 
 TEST_F(StatusDebounceTest, CommitsInARowAreToldASecondAfterTheLastWriteAndOneTakenBackAtOnce) {
@@ -64,11 +64,11 @@ TEST_F(StatusDebounceTest, CommitsInARowAreToldASecondAfterTheLastWriteAndOneTak
   auto second = first;
   second.last_checkpoint->step = second.step = Step{11};
   const StatusDebounce patience = status_debounce_for(with_agent_, first, second);
-  EXPECT_EQ(patience.after_the_last_write, std::chrono::seconds(1));
+  EXPECT_EQ(patience.after_last_write, std::chrono::seconds(1));
   EXPECT_FALSE(waits(status_debounce_for(with_agent_, second, first)));
   auto shared = first;
   shared.last_checkpoint_tier = "store";
-  EXPECT_EQ(status_debounce_for(with_agent_, first, shared).after_the_last_write, std::chrono::seconds(1));
+  EXPECT_EQ(status_debounce_for(with_agent_, first, shared).after_last_write, std::chrono::seconds(1));
   second.restarts.disruption = 1;
   EXPECT_FALSE(waits(status_debounce_for(with_agent_, first, second)))
       << "a loss tells of the commit before it";
@@ -76,30 +76,30 @@ TEST_F(StatusDebounceTest, CommitsInARowAreToldASecondAfterTheLastWriteAndOneTak
 
 TEST_F(StatusDebounceTest, NewsAreDueWhenBothPausesAreOver) {
   const auto at = [](int seconds) { return Timestamp{std::chrono::seconds(seconds)}; };
-  EXPECT_EQ(due({}, at(9), at(7)), at(9)) << "already";
-  EXPECT_EQ(due({.after_the_last_write = std::chrono::seconds(5)}, at(9), at(10)), at(14));
-  EXPECT_EQ(due({.after_the_last_write = std::chrono::seconds(5)}, at(2), at(10)), at(10));
-  EXPECT_EQ(due({.from_now = std::chrono::seconds(5)}, at(9), at(10)), at(15));
+  EXPECT_EQ(status_write_time({}, at(9), at(7)), at(9)) << "already";
+  EXPECT_EQ(status_write_time({.after_last_write = std::chrono::seconds(5)}, at(9), at(10)), at(14));
+  EXPECT_EQ(status_write_time({.after_last_write = std::chrono::seconds(5)}, at(2), at(10)), at(10));
+  EXPECT_EQ(status_write_time({.after_first_change = std::chrono::seconds(5)}, at(9), at(10)), at(15));
 }
 
 TEST_F(StatusDebounceTest, WhoThePodsOfAGroupAreIsToldTogetherWithItsStart) {
-  EXPECT_GT(status_debounce_for(group_, stored_, made_).from_now, Duration::zero());
+  EXPECT_GT(status_debounce_for(group_, stored_, made_).after_first_change, Duration::zero());
   EXPECT_FALSE(waits(status_debounce_for(with_agent_, stored_, made_))) << "its members may not speak before";
 }
 
 // Facts that are not stored yet are not news at every decision.
 TEST_F(StatusDebounceTest, ASeenRosterIsRememberedWithThePlacesThatCameAfterIt) {
   auto members = stored_.members;
-  recall(made_.members, members);
+  restore_pod_placement(made_.members, members);
   EXPECT_EQ(members, made_.members);
   auto placed = made_.members;
   placed[0].node = "n2";
-  recall(placed, members);
+  restore_pod_placement(placed, members);
   EXPECT_EQ(members, placed) << "who the pods are was stored already, and where the first one is was not";
   placed[0].uid = "another";
   placed[0].node = placed[1].node = "n3";
   const auto before = members;
-  recall(placed, members);
+  restore_pod_placement(placed, members);
   EXPECT_EQ(members, before) << "what is stored stands";
 }
 
@@ -117,7 +117,7 @@ TEST_F(StatusDebounceTest, WhatAnybodyWaitsForIsWrittenAtOnce) {
     change(news);
     return !waits(status_debounce_for(group_, stored_, news));
   };
-  EXPECT_TRUE(is_prompt([](auto& s) { s.is_formed = true; }));
+  EXPECT_TRUE(is_prompt([](auto& s) { s.is_world_formed = true; }));
   EXPECT_TRUE(is_prompt([](auto& s) { s.phase = api::JobPhase::kRunning; }));
   EXPECT_TRUE(is_prompt([](auto& s) { s.attempt = Attempt{1}; }));
   EXPECT_TRUE(is_prompt([](auto& s) { s.members[0].incarnation = 1; }));
@@ -127,7 +127,7 @@ TEST_F(StatusDebounceTest, WhatAnybodyWaitsForIsWrittenAtOnce) {
   EXPECT_TRUE(is_prompt([](auto& s) { s.conditions[0].is_true = true; }));
   EXPECT_TRUE(is_prompt([](auto& s) { s.conditions.push_back({.type = "Unplaced"}); }));
   auto standing = stored_;
-  standing.is_formed = true;
+  standing.is_world_formed = true;
   auto lost = standing;
   lost.members[0].uid.clear();
   EXPECT_FALSE(waits(status_debounce_for(group_, standing, lost))) << "a world that stands";

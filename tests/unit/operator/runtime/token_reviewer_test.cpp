@@ -168,7 +168,7 @@ TEST_F(TokenReviewerTest, UnknownTokensFillNoMemory) {
 
 TEST_F(TokenReviewerTest, NorDoesAMemberThatShowsManyTokens) {
   for (int i = 0; i < 5000; ++i) ASSERT_EQ(pod_of(std::to_string(i)), "w-0");
-  EXPECT_EQ(reviewer_.known(), ReviewedTokens::kAnswersOfAPodMax);
+  EXPECT_EQ(reviewer_.known(), ReviewedTokens::kAnswersPerPodMax);
 }
 
 // One namespace has thousands of members; the review of another one's member is the next but one.

@@ -130,6 +130,43 @@ TEST_F(FairQueueTest, AJobIsSlowAfterATurnOfFiveSecondsUntilATurnIsShorter) {
   EXPECT_EQ(queue.take(now_), job("a", 1)) << "one is slow";
 }
 
+TEST_F(FairQueueTest, AJobThatIsGoneIsForgotten) {
+  FairQueue queue({.slow_max = 1});
+  for (int i = 0; i < 2; ++i) queue.add(job("a", i), Urgency::kRoutine, now_);
+  for (int i = 0; i < 2; ++i) ASSERT_EQ(queue.take(now_), job("a", i));
+  for (int i = 0; i < 2; ++i) queue.give_back(job("a", i), kLong);
+  queue.forget(job("a", 1));
+  for (int i = 0; i < 2; ++i) queue.add(job("a", i), Urgency::kRoutine, now_ + 1ms * (1 - i));
+  now_ = now_ + 1ms;
+  EXPECT_EQ(queue.take(now_), job("a", 1)) << "it is a new job of this name, and not slow";
+  EXPECT_EQ(queue.take(now_), job("a", 0)) << "no other slow job has a worker";
+}
+
+// The calls of all jobs begin to hang at one moment, and none of the jobs is known as slow.
+TEST_F(FairQueueTest, AWorkerWhoseTurnLastsLongIsReplacedByAnother) {
+  FairQueue queue({.each_max = 2, .active_max = 4});
+  for (const char* name_space : {"a", "b", "c"})
+    for (int i = 0; i < 2; ++i) queue.add(job(name_space, i), Urgency::kRoutine, now_);
+  const Timestamp began = now_;
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(queue.take(now_));
+  EXPECT_EQ(queue.next_place_at(now_), std::nullopt) << "the fourth worker is free";
+  now_ = now_ + 100ms;
+  ASSERT_TRUE(queue.take(now_));
+  EXPECT_EQ(queue.take(now_), std::nullopt) << "four workers are active";
+  EXPECT_EQ(queue.next_place_at(now_), began + FairQueue::kHangingTurn);
+  now_ = began + FairQueue::kHangingTurn - 1ms;
+  EXPECT_EQ(queue.take(now_), std::nullopt);
+  now_ = began + FairQueue::kHangingTurn;
+  EXPECT_EQ(queue.next_place_at(now_), std::nullopt);
+  EXPECT_TRUE(queue.take(now_));
+  EXPECT_TRUE(queue.take(now_));
+  for (int i = 0; i < 3; ++i) queue.add(job("d", i), Urgency::kRoutine, now_);
+  EXPECT_TRUE(queue.take(now_)) << "three turns last for less than the limit";
+  EXPECT_EQ(queue.next_place_at(now_), began + 100ms + FairQueue::kHangingTurn);
+  queue.give_back(job("d", 0), kQuick);
+  EXPECT_EQ(queue.take(now_), job("d", 1)) << "a place is free after a turn, too";
+}
+
 TEST_F(FairQueueTest, ADisruptionComesBeforeRoutineDecisionsThatWaitForLessThanASecond) {
   add(job("a", 0));
   now_ = now_ + 999ms;

@@ -102,13 +102,36 @@ TEST_F(WorkQueueTest, AJobWithALongTurnLeavesAWorkerToAnotherJob) {
   for (const char* name : {"a", "b"}) ASSERT_EQ(queue.take_due(), key(name));
   clock_.advance(FairQueue::kSlowTurn);
   for (const char* name : {"a", "b"}) {
-    queue.done(key(name));
     queue.add_now(key(name));
+    queue.done(key(name));
   }
   EXPECT_EQ(queue.take_due(), key("a"));
   EXPECT_EQ(queue.take_due(), std::nullopt);
   queue.add_now(key("c"));
   EXPECT_EQ(queue.take_due(), key("c"));
+}
+
+// A job that exists has a time for its next decision, and a deleted one has none.
+TEST_F(WorkQueueTest, ADeletedJobIsNotRememberedAsSlow) {
+  WorkQueue queue(clock_, kIdleHour, {.each_max = 2, .slow_each_max = 1});
+  for (const char* name : {"a", "b"}) queue.add_now(key(name));
+  for (const char* name : {"a", "b"}) ASSERT_EQ(queue.take_due(), key(name));
+  clock_.advance(FairQueue::kSlowTurn);
+  for (const char* name : {"a", "b"}) queue.done(key(name));
+  for (const char* name : {"a", "b"}) queue.add_now(key(name));
+  EXPECT_EQ(queue.take_due(), key("a"));
+  EXPECT_EQ(queue.take_due(), key("b"));
+}
+
+// No event reports that a turn has become long, so a waiting thread examines the clock at that moment.
+TEST_F(WorkQueueTest, ASleeperTakesThePlaceOfAWorkerWhoseTurnLastsLong) {
+  const SystemClock clock;
+  WorkQueue queue(clock, kIdleHour, {.active_max = 1});
+  for (const char* name : {"a", "b"}) queue.add_now(key(name));
+  ASSERT_EQ(queue.take({}), key("a"));
+  const Timestamp taken = clock.now();
+  EXPECT_EQ(queue.take({}), key("b"));
+  EXPECT_GE(clock.now() - taken, FairQueue::kHangingTurn - milliseconds(50));
 }
 
 TEST_F(WorkQueueTest, ADisruptionComesBeforeAllThatIsDue) {

@@ -58,8 +58,8 @@ bool is_as_stated(const json& object, const json& stated) {
   const json& meta = kube::child(object, "metadata");
   return std::ranges::all_of(std::initializer_list<const char*>{"uid", "resourceVersion"},
                              [&](const char* what) {
-                               const auto text = kube::text_in(stated, what);
-                               return text.empty() || text == kube::text_in(meta, what);
+                               const auto text = kube::string_field(stated, what);
+                               return text.empty() || text == kube::string_field(meta, what);
                              });
 }
 
@@ -79,7 +79,7 @@ ApiServerInMemory::~ApiServerInMemory() {
 
 std::string ApiServerInMemory::key_of(const json& object) {
   const json& meta = kube::child(object, "metadata");
-  return kube::text_in(meta, "namespace") + "/" + kube::text_in(meta, "name");
+  return kube::string_field(meta, "namespace") + "/" + kube::string_field(meta, "name");
 }
 
 void ApiServerInMemory::put(const std::string& kind, json object) {

@@ -117,14 +117,14 @@ class Member {
   static Options options_of(const nlohmann::json& pod, const std::filesystem::path& folder) {
     const nlohmann::json& meta = pod["metadata"];
     const auto label = [&](std::string_view name) {
-      return kube::text_in(meta["labels"], std::string(name).c_str());
+      return kube::string_field(meta["labels"], std::string(name).c_str());
     };
     const auto number = [&](std::string_view name) {
       return static_cast<std::uint32_t>(std::stoul(label(name)));
     };
-    const std::string uid = kube::text_in(meta, "uid");
-    const std::string name_space = kube::text_in(meta, "namespace");
-    const std::string whose = name_space + "/" + kube::text_in(meta, "name") + "/" + uid;
+    const std::string uid = kube::string_field(meta, "uid");
+    const std::string name_space = kube::string_field(meta, "namespace");
+    const std::string whose = name_space + "/" + kube::string_field(meta, "name") + "/" + uid;
     std::filesystem::create_directories(folder / uid / "run");
     write_text(folder / uid / "token", whose);
     Options options;
@@ -164,9 +164,9 @@ class Member {
       position.milestone = session::Milestone::kStepped;
       position.phase = ProcessPhase::kCompute;
       position.step = Step(position.step.value() + 1);
-      const bool hands_over = link.wanted().hand_over >= position.attempt;
+      const bool hands_over = link.outside_requests().hand_over >= position.attempt;
       if (orders_.finishes || hands_over) position.committed = checkpoint_of(position);
-      link.note(position);
+      link.note_position(position);
       if (orders_.finishes) is_done_ = link.complete(position, stop).has_value();
       if (orders_.finishes || hands_over) return;
       std::this_thread::sleep_for(kLook);
@@ -206,13 +206,13 @@ class Kubelets {
   void look() {
     std::set<std::string> jobs;
     for (const nlohmann::json& job : server_.objects("trainingjobs", kServed))
-      jobs.insert(kube::text_in(job["metadata"], "uid"));
+      jobs.insert(kube::string_field(job["metadata"], "uid"));
     std::set<std::string> there;
     for (const nlohmann::json& pod : server_.objects("pods", kServed)) {
       const nlohmann::json& meta = pod["metadata"];
-      const std::string uid = kube::text_in(meta, "uid");
+      const std::string uid = kube::string_field(meta, "uid");
       const bool is_orphan =
-          !jobs.contains(kube::text_in(meta["labels"], std::string(names::label::kJobUid).c_str()));
+          !jobs.contains(kube::string_field(meta["labels"], std::string(names::label::kJobUid).c_str()));
       if (is_orphan || meta.contains("deletionTimestamp")) {
         members_.erase(uid);
         server_.remove("pods", ApiServerInMemory::key_of(pod));
@@ -227,7 +227,7 @@ class Kubelets {
   void tend(const nlohmann::json& pod, const std::string& uid) {
     const std::string key = ApiServerInMemory::key_of(pod);
     const Member& member = members_.try_emplace(uid, pod, folder_.path(), orders_).first->second;
-    if (kube::text_in(pod["spec"], "nodeName").empty()) {
+    if (kube::string_field(pod["spec"], "nodeName").empty()) {
       server_.change("pods", key, [&](nlohmann::json& bound) {
         bound["spec"]["nodeName"] = "node-" + std::to_string(bound_++ % kNodes);
         bound["status"] = {{"phase", "Running"}, {"podIP", "127.0.0.1"}};
@@ -235,7 +235,7 @@ class Kubelets {
     }
     if (!member.is_done()) return;
     const nlohmann::json ended = {{"name", "trainer"}, {"state", {{"terminated", {{"exitCode", 0}}}}}};
-    if (kube::text_in(pod["status"], "phase") == "Succeeded") return;
+    if (kube::string_field(pod["status"], "phase") == "Succeeded") return;
     server_.change("pods", key, [&](nlohmann::json& done) {
       done["status"] = {{"phase", "Succeeded"}, {"containerStatuses", nlohmann::json::array({ended})}};
     });
@@ -288,7 +288,7 @@ class StoredJobs {
     std::uint64_t now = 0;
     wait_until([&] {
       const auto status = job(name).status;
-      now = status.is_formed ? status.attempt.value() : 0;
+      now = status.is_world_formed ? status.attempt.value() : 0;
       return now > attempt;
     });
     return now;
@@ -297,7 +297,7 @@ class StoredJobs {
   void lose_a_pod(const std::string& name) {
     const std::uint64_t attempt = wait_for_world_after(name, 0);
     for (const nlohmann::json& pod : server_.objects("pods", "default")) {
-      if (kube::text_in(pod["metadata"]["labels"], std::string(names::label::kJobName).c_str()) != name)
+      if (kube::string_field(pod["metadata"]["labels"], std::string(names::label::kJobName).c_str()) != name)
         continue;
       server_.remove("pods", ApiServerInMemory::key_of(pod));
       break;

@@ -103,6 +103,16 @@ TEST_F(SeparationLaw, HoldsWhileWebhooksOfANamespaceHang) {
   EXPECT_EQ(server_.abandoned(), 0U) << "the recovery waited until a call for another namespace had ended";
 }
 
+// No job is known as slow yet, so each of these namespaces may have all its workers.
+TEST_F(SeparationLaw, HoldsWhileWebhooksOfManyNamespacesBeginToHangAtOneMoment) {
+  answer_bad_creations({});
+  for (const char* name_space : {"bad-a", "bad-b", "bad-c", "bad-d", "bad-e", "bad-f"})
+    put_bad_jobs(name_space, kBadJobs / 6);
+  wait_for_disturbed(16);  // all workers that may be active
+  jobs_.lose_a_pod("good");
+  EXPECT_EQ(server_.abandoned(), 0U) << "the recovery waited until a call for another namespace had ended";
+}
+
 TEST_F(SeparationLaw, HoldsWhileWebhooksOfANamespaceFail) {
   answer_bad_creations({.answer = http::Response{.status = 500, .headers = {}, .body = "{}"}});
   put_bad_jobs("bad", kBadJobs);

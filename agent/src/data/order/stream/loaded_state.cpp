@@ -1,8 +1,8 @@
 // Detects that a program loads the state of a sample stream and then never uses that stream. If a program by
 // mistake loads the state into one stream and trains with another stream, that other stream begins at slot 0.
-// A warning on stderr is therefore written when the last copy of a loaded and unused stream is destroyed, if
-// another stream over the same sources took batches. There is no warning for a stream whose loaded state is
-// at the end of the run, because no batch is left to take.
+// The destructor of the last copy of a loaded stream writes a warning to stderr if this stream was not used
+// and another stream over the same sources took batches. If the loaded state is at the end of the run, there
+// is no warning, because no batch is left to take.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -23,14 +23,14 @@ namespace data {
 namespace {
 
 // Records the saved states that this process has loaded into streams from which no batch was taken yet.
-struct Waiting {
+struct UnusedLoadedStates {
   std::atomic<std::uint32_t> count{0};  // a batch needs no lock if this is 0
   std::mutex mutex;
   std::vector<LoadedState*> all;  // guarded by mutex
 };
 
-Waiting& waiting() {
-  static const NeverDestroyed<Waiting> all;
+UnusedLoadedStates& unused_loaded_states() {
+  static const NeverDestroyed<UnusedLoadedStates> all;
   return *all;
 }
 
@@ -46,24 +46,24 @@ class LoadedState {
  public:
   LoadedState(std::shared_ptr<const Recipe> recipe, std::uint64_t slot, std::uint64_t batches)
       : recipe_(std::move(recipe)), slot_(slot), batches_(batches) {
-    const std::lock_guard lock(waiting().mutex);
-    waiting().all.push_back(this);
-    ++waiting().count;
+    const std::lock_guard lock(unused_loaded_states().mutex);
+    unused_loaded_states().all.push_back(this);
+    ++unused_loaded_states().count;
   }
   ~LoadedState() {
     {
-      const std::lock_guard lock(waiting().mutex);
-      std::erase(waiting().all, this);
-      --waiting().count;
+      const std::lock_guard lock(unused_loaded_states().mutex);
+      std::erase(unused_loaded_states().all, this);
+      --unused_loaded_states().count;
     }
-    if (!is_used_ && has_seen_another_) complain();
+    if (!is_used_ && has_seen_other_stream_) complain();
   }
   LoadedState(const LoadedState&) = delete;
   LoadedState& operator=(const LoadedState&) = delete;
 
-  void note_use() { is_used_ = true; }
-  void note_another(const Recipe& recipe) {
-    if (have_same_names(recipe_->sources, recipe.sources)) has_seen_another_ = true;
+  void mark_used() { is_used_ = true; }
+  void record_other_stream(const Recipe& recipe) {
+    if (have_same_names(recipe_->sources, recipe.sources)) has_seen_other_stream_ = true;
   }
 
  private:
@@ -80,7 +80,7 @@ class LoadedState {
   const std::uint64_t slot_;
   const std::uint64_t batches_;
   std::atomic<bool> is_used_ = false;
-  std::atomic<bool> has_seen_another_ = false;
+  std::atomic<bool> has_seen_other_stream_ = false;
 };
 
 }  // namespace data
@@ -90,15 +90,15 @@ void Stream::note_load() {
 }
 
 void Stream::forget_load() const {
-  loaded_->note_use();
+  loaded_->mark_used();
   loaded_ = nullptr;
 }
 
 void Stream::note_batch() const {
-  data::Waiting& waiting = data::waiting();
+  data::UnusedLoadedStates& waiting = data::unused_loaded_states();
   if (waiting.count == 0) return;
   const std::lock_guard lock(waiting.mutex);
-  for (data::LoadedState* state : waiting.all) state->note_another(*reader_.plan_->recipe);
+  for (data::LoadedState* state : waiting.all) state->record_other_stream(*reader_.plan_->recipe);
 }
 
 }  // namespace ratoon

@@ -13,9 +13,9 @@
 namespace ratoon::data {
 
 constexpr std::uint64_t kSlotsMax = std::uint64_t{1} << 62;
-constexpr std::uint64_t kGlobalBatchMax = std::uint64_t{1} << 28;  // a share of it is a list in memory
+constexpr std::uint64_t kGlobalBatchMax = std::uint64_t{1} << 28;  // limits a rank's list of samples
 constexpr std::size_t kSourcesMax = 4096;
-constexpr std::size_t kNameBytesMax = 256;
+constexpr std::size_t kSourceNameBytesMax = 256;
 
 struct RecipeSource {
   std::string name;
@@ -28,11 +28,11 @@ struct Recipe {
   std::vector<RecipeSource> sources;
   SampleOrder order = SampleOrder::kShuffled;
   std::uint64_t window_shards = 0;  // 0 for orders without a window
-  TorchOrder torch;                 // for kTorch
+  TorchOrder torch_order;           // for kTorch
   std::uint64_t seed = 0;
   EpochEnd epoch_end = EpochEnd::kCarry;
   std::uint64_t global_batch = 0;      // from the options; the plan has the current one
-  std::vector<std::uint32_t> weights;  // from the options; they sum to kMixtureBlock
+  std::vector<std::uint32_t> weights;  // from the options; they sum to kMixtureBlockSlots
 
   [[nodiscard]] bool is_mixture() const { return sources.size() > 1; }
 };
@@ -40,7 +40,7 @@ struct Recipe {
 // Throws std::invalid_argument with the reason if the options do not describe a valid stream.
 [[nodiscard]] std::shared_ptr<const Recipe> make_recipe(StreamOptions options);
 
-// Returns a digest of the sources' names, samples and shards, which is equal for runs on the same data.
+// Returns a digest of the sources' names, samples and shards. Runs on the same data have the same digest.
 [[nodiscard]] std::uint64_t digest_of(const std::vector<RecipeSource>& sources);
 
 // Returns the name of the epochs' order in saved states, such as "feistel-1". Two orders with equal names are
@@ -56,6 +56,6 @@ struct Recipe {
 [[nodiscard]] std::uint64_t epoch_slots(const Recipe& recipe);
 
 // Returns true if an epoch can be divided into batches of `global_batch` samples.
-[[nodiscard]] bool makes_batches(const Recipe& recipe, std::uint64_t global_batch);
+[[nodiscard]] bool can_make_batches(const Recipe& recipe, std::uint64_t global_batch);
 
 }  // namespace ratoon::data

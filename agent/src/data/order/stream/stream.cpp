@@ -10,15 +10,15 @@
 namespace ratoon {
 namespace {
 
-constexpr std::size_t kStreamChunk = 512;
+constexpr std::size_t kDigestChunkSlots = 512;
 
 // Returns the 64-bit number that the digest hashes for a slot: the sample and its source, or, if there is one
 // source, only the sample.
-std::uint64_t digest_word(const Slot& slot) {
+std::uint64_t slot_hash(const Slot& slot) {
   return slot.sample ^ (slot.source * 0x9E3779B97F4A7C15);
 }
 
-data::Plan first_plan(StreamOptions options) {
+data::Plan initial_plan(StreamOptions options) {
   std::shared_ptr<const data::Recipe> recipe = data::make_recipe(std::move(options));
   const std::uint64_t global_batch = recipe->global_batch;
   return data::begin_plan(std::move(recipe), 0, 0, global_batch);
@@ -27,7 +27,7 @@ data::Plan first_plan(StreamOptions options) {
 }  // namespace
 
 Stream::Stream(StreamOptions options)
-    : reader_(std::make_shared<const data::Plan>(first_plan(std::move(options)))) {}
+    : reader_(std::make_shared<const data::Plan>(initial_plan(std::move(options)))) {}
 
 void Stream::use(data::Plan plan) {
   reader_.plan_ = std::make_shared<const data::Plan>(std::move(plan));  // cached orders stay valid
@@ -67,17 +67,17 @@ void Stream::advance_to(std::uint64_t slot) {
   advance(batches);
 }
 
-// The digest of the samples covers the whole global batch on every rank, so each rank computes all slots of
-// the batch, in chunks.
+// The digest of the samples covers the whole global batch on every rank. Each rank therefore computes all
+// slots of the batch, in chunks that need little memory.
 void Stream::consume(SlotRange batch, SlotRange mine, std::vector<Slot>* slots) {
   const std::uint64_t next = reader_.plan_->cursor_after(batches_ + 1);
-  std::array<Slot, kStreamChunk> chunk;
+  std::array<Slot, kDigestChunkSlots> chunk;
   std::uint64_t digest = digest_;
-  for (std::uint64_t first = batch.first; first < batch.last; first += kStreamChunk) {
+  for (std::uint64_t first = batch.first; first < batch.last; first += kDigestChunkSlots) {
     const std::span<Slot> filled =
-        std::span(chunk).first(std::min<std::uint64_t>(kStreamChunk, batch.last - first));
+        std::span(chunk).first(std::min<std::uint64_t>(kDigestChunkSlots, batch.last - first));
     reader_.fill(first, filled);
-    for (const Slot& slot : filled) digest = mix_into(digest, digest_word(slot));
+    for (const Slot& slot : filled) digest = mix_into(digest, slot_hash(slot));
     if (slots == nullptr) continue;
     const std::uint64_t from = std::clamp(mine.first, first, first + filled.size()) - first;
     const std::uint64_t to = std::clamp(mine.last, first, first + filled.size()) - first;
@@ -91,7 +91,7 @@ void Stream::consume(SlotRange batch, SlotRange mine, std::vector<Slot>* slots) 
 }
 
 std::uint64_t Stream::first_known_slot() const {
-  return reader_.plan_->first_known;
+  return reader_.plan_->first_known_slot;
 }
 
 void Stream::change_global_batch(std::uint64_t global_batch) {
@@ -102,7 +102,7 @@ void Stream::change_weights(std::span<const double> weights) {
   if (weights.size() != reader_.plan_->recipe->sources.size())
     throw std::invalid_argument("the stream has " + std::to_string(reader_.plan_->recipe->sources.size()) +
                                 " sources, but got " + std::to_string(weights.size()) + " weights");
-  use(data::with_weights(*reader_.plan_, batches_, data::quantise(weights)));
+  use(data::with_weights(*reader_.plan_, batches_, data::weights_to_draw_counts(weights)));
 }
 
 void Stream::skip_to(std::uint64_t slot) {
@@ -115,28 +115,27 @@ void Stream::begin_at(std::uint64_t slot, std::uint64_t batches) {
     throw std::invalid_argument("a stream that has begun cannot begin at slot " + std::to_string(slot) +
                                 ": call skip_to() instead");
   if (slot > data::kSlotsMax || batches > slot)
-    throw std::invalid_argument(
-        "slot " + std::to_string(slot) + " after " + std::to_string(batches) +
-        " batches is not a position in a stream: it needs at least one slot per batch");
-  data::Plan moved = data::begin_plan(plan.recipe, slot, batches, plan.last().global_batch);
-  moved.segments.front().mixture = plan.last().mixture;
+    throw std::invalid_argument("slot " + std::to_string(slot) + " after " + std::to_string(batches) +
+                                " batches is not a position in a stream: each batch has at least one slot");
+  data::Plan moved = data::begin_plan(plan.recipe, slot, batches, plan.last_segment().global_batch);
+  moved.segments.front().mixture = plan.last_segment().mixture;
   batches_ = batches;
   use(std::move(moved));
 }
 
 std::uint64_t Stream::global_batch() const {
-  return reader_.plan_->last().global_batch;
+  return reader_.plan_->last_segment().global_batch;
 }
 
 std::vector<std::uint32_t> Stream::weights() const {
   const data::Plan& plan = *reader_.plan_;
-  return plan.recipe->is_mixture() ? plan.last().mixture->weights : plan.recipe->weights;
+  return plan.recipe->is_mixture() ? plan.last_segment().mixture->weights : plan.recipe->weights;
 }
 
 std::vector<SourceAccount> Stream::accounts() const {
   const data::Plan& plan = *reader_.plan_;
-  const std::vector<std::uint64_t> counts = data::counts_before(plan, cursor_);
-  const std::vector<std::uint64_t> skipped = data::skipped_before(plan, batches_);
+  const std::vector<std::uint64_t> counts = data::source_draws_before(plan, cursor_);
+  const std::vector<std::uint64_t> skipped = data::skipped_samples_before(plan, batches_);
   std::vector<SourceAccount> accounts(counts.size());
   for (std::size_t i = 0; i < accounts.size(); ++i) {
     const std::uint64_t samples = data::epoch_slots(plan.recipe->sources[i]);
@@ -151,7 +150,7 @@ std::uint64_t Stream::epoch_slots() const {
 }
 
 std::uint64_t Stream::batches_per_epoch() const {
-  return reader_.plan_->rule(reader_.plan_->last()).batches_per_epoch();
+  return reader_.plan_->batch_rule(reader_.plan_->last_segment()).batches_per_epoch();
 }
 
 std::uint64_t Stream::batches_until_epoch(std::uint64_t epoch) const {

@@ -7,7 +7,7 @@
 namespace ratoon::data {
 namespace {
 
-std::string order_of(const StoredStream& stream) {
+std::string describe_order(const StoredStream& stream) {
   std::string text = stream.order;
   if (stream.window_shards != 0)
     text += " with windows of " + std::to_string(stream.window_shards) + " shards";
@@ -18,16 +18,16 @@ std::string quoted(const std::string& name) {
   return "'" + name + "'";
 }
 
-std::string source_of(const StoredStream& stream, std::size_t i) {
+std::string describe_source(const StoredStream& stream, std::size_t i) {
   if (i >= stream.samples.size()) return "none";
   const std::string samples = std::to_string(stream.samples[i]) + " samples";
   return stream.names.empty() ? samples : quoted(stream.names[i]) + " with " + samples;
 }
 
 // Returns the first difference between two lists of sources, described as specifically as possible.
-std::optional<Difference> sources_difference(const StoredStream& state, const StoredStream& program) {
+std::optional<StreamDifference> sources_difference(const StoredStream& state, const StoredStream& program) {
   const auto say = [](std::string what, std::string was, std::string is) {
-    return Difference{Subject::kSources, std::move(what), std::move(was), std::move(is)};
+    return StreamDifference{DifferenceSubject::kSources, std::move(what), std::move(was), std::move(is)};
   };
   const bool are_named = !state.names.empty() && !program.names.empty();
   if (state.samples.size() == 1 && program.samples.size() == 1) {
@@ -43,34 +43,35 @@ std::optional<Difference> sources_difference(const StoredStream& state, const St
   for (std::size_t i = 0; i < state.samples.size(); ++i) {
     const bool is_other_name = are_named && state.names[i] != program.names[i];
     if (is_other_name || state.samples[i] != program.samples[i])
-      return say("source " + std::to_string(i), source_of(state, i), source_of(program, i));
+      return say("source " + std::to_string(i), describe_source(state, i), describe_source(program, i));
   }
   if (state.sources_digest == program.sources_digest) return std::nullopt;
   return say("the digest of names and shards", to_hex(state.sources_digest), to_hex(program.sources_digest));
 }
 
-std::optional<Difference> weights_difference(const StoredStream& state, const StoredStream& program) {
+std::optional<StreamDifference> weights_difference(const StoredStream& state, const StoredStream& program) {
   for (std::size_t i = 0; i < state.weights.size(); ++i) {
     if (state.weights[i] == program.weights[i]) continue;
     const auto share = [](std::uint32_t weight) { return std::to_string(weight) + "/65536"; };
-    return Difference{Subject::kWeights, "the weight of source " + std::to_string(i), share(state.weights[i]),
-                      share(program.weights[i])};
+    return StreamDifference{DifferenceSubject::kWeights, "the weight of source " + std::to_string(i),
+                            share(state.weights[i]), share(program.weights[i])};
   }
   return std::nullopt;
 }
 
 }  // namespace
 
-std::vector<Difference> differences_between(const StoredStream& state, const StoredStream& program) {
-  std::vector<Difference> found;
-  if (order_of(state) != order_of(program))
-    found.push_back({Subject::kOrder, "the order", order_of(state), order_of(program)});
+std::vector<StreamDifference> differences_between(const StoredStream& state, const StoredStream& program) {
+  std::vector<StreamDifference> found;
+  if (describe_order(state) != describe_order(program))
+    found.push_back({DifferenceSubject::kOrder, "the order", describe_order(state), describe_order(program)});
   const auto sources = sources_difference(state, program);
   if (sources) found.push_back(*sources);
   if (state.seed != program.seed)
-    found.push_back({Subject::kSeed, "the seed", std::to_string(state.seed), std::to_string(program.seed)});
+    found.push_back(
+        {DifferenceSubject::kSeed, "the seed", std::to_string(state.seed), std::to_string(program.seed)});
   if (state.global_batch != program.global_batch)
-    found.push_back({Subject::kGlobalBatch, "the global batch", std::to_string(state.global_batch),
+    found.push_back({DifferenceSubject::kGlobalBatch, "the global batch", std::to_string(state.global_batch),
                      std::to_string(program.global_batch)});
   if (!sources) {  // other sources have other weights, so do not report them
     if (const auto weights = weights_difference(state, program)) found.push_back(*weights);
@@ -78,17 +79,17 @@ std::vector<Difference> differences_between(const StoredStream& state, const Sto
   return found;
 }
 
-bool is_accepted(const StreamOverride& accepted, Subject subject) {
+bool is_override_allowed(const StreamOverride& accepted, DifferenceSubject subject) {
   switch (subject) {
-    case Subject::kOrder:
+    case DifferenceSubject::kOrder:
       return accepted.order;
-    case Subject::kSeed:
+    case DifferenceSubject::kSeed:
       return accepted.seed;
-    case Subject::kSources:
+    case DifferenceSubject::kSources:
       return accepted.sources;
-    case Subject::kGlobalBatch:
+    case DifferenceSubject::kGlobalBatch:
       return accepted.global_batch;
-    case Subject::kWeights:
+    case DifferenceSubject::kWeights:
       return accepted.weights;
   }
   return false;

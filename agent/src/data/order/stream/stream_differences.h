@@ -8,19 +8,20 @@
 
 namespace ratoon::data {
 
-enum class Subject { kOrder, kSeed, kSources, kGlobalBatch, kWeights };
+enum class DifferenceSubject { kOrder, kSeed, kSources, kGlobalBatch, kWeights };
 
-struct Difference {
-  Subject subject;
-  std::string what;  // "the seed"
-  std::string was;   // in the state
-  std::string is;    // in the program
+struct StreamDifference {
+  DifferenceSubject subject;
+  std::string setting_name;   // "the seed"
+  std::string saved_value;    // in the state
+  std::string program_value;  // in the program
 };
 
-// Returns at most one difference for each Subject, in the order of the enumeration Subject.
-[[nodiscard]] std::vector<Difference> differences_between(const StoredStream& state,
-                                                          const StoredStream& program);
+// Returns at most one difference for each DifferenceSubject, in the order of the enumeration
+// DifferenceSubject.
+[[nodiscard]] std::vector<StreamDifference> differences_between(const StoredStream& state,
+                                                                const StoredStream& program);
 
-[[nodiscard]] bool is_accepted(const StreamOverride& accepted, Subject subject);
+[[nodiscard]] bool is_override_allowed(const StreamOverride& accepted, DifferenceSubject subject);
 
 }  // namespace ratoon::data

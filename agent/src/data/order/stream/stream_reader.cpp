@@ -11,10 +11,10 @@
 namespace ratoon {
 namespace {
 
-__extension__ using Wide = unsigned __int128;
+__extension__ using Uint128 = unsigned __int128;
 
-constexpr std::size_t kReadChunk = 512;
-constexpr std::size_t kOrdersMax = 1024;  // the maximum number of cached orders, some 250 KB
+constexpr std::size_t kReadChunkSlots = 512;
+constexpr std::size_t kCachedOrdersMax = 1024;  // the maximum number of cached orders, some 250 KB
 
 void check_rank(std::uint32_t rank, std::uint32_t world_size) {
   if (rank < world_size) return;
@@ -27,7 +27,7 @@ void check_rank(std::uint32_t rank, std::uint32_t world_size) {
 SlotRange share_of(SlotRange batch, std::uint32_t rank, std::uint32_t world_size) {
   check_rank(rank, world_size);
   const auto before = [&](std::uint64_t ranks) {
-    return batch.first + static_cast<std::uint64_t>(Wide{batch.size()} * ranks / world_size);
+    return batch.first + static_cast<std::uint64_t>(Uint128{batch.size()} * ranks / world_size);
   };
   return {.first = before(rank), .last = before(std::uint64_t{rank} + 1)};
 }
@@ -38,7 +38,7 @@ double share_weight(SlotRange batch, std::uint32_t rank, std::uint32_t world_siz
 }
 
 StreamReader::StreamReader(std::shared_ptr<const data::Plan> plan)
-    : plan_(std::move(plan)), orders_(std::min(plan_->recipe->sources.size(), kOrdersMax)) {}
+    : plan_(std::move(plan)), orders_(std::min(plan_->recipe->sources.size(), kCachedOrdersMax)) {}
 
 const data::EpochOrder& StreamReader::order_of(std::uint64_t source, std::uint64_t epoch) const {
   Known& known = orders_[source % orders_.size()];
@@ -52,20 +52,20 @@ const data::EpochOrder& StreamReader::order_of(std::uint64_t source, std::uint64
 }
 
 const data::MixtureBlock& StreamReader::block_of(std::uint64_t slot) const {
-  const data::Plan::Reach reach = plan_->mixture_at(slot);
-  if (block_ == nullptr || !block_->holds(*reach.mixture, slot)) {
-    const std::uint64_t number = (slot - reach.mixture->origin) / data::kMixtureBlock;
+  const data::Plan::MixtureRange reach = plan_->mixture_at(slot);
+  if (block_ == nullptr || !block_->contains_slot(*reach.mixture, slot)) {
+    const std::uint64_t number = (slot - reach.mixture->origin) / data::kMixtureBlockSlots;
     block_ = std::make_shared<const data::MixtureBlock>(reach.mixture, plan_->recipe->seed, number);
   }
   return *block_;
 }
 
 void StreamReader::check_known(std::uint64_t first) const {
-  if (first >= plan_->first_known) return;
+  if (first >= plan_->first_known_slot) return;
   throw std::out_of_range(
       "slot " + std::to_string(first) +
-      " held a sample of other sources, or of another seed or order: the stream knows its slots only from " +
-      std::to_string(plan_->first_known) + " on");
+      " was before a change of the sources, the seed or the order: the stream knows its slots only from " +
+      std::to_string(plan_->first_known_slot) + " on");
 }
 
 Slot StreamReader::at(std::uint64_t number) const {
@@ -75,7 +75,7 @@ Slot StreamReader::at(std::uint64_t number) const {
   if (plan_->recipe->is_mixture()) {
     const data::MixtureBlock& block = block_of(number);
     source = block.source(number - block.start());
-    count = block.count(number - block.start());
+    count = block.earlier_draws_of_source(number - block.start());
   }
   const std::uint64_t slots = data::epoch_slots(plan_->recipe->sources[source]);
   const std::uint64_t epoch = count / slots;
@@ -96,13 +96,14 @@ void StreamReader::fill(std::uint64_t first, std::span<Slot> slots) const {
 }
 
 void StreamReader::fill_source(std::uint64_t first, std::span<Slot> slots) const {
-  std::array<std::uint64_t, kReadChunk> samples;
+  std::array<std::uint64_t, kReadChunkSlots> samples;
   const std::uint64_t an_epoch = data::epoch_slots(plan_->recipe->sources[0]);
   std::uint64_t epoch = first / an_epoch;
   std::uint64_t place = first % an_epoch;
   for (std::size_t done = 0; done < slots.size();) {
-    const std::uint64_t run = std::min<std::uint64_t>({slots.size() - done, an_epoch - place, kReadChunk});
-    order_of(0, epoch).fill(place, std::span(samples).first(run));
+    const std::uint64_t run =
+        std::min<std::uint64_t>({slots.size() - done, an_epoch - place, kReadChunkSlots});
+    order_of(0, epoch).fill_samples(place, std::span(samples).first(run));
     for (std::size_t i = 0; i < run; ++i)
       slots[done + i] = {.number = first + done + i, .epoch = epoch, .source = 0, .sample = samples[i]};
     done += run;
@@ -114,21 +115,22 @@ void StreamReader::fill_source(std::uint64_t first, std::span<Slot> slots) const
   }
 }
 
-// The draws of one source in a block are consecutive positions in the order of that source. The code
-// therefore collects the draws of one source, computes their samples together, and writes each sample to the
-// slot that draws it.
+// The draws of one source in a block are consecutive positions in the order of that source. fill_mixture()
+// collects the draws of one source, computes their samples together, and writes each sample to the slot that
+// draws it.
 void StreamReader::fill_mixture(std::uint64_t first, std::span<Slot> slots) const {
   constexpr std::uint16_t kNone = 0xffff;
-  std::array<std::uint16_t, kReadChunk> next;
-  std::array<std::uint64_t, kReadChunk> samples;
+  std::array<std::uint16_t, kReadChunkSlots> next;
+  std::array<std::uint64_t, kReadChunkSlots> samples;
   std::vector<std::uint16_t> heads(plan_->recipe->sources.size(), kNone);  // the first draw of each source
   for (std::size_t done = 0; done < slots.size();) {
     const std::uint64_t start = first + done;
     const data::MixtureBlock& block = block_of(start);
-    const std::uint64_t end = std::min(block.start() + data::kMixtureBlock, plan_->mixture_at(start).end);
+    const std::uint64_t end =
+        std::min(block.start() + data::kMixtureBlockSlots, plan_->mixture_at(start).end);
     const std::uint64_t draw = start - block.start();
-    const auto run =
-        static_cast<std::size_t>(std::min<std::uint64_t>({slots.size() - done, end - start, kReadChunk}));
+    const auto run = static_cast<std::size_t>(
+        std::min<std::uint64_t>({slots.size() - done, end - start, kReadChunkSlots}));
     for (std::size_t i = run; i-- > 0;) {
       std::uint16_t& head = heads[block.source(draw + i)];
       next[i] = head;
@@ -140,13 +142,13 @@ void StreamReader::fill_mixture(std::uint64_t first, std::span<Slot> slots) cons
       if (at != i) continue;  // this source was handled at an earlier draw
       heads[source] = kNone;
       const std::uint64_t an_epoch = data::epoch_slots(plan_->recipe->sources[source]);
-      std::uint64_t epoch = block.count(draw + i) / an_epoch;
-      std::uint64_t place = block.count(draw + i) % an_epoch;
+      std::uint64_t epoch = block.earlier_draws_of_source(draw + i) / an_epoch;
+      std::uint64_t place = block.earlier_draws_of_source(draw + i) % an_epoch;
       std::size_t draws = 0;
       for (std::uint16_t each = at; each != kNone; each = next[each]) ++draws;
       while (draws > 0) {
         const auto here = static_cast<std::size_t>(std::min<std::uint64_t>(draws, an_epoch - place));
-        order_of(source, epoch).fill(place, std::span(samples).first(here));
+        order_of(source, epoch).fill_samples(place, std::span(samples).first(here));
         for (std::size_t j = 0; j < here; ++j, at = next[at])
           slots[done + at] = {.number = start + at, .epoch = epoch, .source = source, .sample = samples[j]};
         draws -= here;
@@ -165,11 +167,11 @@ std::optional<std::uint64_t> StreamReader::slot_of(std::uint32_t source, std::ui
     throw std::out_of_range("there is no sample " + std::to_string(sample) + " in source " +
                             std::to_string(source));
   const std::uint64_t an_epoch = data::epoch_slots(recipe.sources[source]);
-  const std::optional<std::uint64_t> place = order_of(source, epoch).place_of(sample);
+  const std::optional<std::uint64_t> place = order_of(source, epoch).position_of(sample);
   if (!place) return std::nullopt;
-  const Wide count = Wide{epoch} * an_epoch + *place;
+  const Uint128 count = Uint128{epoch} * an_epoch + *place;
   if (count >= data::kSlotsMax) return std::nullopt;
-  return plan_->slot_with(source, static_cast<std::uint64_t>(count));
+  return plan_->slot_of_draw(source, static_cast<std::uint64_t>(count));
 }
 
 SlotRange StreamReader::batch(std::uint64_t number) const {
@@ -177,7 +179,7 @@ SlotRange StreamReader::batch(std::uint64_t number) const {
 }
 
 std::optional<std::uint64_t> StreamReader::batch_with(std::uint64_t slot) const {
-  return plan_->batch_with(slot);
+  return plan_->batch_containing(slot);
 }
 
 std::uint64_t StreamReader::batches_until(std::uint64_t slot) const {

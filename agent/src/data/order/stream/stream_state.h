@@ -14,26 +14,26 @@
 
 namespace ratoon::data {
 
-constexpr std::size_t kAcceptedMax = 64;
+constexpr std::size_t kAcceptedDifferencesMax = 64;
 
 struct StoredSegment {
-  std::uint64_t from = 0;
+  std::uint64_t previous_end = 0;
   std::uint64_t start = 0;
-  std::uint64_t batch = 0;
+  std::uint64_t first_batch = 0;
   std::uint64_t global_batch = 0;
-  std::optional<std::uint64_t> asked;  // nothing: usual_asked()
+  std::optional<std::uint64_t> requested_start;  // nothing: default_requested_start()
   std::vector<std::uint32_t>
-      weights;  // if they begin here; the first segment has none if they are those of the options
+      weights;  // empty if they equal those of the previous segment or, in the first one, of the options
 };
 
-// The values in a saved state of a stream, before they are compared with the options of the program.
+// StoredStream: the values in a saved state, before they are compared with the options of the program.
 struct StoredStream {
   std::uint64_t cursor = 0;
   std::uint64_t batches = 0;
   std::uint64_t digest = 0;
-  std::uint64_t first_known = 0;
+  std::uint64_t first_known_slot = 0;
   std::vector<StoredSegment> segments;
-  std::vector<AcceptedDifference> accepted;
+  std::vector<AcceptedDifference> accepted_differences;
   // The options.
   std::string order;
   std::string epoch_end;

@@ -3,18 +3,18 @@
 
 #include <ratoon/torch_order.h>
 
+#include "agent/src/data/order/torch/rank_list_share.h"
 #include "agent/src/data/order/torch/torch_lists.h"
 #include "agent/src/data/order/torch/torch_sampler_state.h"
-#include "agent/src/data/order/torch/torch_share.h"
 
 namespace ratoon {
 namespace {
 
-// With more than 2^53 samples the division in PyTorch's sampler, which uses floating-point numbers, is not
-// exact.
+// PyTorch's sampler computes the number of samples per rank with floating-point numbers. The result is not
+// exact for more than 2^53 samples.
 constexpr std::uint64_t kSamplesMax = std::uint64_t{1} << 53;
 
-data::ListShare share_of(const DistributedSamplerOptions& options, std::uint64_t start) {
+data::RankListShare share_of(const DistributedSamplerOptions& options, std::uint64_t start) {
   return {.samples = options.samples,
           .start = start,
           .world_size = options.world_size,
@@ -47,7 +47,8 @@ const IndexList& DistributedSampler::list() const {
   const std::uint64_t seed = options_.seed + (options_.repeat_epoch_0 ? 0 : epoch_);
   if (!list_ || list_->first != seed) {
     list_.reset();  // two lists at a time would need twice the memory
-    list_.emplace(seed, data::torch_list(options_.samples, seed, options_.release, options_.list_folder));
+    list_.emplace(
+        seed, data::cached_torch_randperm(options_.samples, seed, options_.release, options_.list_folder));
   }
   return list_->second;
 }
@@ -55,7 +56,7 @@ const IndexList& DistributedSampler::list() const {
 std::uint64_t DistributedSampler::at(std::uint64_t place) const {
   if (place >= size()) {
     throw std::out_of_range("place " + std::to_string(place) + " is not below " + std::to_string(size()) +
-                            ", the samples of a rank in this epoch");
+                            ", the number of samples of a rank in this epoch");
   }
   const std::uint64_t entry = share_of(options_, start_).entry(place);
   return options_.shuffle ? list()[entry] : entry;
@@ -105,7 +106,7 @@ void DistributedSampler::load_state(std::string_view state) {
 
 BatchRanges::BatchRanges(std::uint64_t samples, std::uint64_t batch_size, bool drop_last)
     : samples_(samples), batch_size_(batch_size) {
-  if (batch_size == 0) throw std::invalid_argument("a batch has at least 1 sample");
+  if (batch_size == 0) throw std::invalid_argument("batch_size must be at least 1, found 0");
   batches_ = samples / batch_size + (!drop_last && samples % batch_size != 0 ? 1 : 0);
 }
 

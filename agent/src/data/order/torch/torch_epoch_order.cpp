@@ -5,15 +5,16 @@
 namespace ratoon::data {
 namespace {
 
-std::uint64_t rows_of(std::uint64_t samples, const TorchOrder& torch) {
-  if (torch.world_size == 0) return 0;  // check_torch() refuses it later
-  return ListShare{.samples = samples, .world_size = torch.world_size, .drop_last = torch.drop_last}.size();
+std::uint64_t samples_per_rank(std::uint64_t samples, const TorchOrder& torch) {
+  if (torch.world_size == 0) return 0;  // check_torch_order() refuses it later
+  return RankListShare{.samples = samples, .world_size = torch.world_size, .drop_last = torch.drop_last}
+      .size();
 }
 
 }  // namespace
 
 std::uint64_t torch_epoch_slots(std::uint64_t samples, const TorchOrder& torch) {
-  return rows_of(samples, torch) * torch.world_size;
+  return samples_per_rank(samples, torch) * torch.world_size;
 }
 
 std::string name_of(const TorchOrder& torch) {
@@ -30,45 +31,45 @@ TorchBatchOrder::TorchBatchOrder(std::uint64_t samples, const TorchOrder& torch)
     : samples_(samples),
       world_size_(torch.world_size),
       batch_size_(torch.batch_size),
-      rows_(rows_of(samples, torch)) {}
+      samples_per_rank_(samples_per_rank(samples, torch)) {}
 
-TorchBatchOrder::Batch TorchBatchOrder::batch_with_row(std::uint64_t row) const {
+TorchBatchOrder::Batch TorchBatchOrder::batch_containing_row(std::uint64_t row) const {
   const std::uint64_t first = row - row % batch_size_;
-  return {.first_row = first, .rows = std::min(batch_size_, rows_ - first)};
+  return {.first_row = first, .rows = std::min(batch_size_, samples_per_rank_ - first)};
 }
 
-std::uint64_t TorchBatchOrder::entry_at(std::uint64_t place) const {
-  const Batch in = batch_with_row(place / world_size_);
+std::uint64_t TorchBatchOrder::list_index_at(std::uint64_t place) const {
+  const Batch in = batch_containing_row(place / world_size_);
   const std::uint64_t in_batch = place - in.first_row * world_size_;
   const std::uint64_t rank = in_batch / in.rows;
   const std::uint64_t row = in.first_row + in_batch % in.rows;
   return (row * world_size_ + rank) % samples_;
 }
 
-std::optional<std::uint64_t> TorchBatchOrder::place_of(std::uint64_t entry) const {
+std::optional<std::uint64_t> TorchBatchOrder::position_of(std::uint64_t entry) const {
   const std::uint64_t row = entry / world_size_;
-  if (row >= rows_) return std::nullopt;  // dropped
-  const Batch in = batch_with_row(row);
+  if (row >= samples_per_rank_) return std::nullopt;  // dropped
+  const Batch in = batch_containing_row(row);
   return in.first_row * world_size_ + entry % world_size_ * in.rows + (row - in.first_row);
 }
 
 TorchEpochOrder::TorchEpochOrder(std::uint64_t samples, const TorchOrder& torch, std::uint64_t seed,
                                  std::uint64_t epoch)
-    : layout_(samples, torch), is_shuffled_(torch.shuffle) {
+    : batch_order_(samples, torch), is_shuffled_(torch.shuffle) {
   if (is_shuffled_)
     list_ = torch.lists->randperm(samples, seed + (torch.repeat_epoch_0 ? 0 : epoch), torch.release);
 }
 
 std::uint64_t TorchEpochOrder::at(std::uint64_t place) const {
-  const std::uint64_t entry = layout_.entry_at(place);
+  const std::uint64_t entry = batch_order_.list_index_at(place);
   return is_shuffled_ ? list_[entry] : entry;
 }
 
-std::optional<std::uint64_t> TorchEpochOrder::place_of(std::uint64_t sample) const {
-  return layout_.place_of(is_shuffled_ ? list_.place_of(sample) : sample);
+std::optional<std::uint64_t> TorchEpochOrder::position_of(std::uint64_t sample) const {
+  return batch_order_.position_of(is_shuffled_ ? list_.place_of(sample) : sample);
 }
 
-void TorchEpochOrder::fill(std::uint64_t place, std::span<std::uint64_t> samples) const {
+void TorchEpochOrder::fill_samples(std::uint64_t place, std::span<std::uint64_t> samples) const {
   for (std::uint64_t& sample : samples) sample = at(place++);
 }
 

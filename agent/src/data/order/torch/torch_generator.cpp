@@ -1,6 +1,6 @@
-// This is Matsumoto and Nishimura's generator MT19937, as in ATen. The generator gives the same numbers as
-// std::mt19937. This file has its own code for the algorithm, so that the compiler can vectorise the loops
-// over whole blocks of numbers.
+// TorchGenerator is Matsumoto and Nishimura's generator MT19937, as in ATen. The generator gives the same
+// numbers as std::mt19937. This file implements the algorithm itself, so that the compiler can vectorise the
+// loops over whole blocks of numbers.
 #include <algorithm>
 
 #include <ratoon/torch_random.h>

@@ -16,38 +16,42 @@ namespace ratoon::data {
 namespace {
 
 template <class Number>
-std::span<Number> numbers_in(const ListImage& image, std::span<std::byte> memory) {
+std::span<Number> numbers_in(const IndexListLayout& image, std::span<std::byte> memory) {
   const auto bytes = image.numbers_in(memory);
   return {reinterpret_cast<Number*>(bytes.data()), bytes.size() / sizeof(Number)};
 }
 
 template <class Number>
-void write_places(std::span<const Number> numbers, std::span<Number> places) {
+void write_inverse(std::span<const Number> numbers, std::span<Number> places) {
   for (std::size_t place = 0; place < numbers.size(); ++place)
     places[numbers[place]] = static_cast<Number>(place);
 }
 
 }  // namespace
 
-ListMemory::ListMemory(const ListImage& image, std::span<std::byte> pages, std::filesystem::path path)
-    : image_(image), bytes_(pages), path_(std::move(path)), is_checked_(path_.empty() ? 0 : image.blocks()) {}
+IndexListMemory::IndexListMemory(const IndexListLayout& image, std::span<std::byte> pages,
+                                 std::filesystem::path path)
+    : image_(image),
+      bytes_(pages),
+      path_(std::move(path)),
+      is_checked_(path_.empty() ? 0 : image.block_count()) {}
 
-ListMemory::~ListMemory() {
+IndexListMemory::~IndexListMemory() {
   ::munmap(bytes_.data(), bytes_.size());
 }
 
 // Asks the kernel for huge pages, because a shuffle accesses its list in random order: with pages of 4 KiB,
 // most of the time would be spent on TLB misses.
-std::shared_ptr<ListMemory> ListMemory::allocate(const ListImage& image) {
+std::shared_ptr<IndexListMemory> IndexListMemory::allocate(const IndexListLayout& image) {
   void* pages = ::mmap(nullptr, image.bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (pages == MAP_FAILED) throw std::bad_alloc();
   ::madvise(pages, image.bytes(), MADV_HUGEPAGE);
-  return std::make_shared<ListMemory>(image, std::span(static_cast<std::byte*>(pages), image.bytes()),
-                                      std::filesystem::path());
+  return std::make_shared<IndexListMemory>(image, std::span(static_cast<std::byte*>(pages), image.bytes()),
+                                           std::filesystem::path());
 }
 
-Result<std::shared_ptr<ListMemory>> ListMemory::map_file(const std::filesystem::path& path,
-                                                         const ListImage& image) {
+Result<std::shared_ptr<IndexListMemory>> IndexListMemory::map_file(const std::filesystem::path& path,
+                                                                   const IndexListLayout& image) {
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.is_open()) return system_error(errno, "opening " + path.string());
   struct stat status{};
@@ -58,56 +62,57 @@ Result<std::shared_ptr<ListMemory>> ListMemory::map_file(const std::filesystem::
   }
   void* pages = ::mmap(nullptr, image.bytes(), PROT_READ, MAP_SHARED, file.get(), 0);
   if (pages == MAP_FAILED) return system_error(errno, "mapping " + path.string());
-  auto memory =
-      std::make_shared<ListMemory>(image, std::span(static_cast<std::byte*>(pages), image.bytes()), path);
+  auto memory = std::make_shared<IndexListMemory>(
+      image, std::span(static_cast<std::byte*>(pages), image.bytes()), path);
   if (auto header = image.check_header(memory->bytes()); !header)
     return header.error().with_context(path.string());
   return memory;
 }
 
-void ListMemory::check(std::uint64_t place) const {
+void IndexListMemory::check(std::uint64_t place) const {
   const std::size_t block = image_.block_of(place);
   if (is_checked_[block].load(std::memory_order_acquire)) return;
   if (const auto checked = image_.check_block(bytes_, block); !checked) {
     const std::string damage =
         "the list of samples in " + path_.string() + " is damaged: " + checked.error().message() + ". ";
-    // The damaged file is removed, because the next start would find the same damage.
+    // Remove the damaged file, because the next start would find the same damage.
     if (::unlink(path_.c_str()) != 0 && errno != ENOENT) {
       throw Failure(static_cast<int>(ExitCode::kStorage),
                     damage + system_error(errno, "removing it").message() +
                         ". Remove the file, or use another folder for lists, and start again");
     }
     throw Failure(static_cast<int>(ExitCode::kStartAgain),
-                  damage + "The file was removed, and the next start makes the file again");
+                  damage + "The file was removed, and the next start creates it again");
   }
   is_checked_[block].store(true, std::memory_order_release);
 }
 
-std::uint64_t ListMemory::place_of(std::uint64_t number) const {
+std::uint64_t IndexListMemory::place_of(std::uint64_t number) const {
   const std::scoped_lock guard(mutex_);
   if (inverse_ == nullptr) inverse_ = invert();
-  if (image_.width() == 4) return numbers_in<std::uint32_t>(image_, inverse_->bytes_)[number];
+  if (image_.bytes_per_number() == 4) return numbers_in<std::uint32_t>(image_, inverse_->bytes_)[number];
   return numbers_in<std::uint64_t>(image_, inverse_->bytes_)[number];
 }
 
-std::shared_ptr<ListMemory> ListMemory::invert() const {
-  const std::uint64_t block_numbers = ListImage::kBlockBytes / image_.width();
-  for (std::size_t block = 0; is_file() && block < image_.blocks(); ++block) check(block * block_numbers);
+std::shared_ptr<IndexListMemory> IndexListMemory::invert() const {
+  const std::uint64_t block_numbers = IndexListLayout::kBlockBytes / image_.bytes_per_number();
+  for (std::size_t block = 0; is_file_mapping() && block < image_.block_count(); ++block)
+    check(block * block_numbers);
   auto inverse = allocate(image_);
-  if (image_.width() == 4) {
-    write_places<std::uint32_t>(numbers_in<std::uint32_t>(image_, bytes_),
-                                numbers_in<std::uint32_t>(image_, inverse->bytes_));
+  if (image_.bytes_per_number() == 4) {
+    write_inverse<std::uint32_t>(numbers_in<std::uint32_t>(image_, bytes_),
+                                 numbers_in<std::uint32_t>(image_, inverse->bytes_));
   } else {
-    write_places<std::uint64_t>(numbers_in<std::uint64_t>(image_, bytes_),
-                                numbers_in<std::uint64_t>(image_, inverse->bytes_));
+    write_inverse<std::uint64_t>(numbers_in<std::uint64_t>(image_, bytes_),
+                                 numbers_in<std::uint64_t>(image_, inverse->bytes_));
   }
   return inverse;
 }
 
-IndexList list_in(std::shared_ptr<ListMemory> memory) {
-  const bool needs_checks = memory->is_file();
-  const ListImage& image = memory->image();
-  if (image.width() == 4) {
+IndexList index_list_of(std::shared_ptr<IndexListMemory> memory) {
+  const bool needs_checks = memory->is_file_mapping();
+  const IndexListLayout& image = memory->image();
+  if (image.bytes_per_number() == 4) {
     const std::span<const std::uint32_t> numbers = numbers_in<std::uint32_t>(image, memory->bytes());
     return {std::move(memory), numbers, needs_checks};
   }

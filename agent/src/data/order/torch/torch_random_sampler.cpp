@@ -1,15 +1,15 @@
-// The order in which the packages torch and torchdata draw random numbers in an epoch of n samples, if the
-// data set has N samples. torch draws:
+// The packages torch and torchdata draw random numbers in different orders. For an epoch of n samples from a
+// data set of N samples, torch draws:
 //   1. the random number of the loader;
 //   2. a seed, if the sampler has no generator;
 //   3. floor(n / N) permutations of all samples;
-//   4. one more permutation, of which it uses a part or nothing.
+//   4. one more permutation, from which it takes the remaining samples (none if N divides n).
 // torchdata draws:
 //   1. the first permutation;
 //   2. the random number of the loader;
-//   3. with workers, the first permutation again: the loader creates its iterator twice, and the generator
-//      state that it saves is the one between the two;
-//   4. the other permutations, when it needs them.
+//   3. with workers, the first permutation again, because the loader creates its iterator twice (it saves the
+//      state that the generator has between the two);
+//   4. each further permutation, when the sampler reaches it.
 // With replacement, torch draws only as many numbers as it returns; torchdata draws 32 at a time and keeps
 // the numbers that it does not need yet.
 #include <algorithm>
@@ -23,35 +23,36 @@
 namespace ratoon {
 namespace {
 
-constexpr std::uint64_t kDrawChunk = 32;
-constexpr std::uint64_t kNumbersOfLoader = 2;
+constexpr std::uint64_t kDrawsPerChunk = 32;
+constexpr std::uint64_t kRandomNumbersOfLoader = 2;
 constexpr std::uint64_t kSamplesMax = std::uint64_t{1} << 53;
 
 // torch.randint takes the remainder of 32 random bits for small ranges, and of 64 bits for large ranges. The
 // limit between small and large ranges is 2^32 in PyTorch 2.6 and before, and 2^28 in later releases.
-std::uint64_t numbers_of_draw(const RandomSamplerOptions& options) {
+std::uint64_t random_numbers_per_draw(const RandomSamplerOptions& options) {
   const int bits = options.release == TorchRelease::kBefore2_6 ? 32 : 28;
   return options.samples < std::uint64_t{1} << bits ? 1 : 2;
 }
 
-std::uint64_t numbers_of_permutation(const RandomSamplerOptions& options) {
-  return data::numbers_of_randperm(options.samples, options.release);
+std::uint64_t random_numbers_per_permutation(const RandomSamplerOptions& options) {
+  return data::random_numbers_of_randperm(options.samples, options.release);
 }
 
 bool is_torchdata(const RandomSamplerOptions& options) {
   return options.flavour == SamplerFlavour::kTorchdata;
 }
 
-// Returns the number of samples whose numbers torchdata's sampler draws at once.
+// Returns for how many samples torchdata's sampler draws random numbers at once.
 std::uint64_t samples_per_draw(const RandomSamplerOptions& options) {
-  return options.replacement ? kDrawChunk : options.samples;
+  return options.replacement ? kDrawsPerChunk : options.samples;
 }
 
-std::uint64_t numbers_of_unit(const RandomSamplerOptions& options) {
-  return options.replacement ? kDrawChunk * numbers_of_draw(options) : numbers_of_permutation(options);
+std::uint64_t random_numbers_per_chunk(const RandomSamplerOptions& options) {
+  return options.replacement ? kDrawsPerChunk * random_numbers_per_draw(options)
+                             : random_numbers_per_permutation(options);
 }
 
-RandomSamplerOptions checked(RandomSamplerOptions options) {
+RandomSamplerOptions check_options(RandomSamplerOptions options) {
   if (options.samples == 0 || options.samples > kSamplesMax) {
     throw std::invalid_argument("a RandomSampler needs 1 to 2^53 samples, found " +
                                 std::to_string(options.samples));
@@ -73,7 +74,7 @@ RandomSamplerOptions checked(RandomSamplerOptions options) {
 }  // namespace
 
 RandomSampler::RandomSampler(RandomSamplerOptions options, const TorchGenerator& generator)
-    : options_(checked(options)), generator_(generator) {
+    : options_(check_options(options)), generator_(generator) {
   enter_epoch();
 }
 
@@ -82,10 +83,10 @@ bool RandomSampler::has_loader_draw() const {
   return options_.loader != Loader::kNone;
 }
 
-// Discards the permutation that torchdata's loader with workers draws and does not use.
+// Discards the first permutation, which torchdata's loader with workers draws and does not use.
 void RandomSampler::enter_epoch() {
   if (!is_torchdata(options_) || options_.loader == Loader::kInProcess || !has_loader_draw()) return;
-  generator_.discard(numbers_of_unit(options_) + kNumbersOfLoader);
+  generator_.discard(random_numbers_per_chunk(options_) + kRandomNumbersOfLoader);
 }
 
 // Returns true if torchdata's loader without workers has drawn its random number before the sample at
@@ -95,11 +96,11 @@ bool RandomSampler::is_after_loader_draw(std::uint64_t place) const {
          place >= samples_per_draw(options_);
 }
 
-// Returns the generator from which the samples are drawn, and advances `outer` past the numbers that PyTorch
+// Returns the generator from which the samples are drawn. Advances `outer` past the numbers that PyTorch
 // draws before the samples.
 TorchGenerator RandomSampler::generator_of_samples(TorchGenerator& outer) const {
   if (is_torchdata(options_)) return outer;
-  if (has_loader_draw()) outer.discard(kNumbersOfLoader);
+  if (has_loader_draw()) outer.discard(kRandomNumbersOfLoader);
   return options_.seeds_each_epoch ? TorchGenerator(outer.draw_seed()) : outer;
 }
 
@@ -110,12 +111,12 @@ TorchGenerator RandomSampler::generator_of_next_epoch() const {
   const std::uint64_t count = options_.num_samples;
   if (is_torchdata(options_)) {
     const std::uint64_t units = (count + samples_per_draw(options_) - 1) / samples_per_draw(options_);
-    inner.discard(units * numbers_of_unit(options_));
-    if (options_.loader == Loader::kInProcess) inner.discard(kNumbersOfLoader);
+    inner.discard(units * random_numbers_per_chunk(options_));
+    if (options_.loader == Loader::kInProcess) inner.discard(kRandomNumbersOfLoader);
   } else if (options_.replacement) {
-    inner.discard(count * numbers_of_draw(options_));
+    inner.discard(count * random_numbers_per_draw(options_));
   } else {
-    inner.discard((count / options_.samples + 1) * numbers_of_permutation(options_));
+    inner.discard((count / options_.samples + 1) * random_numbers_per_permutation(options_));
   }
   return inner;
 }
@@ -133,13 +134,13 @@ RandomSampler::Reader RandomSampler::reader_at(std::uint64_t progress) const {
   Reader reader{.generator = generator_of_samples(outer), .permutation = {}, .fetched = progress};
   if (progress == 0) return reader;
   if (options_.replacement) {
-    reader.generator.discard(progress * numbers_of_draw(options_));
-    if (is_after_loader_draw(progress - 1)) reader.generator.discard(kNumbersOfLoader);
+    reader.generator.discard(progress * random_numbers_per_draw(options_));
+    if (is_after_loader_draw(progress - 1)) reader.generator.discard(kRandomNumbersOfLoader);
     return reader;
   }
   const std::uint64_t before = (progress - 1) / options_.samples;  // permutations that are used up
-  reader.generator.discard(before * numbers_of_permutation(options_));
-  if (is_after_loader_draw(progress - 1)) reader.generator.discard(kNumbersOfLoader);
+  reader.generator.discard(before * random_numbers_per_permutation(options_));
+  if (is_after_loader_draw(progress - 1)) reader.generator.discard(kRandomNumbersOfLoader);
   reader.permutation = torch_randperm(options_.samples, reader.generator, options_.release);
   return reader;
 }
@@ -147,7 +148,7 @@ RandomSampler::Reader RandomSampler::reader_at(std::uint64_t progress) const {
 std::uint64_t RandomSampler::draw_one(Reader& reader) const {
   const std::uint64_t place = reader.fetched++;
   if (place == samples_per_draw(options_) && is_after_loader_draw(place))
-    reader.generator.discard(kNumbersOfLoader);
+    reader.generator.discard(kRandomNumbersOfLoader);
   if (!options_.replacement) {
     if (place % options_.samples == 0) {
       reader.permutation = {};  // two at a time would need twice the memory
@@ -155,7 +156,7 @@ std::uint64_t RandomSampler::draw_one(Reader& reader) const {
     }
     return reader.permutation[place % options_.samples];
   }
-  if (numbers_of_draw(options_) == 1) return reader.generator.random() % options_.samples;
+  if (random_numbers_per_draw(options_) == 1) return reader.generator.random() % options_.samples;
   return reader.generator.random64() % options_.samples;
 }
 
@@ -195,7 +196,7 @@ std::string RandomSampler::save_state() const {
 }
 
 void RandomSampler::load_state(std::string_view state) {
-  const data::RandomPosition position = data::read_random_state(state, options_);
+  const data::RandomSamplerPosition position = data::read_random_state(state, options_);
   seek(position.generator, position.progress);
   epoch_ = position.epoch;
 }

@@ -12,10 +12,10 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::uint64_t kAny = ~std::uint64_t{0};
+constexpr std::uint64_t kUint64Max = ~std::uint64_t{0};
 constexpr std::size_t kSamplerBytesMax = 64 * 1024;
 constexpr int kSamplerDepthMax = 4;
-constexpr std::size_t kHeadBytes = 24;  // of a generator's state, before its words
+constexpr std::size_t kGeneratorHeadBytes = 24;  // of a generator's state, before its words
 constexpr std::size_t kGeneratorWords = 624;
 
 [[noreturn]] void refuse_sampler(const std::string& sampler, const std::string& why) {
@@ -56,25 +56,26 @@ json to_json(const RandomSamplerOptions& options) {
 }
 
 // A 32-bit word of the generator takes eight bytes in PyTorch's state, of which four are always zero.
-std::string to_text(const TorchGenerator& generator) {
+std::string generator_to_hex(const TorchGenerator& generator) {
   const std::string bytes = generator.state();
-  std::string short_form = bytes.substr(0, kHeadBytes);
-  for (std::size_t i = 0; i < kGeneratorWords; ++i) short_form += bytes.substr(kHeadBytes + 8 * i, 4);
+  std::string short_form = bytes.substr(0, kGeneratorHeadBytes);
+  for (std::size_t i = 0; i < kGeneratorWords; ++i)
+    short_form += bytes.substr(kGeneratorHeadBytes + 8 * i, 4);
   return to_hex(short_form);
 }
 
 TorchGenerator read_generator(const std::string& text, const std::string& sampler) {
   const std::optional<std::string> short_form = from_hex(text);
-  if (!short_form || short_form->size() != kHeadBytes + 4 * kGeneratorWords) {
+  if (!short_form || short_form->size() != kGeneratorHeadBytes + 4 * kGeneratorWords) {
     refuse_sampler(sampler, "the generator of the sampler has " + std::to_string(text.size()) +
                                 " characters, expected " +
-                                std::to_string(2 * (kHeadBytes + 4 * kGeneratorWords)) +
+                                std::to_string(2 * (kGeneratorHeadBytes + 4 * kGeneratorWords)) +
                                 " hexadecimal digits");
   }
   std::string bytes(TorchGenerator::kStateBytes, '\0');
-  bytes.replace(0, kHeadBytes, *short_form, 0, kHeadBytes);
+  bytes.replace(0, kGeneratorHeadBytes, *short_form, 0, kGeneratorHeadBytes);
   for (std::size_t i = 0; i < kGeneratorWords; ++i)
-    bytes.replace(kHeadBytes + 8 * i, 4, *short_form, kHeadBytes + 4 * i, 4);
+    bytes.replace(kGeneratorHeadBytes + 8 * i, 4, *short_form, kGeneratorHeadBytes + 4 * i, 4);
   return TorchGenerator::from_state(bytes);
 }
 
@@ -96,16 +97,16 @@ void compare_options(const json& saved, const json& expected, const std::string&
 
 json parse(std::string_view text, const std::string& sampler, const json& expected_options) {
   Result<json> body = parse_json(text, kSamplerBytesMax, kSamplerDepthMax);
-  if (!body) refuse_sampler(sampler, "the text cannot be read: " + body.error().message());
+  if (!body) refuse_sampler(sampler, "the state cannot be read: " + body.error().message());
   const std::string damage =
       find_damage(text, *body, {"sampler", "options", "epoch", "consumed", "progress", "generator"});
-  if (!damage.empty()) refuse_sampler(sampler, "the text cannot be read: " + damage);
+  if (!damage.empty()) refuse_sampler(sampler, "the state cannot be read: " + damage);
   std::optional<Error> complaint;
   Fields f(*body, "state", complaint);
   check_state_format(f);
   if (f.text("sampler", 64) != sampler) f.complain("sampler", sampler);
   static_cast<void>(f.object("options"));
-  if (complaint) refuse_sampler(sampler, "the text cannot be read: " + complaint->message());
+  if (complaint) refuse_sampler(sampler, "the state cannot be read: " + complaint->message());
   compare_options((*body)["options"], expected_options, sampler);
   return *std::move(body);
 }
@@ -123,29 +124,29 @@ ListPosition read_distributed_state(std::string_view text, const DistributedSamp
   const json body = parse(text, "DistributedSampler", to_json(expected));
   std::optional<Error> complaint;
   Fields f(body, "state", complaint);
-  const ListPosition position{.epoch = f.whole("epoch", kAny),
+  const ListPosition position{.epoch = f.whole("epoch", kUint64Max),
                               .consumed = f.whole("consumed", expected.samples)};
-  if (complaint) refuse_sampler("DistributedSampler", "the text cannot be read: " + complaint->message());
+  if (complaint) refuse_sampler("DistributedSampler", "the state cannot be read: " + complaint->message());
   return position;
 }
 
-std::string encode_random_state(const RandomSamplerOptions& options, const RandomPosition& position) {
+std::string encode_random_state(const RandomSamplerOptions& options, const RandomSamplerPosition& position) {
   return seal_state({{"sampler", "RandomSampler"},
                      {"options", to_json(options)},
                      {"epoch", position.epoch},
                      {"progress", position.progress},
-                     {"generator", to_text(position.generator)}});
+                     {"generator", generator_to_hex(position.generator)}});
 }
 
-RandomPosition read_random_state(std::string_view text, const RandomSamplerOptions& expected) {
+RandomSamplerPosition read_random_state(std::string_view text, const RandomSamplerOptions& expected) {
   const json body = parse(text, "RandomSampler", to_json(expected));
   std::optional<Error> complaint;
   Fields f(body, "state", complaint);
-  RandomPosition position;
-  position.epoch = f.whole("epoch", kAny);
+  RandomSamplerPosition position;
+  position.epoch = f.whole("epoch", kUint64Max);
   position.progress = f.whole("progress", expected.num_samples);
   const std::string generator = f.text("generator", kSamplerBytesMax);
-  if (complaint) refuse_sampler("RandomSampler", "the text cannot be read: " + complaint->message());
+  if (complaint) refuse_sampler("RandomSampler", "the state cannot be read: " + complaint->message());
   position.generator = read_generator(generator, "RandomSampler");
   return position;
 }

@@ -9,7 +9,7 @@
 
 namespace ratoon::data {
 
-struct RandomPosition {
+struct RandomSamplerPosition {
   std::uint64_t epoch = 0;
   std::uint64_t progress = 0;
   TorchGenerator generator;  // at the beginning of the epoch
@@ -23,7 +23,8 @@ struct RandomPosition {
                                                   const DistributedSamplerOptions& expected);
 
 [[nodiscard]] std::string encode_random_state(const RandomSamplerOptions& options,
-                                              const RandomPosition& position);
-[[nodiscard]] RandomPosition read_random_state(std::string_view text, const RandomSamplerOptions& expected);
+                                              const RandomSamplerPosition& position);
+[[nodiscard]] RandomSamplerPosition read_random_state(std::string_view text,
+                                                      const RandomSamplerOptions& expected);
 
 }  // namespace ratoon::data

@@ -33,9 +33,10 @@ void begin_at(Stream& stream, const DistributedSamplerOptions& python, ListPosit
   if (batch.first != slot) {
     throw Failure(static_cast<int>(ExitCode::kConfiguration),
                   "a position of PyTorch's sampler does not fit: " + std::to_string(consumed) +
-                      " samples of epoch " + std::to_string(epoch) + " are trained, but a batch has " +
+                      " samples of epoch " + std::to_string(epoch) +
+                      " are trained, but no batch ends there: a batch has " +
                       std::to_string(stream.global_batch()) +
-                      ". Give the batch size of the run in Python, or use a DistributedSampler");
+                      " samples. Give the batch size of the run in Python, or use a DistributedSampler");
   }
   stream.begin_at(slot, batches);
 }

@@ -1,5 +1,5 @@
-// ContentDigest computes a digest of the contents of a data set, which serves as its name. The length of each
-// text is hashed before the text, so that different lists of texts never give the same bytes to the hash.
+// ContentDigest computes the digest that identifies a data set's contents in checkpoints. The length of each
+// text is hashed before the text, so different lists of texts never give the hash the same bytes.
 #pragma once
 
 #include <cstddef>

@@ -15,7 +15,7 @@
 namespace ratoon::data {
 namespace {
 
-constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
+constexpr std::size_t kReadChunkBytes = std::size_t{1} << 20;
 
 }  // namespace
 
@@ -27,9 +27,9 @@ Result<HashedFile> hash_file(const std::filesystem::path& path, std::uint64_t sk
   if (!S_ISREG(before.st_mode)) return Error(ErrorKind::kInvalid, doing + ": it is no regular file");
   if (::lseek(fd.get(), static_cast<off_t>(skipped_bytes), SEEK_SET) < 0) return system_error(errno, doing);
   Xxh3Stream hash;
-  const auto piece = std::make_unique_for_overwrite<std::byte[]>(kPieceBytes);
+  const auto piece = std::make_unique_for_overwrite<std::byte[]>(kReadChunkBytes);
   for (;;) {
-    const ssize_t count = ::read(fd.get(), piece.get(), kPieceBytes);
+    const ssize_t count = ::read(fd.get(), piece.get(), kReadChunkBytes);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return system_error(errno, doing);
     if (count == 0) break;

@@ -11,8 +11,8 @@
 
 namespace ratoon::data {
 
-// The length, modification time and hash of the file that was read, which may not be the file that the
-// program has opened at the same path before.
+// The length, modification time and hash of the file that was read. This file may be another one than the
+// file that the program opened at the same path before.
 struct HashedFile {
   std::uint64_t bytes = 0;  // all bytes, including the skipped ones
   std::int64_t modified_nanoseconds = 0;

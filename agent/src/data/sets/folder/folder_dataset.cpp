@@ -39,38 +39,38 @@ void read_whole(const OpenFile& file, std::span<std::byte> into, const std::file
   while (done < into.size()) {
     const ssize_t count = ::read(file.fd.get(), into.data() + done, into.size() - done);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) data::refuse(system_error(errno, "reading " + path.string()));
+    if (count < 0) data::throw_dataset_failure(system_error(errno, "reading " + path.string()));
     if (count == 0) {
-      data::refuse("the file " + path.string() + " has " + std::to_string(done) + " bytes, but had " +
-                   std::to_string(into.size()) +
-                   " when it was opened. Write data to a new file, and rename it");
+      data::throw_dataset_failure("the file " + path.string() + " has " + std::to_string(done) +
+                                  " bytes, but had " + std::to_string(into.size()) +
+                                  " when it was opened. Write data to a new file, and rename it");
     }
     done += static_cast<std::size_t>(count);
   }
 }
 
-// Returns nothing for a link whose target does not exist: it counts as a sample, and reading it is an error.
+// Returns nothing for a link without a target: such a link counts as a sample, but reading it is an error.
 std::optional<std::uint64_t> size_of_file(const std::filesystem::path& path) {
   struct stat status{};
   if (::stat(path.c_str(), &status) == 0) return static_cast<std::uint64_t>(status.st_size);
   const int error = errno;
   if ((error == ENOENT || error == ELOOP) && ::lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode))
     return std::nullopt;
-  data::refuse(system_error(error, "looking at " + path.string()));
+  data::throw_dataset_failure(system_error(error, "looking at " + path.string()));
 }
 
-void add_content(data::ContentDigest& digest, const std::filesystem::path& path, FolderDigest which) {
+void add_file_content(data::ContentDigest& digest, const std::filesystem::path& path, FolderDigest which) {
   constexpr std::uint64_t kSizeOfNowhere = std::numeric_limits<std::uint64_t>::max();
   if (which == FolderDigest::kNames) return;
   const auto size = size_of_file(path);
   if (which == FolderDigest::kNamesAndSizes || !size) return digest.add(size.value_or(kSizeOfNowhere));
   const auto file = data::hash_file(path);
-  if (!file) data::refuse(file.error());
+  if (!file) data::throw_dataset_failure(file.error());
   digest.add(file->bytes);
   digest.add(file->hash);
 }
 
-const char* kind_of(FolderDigest digest) {
+const char* digest_kind_of(FolderDigest digest) {
   switch (digest) {
     case FolderDigest::kNames:
       return "folder-names-1";
@@ -96,7 +96,7 @@ FolderDataset::FolderDataset(std::filesystem::path root, FolderOptions options)
   data::check_columns(options_.columns);
   auto files = data::walk_folder(
       root_, {.extensions = options_.extensions, .allows_empty_classes = options_.allows_empty_classes});
-  if (!files) data::refuse_to_open(root_, files.error());
+  if (!files) data::throw_open_failure(root_, files.error());
   files_ = std::make_unique<const Files>(Files{*std::move(files)});
 }
 
@@ -121,28 +121,28 @@ std::string FolderDataset::file_of(std::uint64_t id) const {
 
 std::int64_t FolderDataset::label_of(std::uint64_t id) const {
   data::check_id(id, size());
-  return files_->label(id);
+  return files_->class_index(id);
 }
 
 std::string FolderDataset::digest() const {
   const std::lock_guard lock(mutex_);
   if (!digest_.empty()) return digest_;
-  data::ContentDigest digest(kind_of(options_.digest));
+  data::ContentDigest digest(digest_kind_of(options_.digest));
   digest.add(std::uint64_t{classes().size()});
   for (std::size_t c = 0; c < classes().size(); ++c) {
     digest.add(classes()[c]);
-    digest.add(files_->first_of(c + 1) - files_->first_of(c));
+    digest.add(files_->first_file_of_class(c + 1) - files_->first_file_of_class(c));
   }
   for (std::uint64_t id = 0; id < size(); ++id) {
     const std::string name = files_->path(id);
     digest.add(name);
-    add_content(digest, root_ / name, options_.digest);
+    add_file_content(digest, root_ / name, options_.digest);
   }
   digest_ = digest.text();
   return digest_;
 }
 
-// Adds the name of the file to errors, because the number of a sample does not show a user which file is
+// Adds the file's name to errors, because the number of a sample does not tell a user which file is
 // damaged.
 void FolderDataset::decode(std::span<const std::byte> bytes, const std::filesystem::path& path,
                            Sample& into) const {
@@ -163,7 +163,7 @@ void FolderDataset::read(std::uint64_t id, Sample& into) const {
   data::check_id(id, size());
   const std::filesystem::path path = root_ / files_->path(id);
   const auto file = open_regular(path);
-  if (!file) data::refuse(file.error());
+  if (!file) data::throw_dataset_failure(file.error());
   into.begin(id);
   if (options_.decode == nullptr) {
     const std::uint64_t length = file->bytes;
@@ -173,7 +173,7 @@ void FolderDataset::read(std::uint64_t id, Sample& into) const {
     read_whole(*file, bytes, path);
     decode(bytes, path, into);
   }
-  const std::int64_t label = files_->label(id);
+  const std::int64_t label = files_->class_index(id);
   std::memcpy(into.add(ElementType::kInt64, {}).data(), &label, sizeof label);
 }
 

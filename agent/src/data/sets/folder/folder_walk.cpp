@@ -10,19 +10,19 @@
 #include <sys/stat.h>
 
 #include "agent/src/data/sets/folder/python_order.h"
-#include "base/core/lists.h"
+#include "base/core/split_join.h"
 
 namespace ratoon::data {
 namespace {
 
 namespace fs = std::filesystem;
 
-struct CloseFolder {
+struct FolderCloser {
   void operator()(DIR* folder) const { ::closedir(folder); }
 };
-using FolderHandle = std::unique_ptr<DIR, CloseFolder>;
+using FolderHandle = std::unique_ptr<DIR, FolderCloser>;
 
-struct Listing {
+struct FolderListing {
   std::vector<std::string> folders;
   std::vector<std::string> files;  // all entries that are not folders, including dangling links
 };
@@ -36,7 +36,7 @@ bool is_folder(DIR* parent, const dirent& entry) {
   return ::fstatat(::dirfd(parent), entry.d_name, &status, 0) == 0 && S_ISDIR(status.st_mode);
 }
 
-Result<Listing> list(const fs::path& path, std::vector<FileIdentity>& around) {
+Result<FolderListing> list_folder(const fs::path& path, std::vector<FileIdentity>& around) {
   const std::string doing = "reading the folder " + path.string();
   const FolderHandle folder(::opendir(path.c_str()));
   struct stat status{};
@@ -47,7 +47,7 @@ Result<Listing> list(const fs::path& path, std::vector<FileIdentity>& around) {
                  doing + ": a link leads back to a folder that contains it. Remove the link");
   }
   around.push_back(identity);
-  Listing found;
+  FolderListing found;
   for (;;) {
     errno = 0;
     const dirent* const entry = ::readdir(folder.get());
@@ -74,14 +74,15 @@ struct FoundFolder {
 };
 
 // Collects all folders at and below `path`, in no particular order.
-Result<void> collect(const fs::path& root, const std::string& path, std::span<const std::string> extensions,
-                     std::vector<FileIdentity>& around, std::vector<FoundFolder>& into) {
-  auto listing = list(root / path, around);
+Result<void> collect_folders(const fs::path& root, const std::string& path,
+                             std::span<const std::string> extensions, std::vector<FileIdentity>& around,
+                             std::vector<FoundFolder>& into) {
+  auto listing = list_folder(root / path, around);
   if (!listing) return listing.error();
   std::erase_if(listing->files, [&](const std::string& name) { return !ends_with_any(name, extensions); });
   into.push_back({path, std::move(listing->files)});
   for (const std::string& name : listing->folders) {
-    if (auto done = collect(root, path + "/" + name, extensions, around, into); !done) return done;
+    if (auto done = collect_folders(root, path + "/" + name, extensions, around, into); !done) return done;
   }
   around.pop_back();
   return {};
@@ -90,18 +91,18 @@ Result<void> collect(const fs::path& root, const std::string& path, std::span<co
 }  // namespace
 
 std::string FolderFiles::path(std::uint64_t id) const {
-  return folders_[folder_of_[id]] + "/" +
-         names_.substr(name_begin_[id], name_begin_[id + 1] - name_begin_[id]);
+  return folders_[folder_of_file_[id]] + "/" +
+         joined_names_.substr(name_offsets_[id], name_offsets_[id + 1] - name_offsets_[id]);
 }
 
-std::int64_t FolderFiles::label(std::uint64_t id) const {
-  const auto after = std::upper_bound(first_of_class_.begin(), first_of_class_.end(), id);
-  return after - first_of_class_.begin() - 1;
+std::int64_t FolderFiles::class_index(std::uint64_t id) const {
+  const auto after = std::upper_bound(first_file_of_class_.begin(), first_file_of_class_.end(), id);
+  return after - first_file_of_class_.begin() - 1;
 }
 
 void FolderFiles::begin_class(std::string name) {
   classes_.push_back(std::move(name));
-  first_of_class_.push_back(size());
+  first_file_of_class_.push_back(size());
 }
 
 void FolderFiles::begin_folder(std::string path_below_root) {
@@ -109,19 +110,19 @@ void FolderFiles::begin_folder(std::string path_below_root) {
 }
 
 void FolderFiles::add_file(std::string_view name) {
-  folder_of_.push_back(static_cast<std::uint32_t>(folders_.size() - 1));
-  name_begin_.push_back(names_.size());
-  names_ += name;
+  folder_of_file_.push_back(static_cast<std::uint32_t>(folders_.size() - 1));
+  name_offsets_.push_back(joined_names_.size());
+  joined_names_ += name;
 }
 
-void FolderFiles::end() {
-  first_of_class_.push_back(size());
-  name_begin_.push_back(names_.size());
+void FolderFiles::finish() {
+  first_file_of_class_.push_back(size());
+  name_offsets_.push_back(joined_names_.size());
 }
 
 Result<FolderFiles> walk_folder(const fs::path& root, FolderWalkOptions options) {
   std::vector<FileIdentity> around;
-  auto top = list(root, around);
+  auto top = list_folder(root, around);
   if (!top) return top.error();
   if (top->folders.empty()) {
     // Mention volumes in the error, because an empty folder may be the mount point of a volume that is not
@@ -134,7 +135,8 @@ Result<FolderFiles> walk_folder(const fs::path& root, FolderWalkOptions options)
   std::vector<std::string> empty_classes;
   for (const std::string& name : top->folders) {
     std::vector<FoundFolder> found;
-    if (auto done = collect(root, name, options.extensions, around, found); !done) return done.error();
+    if (auto done = collect_folders(root, name, options.extensions, around, found); !done)
+      return done.error();
     std::sort(found.begin(), found.end(),
               [](const auto& a, const auto& b) { return python_sorts_before(a.path, b.path); });
     files.begin_class(name);
@@ -146,7 +148,7 @@ Result<FolderFiles> walk_folder(const fs::path& root, FolderWalkOptions options)
     }
     if (files.size() == before) empty_classes.push_back(name);
   }
-  files.end();
+  files.finish();
   if (!empty_classes.empty() && !options.allows_empty_classes) {
     return Error(ErrorKind::kInvalid, "in the folder " + root.string() +
                                           " these classes have no file whose name ends with " +

@@ -18,26 +18,29 @@ namespace ratoon::data {
 
 class FolderFiles {
  public:
-  [[nodiscard]] std::uint64_t size() const { return folder_of_.size(); }
+  [[nodiscard]] std::uint64_t size() const { return folder_of_file_.size(); }
   [[nodiscard]] const std::vector<std::string>& classes() const { return classes_; }
   // Returns the path of file `id`, relative to the root. `id` must be below size().
   [[nodiscard]] std::string path(std::uint64_t id) const;
-  [[nodiscard]] std::int64_t label(std::uint64_t id) const;
-  // The files of class c have the ids from first_of(c) to first_of(c + 1) - 1.
-  [[nodiscard]] std::uint64_t first_of(std::size_t which) const { return first_of_class_[which]; }
+  [[nodiscard]] std::int64_t class_index(std::uint64_t id) const;
+  // The files of class c have the ids from first_file_of_class(c) to first_file_of_class(c + 1) - 1.
+  [[nodiscard]] std::uint64_t first_file_of_class(std::size_t which) const {
+    return first_file_of_class_[which];
+  }
 
   void begin_class(std::string name);
   void begin_folder(std::string path_below_root);
   void add_file(std::string_view name);
-  void end();
+  void finish();
 
  private:
   std::vector<std::string> classes_;
-  std::vector<std::uint64_t> first_of_class_;
+  std::vector<std::uint64_t> first_file_of_class_;
   std::vector<std::string> folders_;
-  std::vector<std::uint32_t> folder_of_;
-  std::vector<std::uint64_t> name_begin_;  // where each name begins in names_; the last entry is the end
-  std::string names_;
+  std::vector<std::uint32_t> folder_of_file_;
+  std::vector<std::uint64_t>
+      name_offsets_;  // where each name begins in joined_names_; the last entry is the end
+  std::string joined_names_;
 };
 
 struct FolderWalkOptions {

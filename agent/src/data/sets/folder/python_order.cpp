@@ -7,7 +7,7 @@
 namespace ratoon::data {
 namespace {
 
-bool continues(std::string_view text, std::size_t at) {
+bool is_continuation_byte(std::string_view text, std::size_t at) {
   return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80;
 }
 
@@ -25,7 +25,7 @@ CodePoint first_code_point(std::string_view text) {
   if (first < 0xC2 || first > 0xF4) return {};
   char32_t value = first & (0xFFu >> (size + 1));
   for (std::size_t i = 1; i < size; ++i) {
-    if (!continues(text, i)) return {};
+    if (!is_continuation_byte(text, i)) return {};
     value = (value << 6) | (static_cast<unsigned char>(text[i]) & 0x3Fu);
   }
   const bool is_longer_than_needed = (size == 3 && value < 0x800) || (size == 4 && value < 0x10000);

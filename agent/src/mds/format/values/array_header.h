@@ -1,6 +1,6 @@
-// Before its values an encoded array has a description of itself. The description begins with one byte for
-// the type, unless the name of the encoding contains the type. The next byte, (number of dimensions << 2 |
-// c), precedes the dimensions, each of which has 2^c bytes (c = 0 to 3).
+// An encoded array begins with a description of its type and shape, before its values. The description begins
+// with one byte for the type, unless the encoding's name contains the type. The next byte is (number of
+// dimensions << 2 | c). The lengths of the dimensions follow, each with 2^c bytes (c = 0 to 3).
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace ratoon::mds {
 
-struct Array {
+struct DecodedArray {
   ElementType type = ElementType::kBytes;
   std::uint8_t dimensions = 0;
   std::array<std::uint64_t, 63> lengths;
@@ -23,7 +23,7 @@ struct Array {
 };
 
 // `type` is the element type that the name of the encoding contains, or kBytes if the name contains none.
-[[nodiscard]] Result<Array> read_array(ElementType type, std::span<const std::byte> bytes);
+[[nodiscard]] Result<DecodedArray> read_array(ElementType type, std::span<const std::byte> bytes);
 
 // Returns the byte that represents a numeric type in an encoded array, or 0 for other types.
 [[nodiscard]] std::uint8_t array_type_code(ElementType type);

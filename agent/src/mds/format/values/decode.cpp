@@ -67,10 +67,10 @@ Result<void> add_field(const Encoding& encoding, Bytes bytes, Sample& into) {
 
 Result<void> decode_sample(const Columns& columns, Bytes bytes, Sample& into) {
   std::optional<Error> problem;
-  const bool is_whole = columns.walk(bytes, [&](std::size_t column, Bytes value) {
+  const bool is_whole = columns.for_each_value(bytes, [&](std::size_t column, Bytes value) {
     auto added = add_field(columns.encodings()[column], value, into);
     if (added) return true;
-    problem = added.error().with_context("column '" + columns.described()[column].name + "'");
+    problem = added.error().with_context("column '" + columns.dataset_columns()[column].name + "'");
     return false;
   });
   if (problem) return *problem;
@@ -86,7 +86,7 @@ Result<void> decode_elements(const Encoding& list, Bytes bytes, Sample& into) {
   if (!images) return images.error();
   const EncodingKind kind = element_kind(list);
   std::optional<Error> problem;
-  images->walk([&](Bytes element) {
+  images->for_each_value([&](Bytes element) {
     if (problem) return;
     if (kind != EncodingKind::kPil) return add_bytes(ElementType::kBytes, element, into);
     if (const auto added = add_pil(element, into); !added) problem = added.error();

@@ -18,12 +18,12 @@ namespace {
 
 constexpr std::uint64_t kUint32Max = std::numeric_limits<std::uint32_t>::max();
 
-Error refused(const std::string& what) {
+Error encode_error(const std::string& what) {
   return Error(ErrorKind::kInvalid, what);
 }
 
-Error is_none(const Encoding& encoding, const char* wanted) {
-  return refused("'" + encoding.name + "' takes " + wanted + ", or bytes that are encoded already");
+Error wrong_value_error(const Encoding& encoding, const char* wanted) {
+  return encode_error("'" + encoding.name + "' takes " + wanted + ", or bytes that are encoded already");
 }
 
 template <class T>
@@ -45,17 +45,17 @@ Result<void> encode_fixed(const Encoding& encoding, const MdsValue& value, std::
   if (const Field* const field = std::get_if<Field>(&value.get())) {
     if (field->type != encoding.type || !std::ranges::equal(field->shape, *encoding.shape) ||
         field->bytes.size() != encoding.size_bytes)
-      return is_none(encoding, "an array of its type and shape");
+      return wrong_value_error(encoding, "an array of its type and shape");
     return append(out, field->bytes), Result<void>();
   }
-  if (!encoding.shape->empty()) return is_none(encoding, "an array of its type and shape");
+  if (!encoding.shape->empty()) return wrong_value_error(encoding, "an array of its type and shape");
   if (const auto* number = std::get_if<std::int64_t>(&value.get()))
     return encode_number(encoding.type, *number, out);
   if (const auto* number = std::get_if<std::uint64_t>(&value.get()))
     return encode_number(encoding.type, *number, out);
   const auto* number = std::get_if<double>(&value.get());
   if (number == nullptr || !is_float(encoding.type))
-    return is_none(encoding, is_float(encoding.type) ? "a number" : "a whole number");
+    return wrong_value_error(encoding, is_float(encoding.type) ? "a number" : "a whole number");
   return encode_number(encoding.type, *number, out);
 }
 
@@ -67,13 +67,13 @@ bool is_integer(std::string_view text) {
 }
 
 Result<void> append_text(const Encoding& encoding, std::string_view text, std::string& out) {
-  if (!is_utf8(std::as_bytes(std::span(text)))) return refused("the text is not UTF-8");
-  if (encoding.name == "str_int" && !is_integer(text)) return is_none(encoding, "a whole number");
-  if (encoding.name == "str_float") return is_none(encoding, "a number");
+  if (!is_utf8(std::as_bytes(std::span(text)))) return encode_error("the text is not UTF-8");
+  if (encoding.name == "str_int" && !is_integer(text)) return wrong_value_error(encoding, "a whole number");
+  if (encoding.name == "str_float") return wrong_value_error(encoding, "a number");
   if (encoding.name == "str_decimal" && !nearest_double(text))
-    return is_none(encoding, "a decimal number as text");
+    return wrong_value_error(encoding, "a decimal number as text");
   if (encoding.name == "json" && !nlohmann::json::accept(text))
-    return is_none(encoding, "valid JSON as text");
+    return wrong_value_error(encoding, "valid JSON as text");
   out += text;
   return {};
 }
@@ -91,9 +91,9 @@ Result<void> encode_text(const Encoding& encoding, const MdsValue& value, std::s
   }
   const auto* number = std::get_if<double>(&value.get());
   if (encoding.name == "str_float" && number != nullptr) return out += python_float(*number), Result<void>();
-  return is_none(encoding, encoding.name == "str_int"     ? "a whole number"
-                           : encoding.name == "str_float" ? "a number"
-                                                          : "a text");
+  return wrong_value_error(encoding, encoding.name == "str_int"     ? "a whole number"
+                                     : encoding.name == "str_float" ? "a number"
+                                                                    : "a text");
 }
 
 // ---- Arrays and images.
@@ -102,11 +102,11 @@ Result<void> encode_array(const Encoding& encoding, const Field& array, std::str
   const bool is_typed = encoding.type != ElementType::kBytes;
   const std::uint8_t type = array_type_code(array.type);
   if (type == 0 || (is_typed && array.type != encoding.type))
-    return is_none(encoding, "an array of its type");
+    return wrong_value_error(encoding, "an array of its type");
   const auto& shape = array.shape;
   if (shape.empty() || shape.size() > 63 || std::ranges::count(shape, 0U) > 0 ||
       array.bytes.size() != bytes_of(array.type, shape))
-    return is_none(encoding, "an array of 1 to 63 dimensions, none of them 0");
+    return wrong_value_error(encoding, "an array of 1 to 63 dimensions, none of them 0");
   const std::uint64_t longest = *std::ranges::max_element(shape);
   const unsigned code = longest < 1U << 8 ? 0 : longest < 1U << 16 ? 1 : longest <= kUint32Max ? 2 : 3;
   if (!is_typed) append(out, type);
@@ -124,7 +124,7 @@ Result<void> encode_pil(const Encoding& encoding, const Field& image, std::strin
                                                     : std::string_view();
   if (image.type != ElementType::kUint8 || mode.empty() || shape[0] > kUint32Max || shape[1] > kUint32Max ||
       image.bytes.size() != bytes_of(image.type, shape))
-    return is_none(encoding, "an array of uint8, (height, width) or (height, width, 1 to 4)");
+    return wrong_value_error(encoding, "an array of uint8, (height, width) or (height, width, 1 to 4)");
   append(out, static_cast<std::uint32_t>(shape[1]));
   append(out, static_cast<std::uint32_t>(shape[0]));
   append(out, static_cast<std::uint32_t>(mode.size()));
@@ -134,7 +134,7 @@ Result<void> encode_pil(const Encoding& encoding, const Field& image, std::strin
 }
 
 Result<void> encode_list(const Encoding& encoding, std::span<const Field> elements, std::string& out) {
-  if (elements.size() > kUint32Max) return refused("a list of 2^32 elements or more");
+  if (elements.size() > kUint32Max) return encode_error("a list of 2^32 elements or more");
   std::string sizes, bytes;
   for (const Field& element : elements) {
     const std::size_t before = bytes.size();
@@ -143,7 +143,7 @@ Result<void> encode_list(const Encoding& encoding, std::span<const Field> elemen
     } else {
       const auto encoded = element_kind(encoding) == EncodingKind::kPil
                                ? encode_pil(encoding, element, bytes)
-                               : Result<void>(is_none(encoding, "bytes as its elements"));
+                               : Result<void>(wrong_value_error(encoding, "bytes as its elements"));
       if (!encoded) return encoded;
     }
     append(sizes, static_cast<std::uint32_t>(bytes.size() - before));
@@ -160,8 +160,8 @@ Result<void> encode_value(const Encoding& encoding, const MdsValue& value, std::
   const Field* const field = std::get_if<Field>(&value.get());
   if (field != nullptr && field->type == ElementType::kBytes) {
     if (encoding.size_bytes != 0 && field->bytes.size() != encoding.size_bytes) {
-      return refused("'" + encoding.name + "' takes " + std::to_string(encoding.size_bytes) +
-                     " bytes, but these are " + std::to_string(field->bytes.size()));
+      return encode_error("'" + encoding.name + "' takes " + std::to_string(encoding.size_bytes) +
+                          " bytes, but these are " + std::to_string(field->bytes.size()));
     }
     return append(out, field->bytes), Result<void>();
   }
@@ -171,18 +171,19 @@ Result<void> encode_value(const Encoding& encoding, const MdsValue& value, std::
     case EncodingKind::kText:
       return encode_text(encoding, value, out);
     case EncodingKind::kArray:
-      return field != nullptr ? encode_array(encoding, *field, out) : is_none(encoding, "an array");
+      return field != nullptr ? encode_array(encoding, *field, out) : wrong_value_error(encoding, "an array");
     case EncodingKind::kPil:
-      return field != nullptr ? encode_pil(encoding, *field, out) : is_none(encoding, "an array of uint8");
+      return field != nullptr ? encode_pil(encoding, *field, out)
+                              : wrong_value_error(encoding, "an array of uint8");
     case EncodingKind::kJpegArray:
     case EncodingKind::kList:
       if (const auto* elements = std::get_if<std::span<const Field>>(&value.get()))
         return encode_list(encoding, *elements, out);
-      return is_none(encoding, "a list of fields");
+      return wrong_value_error(encoding, "a list of fields");
     case EncodingKind::kBytes:
       break;
   }
-  return refused("'" + encoding.name + "' takes bytes");
+  return encode_error("'" + encoding.name + "' takes bytes");
 }
 
 }  // namespace ratoon::mds

@@ -10,7 +10,7 @@
 
 namespace ratoon::mds {
 
-// Appends to `out`. If the call returns an error, `out` may contain a part of the encoded value.
+// Appends to `out`. If encode_value() returns an error, `out` may contain a part of the encoded value.
 [[nodiscard]] Result<void> encode_value(const Encoding& encoding, const MdsValue& value, std::string& out);
 
 }  // namespace ratoon::mds

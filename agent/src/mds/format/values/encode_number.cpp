@@ -5,13 +5,13 @@
 #include <utility>
 
 #include "agent/src/mds/format/python_text.h"
-#include "agent/src/mds/format/values/half.h"
+#include "agent/src/mds/format/values/float16.h"
 
 namespace ratoon::mds {
 namespace {
 
-Error out_of_range(const std::string& number) {
-  return Error(ErrorKind::kInvalid, number + " is out of its range");
+Error out_of_range_error(const std::string& number) {
+  return Error(ErrorKind::kInvalid, number + " is out of the range of its type");
 }
 
 template <class T>
@@ -21,7 +21,7 @@ void append_number(std::string& out, T value) {
 
 template <class T, class From>
 Result<void> append_integer(From number, std::string& out) {
-  if (!std::in_range<T>(number)) return out_of_range(std::to_string(number));
+  if (!std::in_range<T>(number)) return out_of_range_error(std::to_string(number));
   append_number(out, static_cast<T>(number));
   return {};
 }
@@ -32,11 +32,11 @@ Result<void> append_float(ElementType type, double number, std::string& out) {
   if (type == ElementType::kFloat32) {
     if (is_finite &&
         (number > std::numeric_limits<float>::max() || number < std::numeric_limits<float>::lowest()))
-      return out_of_range(python_float(number));
+      return out_of_range_error(python_float(number));
     return append_number(out, static_cast<float>(number)), Result<void>();
   }
-  const std::uint16_t half = to_half(number);
-  if (is_finite && (half & 0x7fff) == 0x7c00) return out_of_range(python_float(number));
+  const std::uint16_t half = to_float16(number);
+  if (is_finite && (half & 0x7fff) == 0x7c00) return out_of_range_error(python_float(number));
   return append_number(out, half), Result<void>();
 }
 

@@ -7,28 +7,28 @@
 namespace ratoon::mds {
 namespace {
 
-struct Named {
+struct NamedEncoding {
   std::string_view name;
   EncodingKind kind;
   ElementType type;
 };
 
-constexpr std::array kVarying{
-    Named{"bytes", EncodingKind::kBytes, ElementType::kBytes},
-    Named{"jpeg", EncodingKind::kBytes, ElementType::kBytes},
-    Named{"png", EncodingKind::kBytes, ElementType::kBytes},
-    Named{"str", EncodingKind::kText, ElementType::kText},
-    Named{"json", EncodingKind::kText, ElementType::kText},
-    Named{"str_int", EncodingKind::kText, ElementType::kText},
-    Named{"str_float", EncodingKind::kText, ElementType::kText},
-    Named{"str_decimal", EncodingKind::kText, ElementType::kText},
-    Named{"ndarray", EncodingKind::kArray, ElementType::kBytes},
-    Named{"pil", EncodingKind::kPil, ElementType::kUint8},
-    Named{"jpeg_array", EncodingKind::kJpegArray, ElementType::kBytes},
-    Named{"jpegarray", EncodingKind::kJpegArray, ElementType::kBytes},
-    Named{"list[pil]", EncodingKind::kList, ElementType::kBytes},
-    Named{"list[jpeg]", EncodingKind::kList, ElementType::kBytes},
-    Named{"list[png]", EncodingKind::kList, ElementType::kBytes},
+constexpr std::array kVariableSizeEncodings{
+    NamedEncoding{"bytes", EncodingKind::kBytes, ElementType::kBytes},
+    NamedEncoding{"jpeg", EncodingKind::kBytes, ElementType::kBytes},
+    NamedEncoding{"png", EncodingKind::kBytes, ElementType::kBytes},
+    NamedEncoding{"str", EncodingKind::kText, ElementType::kText},
+    NamedEncoding{"json", EncodingKind::kText, ElementType::kText},
+    NamedEncoding{"str_int", EncodingKind::kText, ElementType::kText},
+    NamedEncoding{"str_float", EncodingKind::kText, ElementType::kText},
+    NamedEncoding{"str_decimal", EncodingKind::kText, ElementType::kText},
+    NamedEncoding{"ndarray", EncodingKind::kArray, ElementType::kBytes},
+    NamedEncoding{"pil", EncodingKind::kPil, ElementType::kUint8},
+    NamedEncoding{"jpeg_array", EncodingKind::kJpegArray, ElementType::kBytes},
+    NamedEncoding{"jpegarray", EncodingKind::kJpegArray, ElementType::kBytes},
+    NamedEncoding{"list[pil]", EncodingKind::kList, ElementType::kBytes},
+    NamedEncoding{"list[jpeg]", EncodingKind::kList, ElementType::kBytes},
+    NamedEncoding{"list[png]", EncodingKind::kList, ElementType::kBytes},
 };
 
 constexpr std::array kNumberTypes{
@@ -40,12 +40,12 @@ constexpr std::array kNumberTypes{
 constexpr std::string_view kArrayName = "ndarray";
 constexpr std::size_t kDimensionsMax = 63;
 
-Error unknown(std::string_view name) {
+Error unknown_encoding_error(std::string_view name) {
   return Error(ErrorKind::kInvalid,
                "the encoding '" + std::string(name.substr(0, 80)) + "' is not one that Streaming 0.13 knows");
 }
 
-// Parses "3,224,224". Returns nothing for a text of another form, or if an array of the shape would have more
+// Parses "3,224,224". Returns nothing if the text is no shape, or if an array of the shape would have more
 // bytes than a file can hold.
 std::optional<std::vector<std::uint64_t>> parse_shape(std::string_view text, std::uint64_t item_bytes) {
   std::vector<std::uint64_t> shape;
@@ -64,7 +64,7 @@ std::optional<std::vector<std::uint64_t>> parse_shape(std::string_view text, std
   }
 }
 
-Encoding fixed(std::string_view name, ElementType type, std::vector<std::uint64_t> shape) {
+Encoding fixed_size_encoding(std::string_view name, ElementType type, std::vector<std::uint64_t> shape) {
   std::uint64_t size_bytes = size_of(type);
   for (const std::uint64_t dimension : shape) size_bytes *= dimension;
   return {.name = std::string(name),
@@ -80,12 +80,12 @@ Result<Encoding> parse_array(std::string_view name) {
   if (detail.empty()) return Encoding{.name = std::string(name), .kind = EncodingKind::kArray};
   const std::size_t colon = detail.find(':');
   const auto type = parse_number_type(detail.substr(0, colon));
-  if (!type) return unknown(name);
+  if (!type) return unknown_encoding_error(name);
   if (colon == std::string_view::npos)
     return Encoding{.name = std::string(name), .kind = EncodingKind::kArray, .type = *type};
   auto shape = parse_shape(detail.substr(colon + 1), size_of(*type));
-  if (!shape) return unknown(name);
-  return fixed(name, *type, std::move(*shape));
+  if (!shape) return unknown_encoding_error(name);
+  return fixed_size_encoding(name, *type, std::move(*shape));
 }
 
 }  // namespace
@@ -98,12 +98,12 @@ std::optional<ElementType> parse_number_type(std::string_view name) {
 }
 
 Result<Encoding> parse_encoding(std::string_view name) {
-  for (const Named& known : kVarying) {
+  for (const NamedEncoding& known : kVariableSizeEncodings) {
     if (known.name == name)
       return Encoding{.name = std::string(name), .kind = known.kind, .type = known.type};
   }
-  if (name == "int") return fixed(name, ElementType::kInt64, {});
-  if (const auto type = parse_number_type(name)) return fixed(name, *type, {});
+  if (name == "int") return fixed_size_encoding(name, ElementType::kInt64, {});
+  if (const auto type = parse_number_type(name)) return fixed_size_encoding(name, *type, {});
   if (name.starts_with(kArrayName) && name.substr(kArrayName.size()).starts_with(':'))
     return parse_array(name);
   if (name == "pkl") {
@@ -111,7 +111,7 @@ Result<Encoding> parse_encoding(std::string_view name) {
                  "the encoding 'pkl' is refused: reading a pickle runs any code that its writer put there. "
                  "Write the column again as json, ndarray or bytes");
   }
-  return unknown(name);
+  return unknown_encoding_error(name);
 }
 
 EncodingKind element_kind(const Encoding& list) {

@@ -1,5 +1,5 @@
 // A value that consists of several images has the number of images (u32), the size of each image in bytes
-// (u32), and the images. In the encoding kList a u32 of value 0 comes before the number of images.
+// (u32), and the images. In the encoding kList, a u32 of value 0 precedes the number of images.
 #pragma once
 
 #include <cstddef>
@@ -19,10 +19,10 @@ class ImageList {
   [[nodiscard]] static Result<ImageList> read(EncodingKind kind, std::span<const std::byte> bytes);
 
   template <class Take>
-  void walk(Take take) const {
+  void for_each_value(Take take) const {
     std::span<const std::byte> rest = images_;
     for (std::uint64_t i = 0; i < count_; ++i) {
-      const std::size_t size_bytes = read_number(sizes_.data() + 4 * i);
+      const std::size_t size_bytes = read_little_endian(sizes_.data() + 4 * i);
       if (size_bytes > rest.size()) return;  // the file changed since read()
       take(rest.first(size_bytes));
       rest = rest.subspan(size_bytes);

@@ -26,7 +26,7 @@ struct Decimal {
 };
 
 // `text` is a finite number without its sign, in a form that std::from_chars accepts.
-std::optional<Decimal> take_apart(std::string_view text) {
+std::optional<Decimal> parse_decimal(std::string_view text) {
   Decimal number;
   if (const std::size_t e = text.find_first_of("eE"); e != std::string_view::npos) {
     std::string_view digits = text.substr(e + 1);
@@ -48,7 +48,7 @@ std::optional<Decimal> take_apart(std::string_view text) {
 }
 
 // Writes all digits of the number, of which a double has at most 767.
-std::string written_out(double value) {
+std::string all_digits_of(double value) {
   std::array<char, 800> text{};
   const auto [end, problem] =
       std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::scientific, 766);
@@ -69,8 +69,8 @@ std::optional<double> exact_double(std::string_view text) {
   const auto value = parse<double>(text);
   if (!value || !std::isfinite(*value)) return value;
   if (text.starts_with('-')) text.remove_prefix(1);
-  const auto said = take_apart(text);
-  if (!said || said != take_apart(written_out(std::fabs(*value)))) return std::nullopt;
+  const auto said = parse_decimal(text);
+  if (!said || said != parse_decimal(all_digits_of(std::fabs(*value)))) return std::nullopt;
   return value;
 }
 

@@ -8,16 +8,16 @@
 namespace ratoon::objects {
 namespace {
 
-constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr std::string_view kBase64Digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 }  // namespace
 
 std::string checksum_text(std::uint32_t crc32c) {
-  // A base64 digit holds six bits. The first 30 of the 32 bits give five base64 digits. The sixth digit holds
-  // the last two bits and four zero bits.
+  // A base64 digit holds six bits. The first 30 of the 32 bits give five base64 digits. The sixth base64
+  // digit holds the last two bits and four zero bits.
   std::string text;
-  for (const int shift : {26, 20, 14, 8, 2}) text += kDigits[(crc32c >> shift) & 63];
-  text += kDigits[(crc32c & 3) << 4];
+  for (const int shift : {26, 20, 14, 8, 2}) text += kBase64Digits[(crc32c >> shift) & 63];
+  text += kBase64Digits[(crc32c & 3) << 4];
   return text + "==";
 }
 

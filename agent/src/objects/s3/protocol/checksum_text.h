@@ -11,7 +11,7 @@ namespace ratoon::objects {
 [[nodiscard]] std::string checksum_text(std::uint32_t crc32c);
 
 // Returns the checksum of a multipart object in S3's older form ("COMPOSITE"), the only form that some
-// servers support. This form consists of the checksum of the parts' checksums and the number of parts.
+// servers support. It consists of the checksum of the parts' checksums, and the number of parts.
 [[nodiscard]] std::string composite_checksum_text(const std::vector<std::uint32_t>& crc32c_of_parts);
 
 }  // namespace ratoon::objects

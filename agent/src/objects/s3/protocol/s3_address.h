@@ -25,7 +25,7 @@ struct S3Address {
   friend bool operator==(const S3Address&, const S3Address&) = default;
 };
 
-[[nodiscard]] Result<S3Address> address_of(const S3Location& place);
+[[nodiscard]] Result<S3Address> s3_address_of(const S3Location& place);
 
 // Returns `endpoint` if it is set, and otherwise the URL of the AWS service, such as
 // "https://sts.eu-central-1.amazonaws.com".

@@ -30,7 +30,7 @@ std::optional<std::string> unescape_name(std::string_view text) {
   return percent_decode(name);
 }
 
-Error bad_list(std::string_view what) {
+Error invalid_list_error(std::string_view what) {
   return {ErrorKind::kCorrupted, "the store's reply: " + std::string(what)};
 }
 
@@ -51,20 +51,21 @@ Result<ObjectPage> decode_list(std::string_view body) {
   const auto document = parse_xml(body);
   if (!document) return document.error();
   if (document->name != "ListBucketResult")
-    return bad_list("the list is no ListBucketResult but " + one_line(document->name));
+    return invalid_list_error("the list is no ListBucketResult but " + one_line(document->name));
   const bool is_escaped = document->text_of("EncodingType") == "url";
   ObjectPage page;
   for (const XmlElement& entry : document->children) {
     if (entry.name != "Contents") continue;
     const auto size = parse_size(entry.text_of("Size"));
     auto key = is_escaped ? unescape_name(entry.text_of("Key")) : std::string(entry.text_of("Key"));
-    if (!key || key->empty() || !size) return bad_list("the list has an entry without a name or a size");
+    if (!key || key->empty() || !size)
+      return invalid_list_error("the list has an entry without a name or a size");
     page.objects.push_back(
         {.key = std::move(*key), .size_bytes = *size, .etag = std::string(entry.text_of("ETag"))});
   }
   page.next = document->text_of("NextContinuationToken");
   if (document->text_of("IsTruncated") == "true" && page.next.empty())
-    return bad_list("the list is truncated and does not name its next page");
+    return invalid_list_error("the list is truncated and does not name its next page");
   if (document->text_of("IsTruncated") != "true") page.next.clear();
   return page;
 }
@@ -88,7 +89,7 @@ Result<OpenUploadPage> decode_open_uploads(std::string_view body) {
   const auto document = parse_xml(body);
   if (!document) return document.error();
   if (document->name != "ListMultipartUploadsResult")
-    return bad_list("the list is no ListMultipartUploadsResult but " + one_line(document->name));
+    return invalid_list_error("the list is no ListMultipartUploadsResult but " + one_line(document->name));
   const bool is_escaped = document->text_of("EncodingType") == "url";
   const auto plain = [&](std::string_view text) {
     return is_escaped ? unescape_name(text) : std::optional(std::string(text));
@@ -100,12 +101,13 @@ Result<OpenUploadPage> decode_open_uploads(std::string_view body) {
     std::string id(entry.text_of("UploadId"));
     const auto initiated = parse_rfc3339(entry.text_of("Initiated"));
     if (!key || key->empty() || id.empty() || !initiated)
-      return bad_list("the list has an upload without a Key, an UploadId or a readable time");
+      return invalid_list_error("the list has an upload without a Key, an UploadId or a readable time");
     page.uploads.push_back({.key = std::move(*key), .id = std::move(id), .initiated = *initiated});
   }
   if (document->text_of("IsTruncated") != "true") return page;
   auto next = plain(document->text_of("NextKeyMarker"));
-  if (!next || next->empty()) return bad_list("the list is truncated and does not name its next page");
+  if (!next || next->empty())
+    return invalid_list_error("the list is truncated and does not name its next page");
   page.next_key = std::move(*next);
   page.next_id = document->text_of("NextUploadIdMarker");
   return page;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kAlgorithm = "AWS4-HMAC-SHA256";
 
-std::string lower(std::string_view text) {
+std::string to_lower(std::string_view text) {
   std::string result(text);
   for (char& c : result) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
@@ -37,19 +37,19 @@ std::string trimmed(std::string_view value) {
 std::map<std::string, std::string> canonical_headers(const NameValues& headers) {
   std::map<std::string, std::string> canonical;
   for (const auto& [name, value] : headers) {
-    const auto [it, is_first] = canonical.emplace(lower(name), trimmed(value));
+    const auto [it, is_first] = canonical.emplace(to_lower(name), trimmed(value));
     if (!is_first) it->second.append(",").append(trimmed(value));
   }
   return canonical;
 }
 
-std::string names_of(const std::map<std::string, std::string>& headers) {
+std::string signed_header_names(const std::map<std::string, std::string>& headers) {
   std::string names;
   for (const auto& [name, value] : headers) names.append(names.empty() ? "" : ";").append(name);
   return names;
 }
 
-std::string scope_text(const SigningScope& scope) {
+std::string credential_scope(const SigningScope& scope) {
   return amz_date(scope.time).substr(0, 8) + '/' + scope.region + '/' + scope.service + "/aws4_request";
 }
 
@@ -83,11 +83,11 @@ std::string canonical_request(const RequestToSign& request) {
   std::string text = request.method + '\n' + percent_encode(request.path, true) + '\n' +
                      canonical_query(request.query) + '\n';
   for (const auto& [name, value] : headers) text.append(name).append(":").append(value).append("\n");
-  return text + '\n' + names_of(headers) + '\n' + request.payload_sha256;
+  return text + '\n' + signed_header_names(headers) + '\n' + request.payload_sha256;
 }
 
 std::string string_to_sign(const SigningScope& scope, std::string_view canonical_request) {
-  return std::string(kAlgorithm) + '\n' + amz_date(scope.time) + '\n' + scope_text(scope) + '\n' +
+  return std::string(kAlgorithm) + '\n' + amz_date(scope.time) + '\n' + credential_scope(scope) + '\n' +
          to_hex(sha256(canonical_request));
 }
 
@@ -104,8 +104,9 @@ std::string signature(std::string_view secret_access_key, const SigningScope& sc
 std::string authorization(const RequestToSign& request, const SigningScope& scope,
                           const Credentials& credentials) {
   const std::string to_sign = string_to_sign(scope, canonical_request(request));
-  return std::string(kAlgorithm) + " Credential=" + credentials.access_key_id + '/' + scope_text(scope) +
-         ", SignedHeaders=" + names_of(canonical_headers(request.headers)) +
+  return std::string(kAlgorithm) + " Credential=" + credentials.access_key_id + '/' +
+         credential_scope(scope) +
+         ", SignedHeaders=" + signed_header_names(canonical_headers(request.headers)) +
          ", Signature=" + signature(credentials.secret_access_key, scope, to_sign);
 }
 

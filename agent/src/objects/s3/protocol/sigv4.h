@@ -1,9 +1,9 @@
-// objects/s3/protocol/: The protocol of S3 without I/O: makes addresses and signatures, and decodes replies.
-// Pure.
+// objects/s3/protocol/: Implements the protocol of S3 without I/O: makes addresses and signatures, and
+// decodes replies.
 //
-// AWS Signature Version 4, with the rules of S3: the path is escaped once and not normalized. The functions
-// are pure: the current time is an argument. The steps are separate functions, so that tests can compare the
-// result of each with the examples that AWS publishes.
+// Signs requests with AWS Signature Version 4, by the rules of S3: the path is escaped once and not
+// normalized. The functions are pure: the current time is an argument. The steps are separate functions, so
+// that tests can compare the result of each with the examples that AWS publishes.
 #pragma once
 
 #include <string>
@@ -46,7 +46,7 @@ struct SigningScope {
                                     std::string_view string_to_sign);
 
 // Returns the value of the Authorization header, which contains the signature. The Authorization header signs
-// all headers of the request. Before you call this function, add the headers x-amz-date and
+// all headers of the request. Before you call authorization(), add the headers x-amz-date and
 // x-amz-security-token, as sign() does.
 [[nodiscard]] std::string authorization(const RequestToSign& request, const SigningScope& scope,
                                         const Credentials& credentials);

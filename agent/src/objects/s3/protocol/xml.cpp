@@ -8,7 +8,7 @@
 namespace ratoon::objects {
 namespace {
 
-constexpr int kDepthMax = 32;
+constexpr int kElementDepthMax = 32;
 
 bool is_space(char c) {
   return c == ' ' || c == '\t' || c == '\r' || c == '\n';
@@ -52,15 +52,15 @@ bool append_entity(std::string& text, std::string_view name) {
   return true;
 }
 
-class Parser {
+class XmlParser {
  public:
-  explicit Parser(std::string_view document) : rest_(document) {}
+  explicit XmlParser(std::string_view document) : rest_(document) {}
 
   Result<XmlElement> document() {
     if (!skip_asides() || !rest_.starts_with('<')) return bad("the XML does not begin with an element");
     auto root = element(0);
     if (!root) return root;
-    if (!skip_asides() || !rest_.empty()) return bad("the XML goes on after its end");
+    if (!skip_asides() || !rest_.empty()) return bad("the XML continues after its root element");
     return root;
   }
 
@@ -118,7 +118,7 @@ class Parser {
   }
 
   Result<XmlElement> element(int depth) {
-    if (depth > kDepthMax) return bad("the XML is nested too deeply");
+    if (depth > kElementDepthMax) return bad("the XML is nested too deeply");
     auto name = open_name();
     if (!name) return bad("the XML has a tag without a name");
     XmlElement element{.name = std::move(*name)};
@@ -204,7 +204,7 @@ const XmlElement* XmlElement::find(std::string_view wanted) const {
 
 Result<XmlElement> parse_xml(std::string_view document) {
   if (document.starts_with("\xEF\xBB\xBF")) document.remove_prefix(3);
-  return Parser(document).document();
+  return XmlParser(document).document();
 }
 
 }  // namespace ratoon::objects

@@ -1,10 +1,15 @@
 // BucketSchedule: decides when the sum of each piece (a flat tensor with the gradients of some parameters)
 // begins while backward() runs. All ranks begin the sums of the pieces in the same order, although a rank may
-// compute gradients in another order or compute only some of them. The last piece contains the control word,
-// which says which parameters have a gradient, so its sum begins only after backward() has ended.
+// compute gradients in another order or compute only some of them. The order is the one in which backward()
+// completed the pieces on rank 0 in an earlier step. The control word in the last piece lists the parameters
+// with a gradient. The sum of the last piece begins after backward() has ended.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <limits>
+#include <numeric>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -13,29 +18,70 @@ namespace ratoon {
 class BucketSchedule {
  public:
   // `pieces_of_parameters` contains, for each parameter, the number of the piece that holds its gradient.
-  BucketSchedule(std::vector<std::size_t> pieces_of_parameters, std::size_t pieces)
-      : pieces_(std::move(pieces_of_parameters)), has_(pieces_.size()), missing_(pieces) {
-    for (const std::size_t piece : pieces_) ++missing_[piece];
+  // `order` contains the numbers of all pieces, the last piece last.
+  BucketSchedule(std::vector<std::size_t> pieces_of_parameters, std::vector<std::size_t> order)
+      : piece_of_parameter_(std::move(pieces_of_parameters)),
+        order_(std::move(order)),
+        is_ready_(piece_of_parameter_.size()),
+        has_begun_(order_.size()),
+        missing_gradients_(order_.size()) {
+    for (const std::size_t piece : piece_of_parameter_) ++missing_gradients_[piece];
+  }
+
+  // The order of a first step: backward() computes the gradients of the first piece first.
+  [[nodiscard]] static std::vector<std::size_t> first_order(std::size_t pieces) {
+    std::vector<std::size_t> order(pieces);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    return order;
+  }
+  // Returns the order of the next step. `completed` contains, for each piece, its number in the order in
+  // which backward() completed the pieces on rank 0, counted from 1, and 0 for a piece that was not
+  // completed. Pieces that were not completed come after the others. If rank 0 completed none, the order
+  // stays.
+  [[nodiscard]] static std::vector<std::size_t> next_order(std::vector<std::size_t> order,
+                                                           std::span<const float> completed) {
+    const auto position = [&](std::size_t piece) {
+      const bool is_last = piece + 1 == completed.size();
+      return is_last || completed[piece] == 0 ? std::numeric_limits<float>::infinity() : completed[piece];
+    };
+    if (std::ranges::all_of(completed, [](float number) { return number == 0; })) return order;
+    order = first_order(order.size());
+    std::ranges::stable_sort(order, {}, position);
+    return order;
   }
 
   // Records that the gradient of a parameter was computed. Returns false if the gradient was changed after
   // the sum of its piece was begun, which is an error of the program.
-  [[nodiscard]] bool note(std::size_t parameter) {
-    if (pieces_[parameter] < next_) return false;
-    if (!has_[parameter]) --missing_[pieces_[parameter]];
-    has_[parameter] = true;
+  [[nodiscard]] bool mark_ready(std::size_t parameter) {
+    const std::size_t piece = piece_of_parameter_[parameter];
+    if (has_begun_[piece]) return false;
+    if (!is_ready_[parameter] && --missing_gradients_[piece] == 0) completed_.push_back(piece);
+    is_ready_[parameter] = true;
     return true;
   }
   // Returns true if all gradients of the next piece are computed, so that its sum may begin.
-  [[nodiscard]] bool has_full() const { return next_ + 1 < missing_.size() && missing_[next_] == 0; }
-  [[nodiscard]] bool has_any() const { return next_ < missing_.size(); }
-  [[nodiscard]] std::size_t take() { return next_++; }
+  [[nodiscard]] bool is_next_piece_ready() const {
+    return next_ + 1 < order_.size() && missing_gradients_[order_[next_]] == 0;
+  }
+  [[nodiscard]] bool has_pieces_left() const { return next_ < order_.size(); }
+  [[nodiscard]] std::size_t take_next_piece() {
+    has_begun_[order_[next_]] = true;
+    return order_[next_++];
+  }
+  // Writes the numbers that next_order() takes.
+  void write_completed(std::span<float> completed) const {
+    std::ranges::fill(completed, 0.0F);
+    for (std::size_t i = 0; i < completed_.size(); ++i) completed[completed_[i]] = static_cast<float>(i + 1);
+  }
 
  private:
-  std::vector<std::size_t> pieces_;
-  std::vector<bool> has_;
-  std::vector<std::size_t> missing_;  // the number of missing gradients of each piece
-  std::size_t next_ = 0;
+  std::vector<std::size_t> piece_of_parameter_;
+  std::vector<std::size_t> order_;
+  std::vector<bool> is_ready_;
+  std::vector<bool> has_begun_;                 // one per piece
+  std::vector<std::size_t> missing_gradients_;  // the number of missing gradients of each piece
+  std::vector<std::size_t> completed_;          // the pieces without missing gradients, in this order
+  std::size_t next_ = 0;                        // the position in order_
 };
 
 }  // namespace ratoon

@@ -19,21 +19,33 @@
 namespace ratoon {
 namespace {
 
-// The control word has one number per request bit, one for whether the rank gave a number of samples, and the
-// digits of that number. A number for each parameter and the caller's numbers follow the control word.
+// The control word has one number for each request bit, a flag for a given number of samples, and the digits
+// of that number of samples. A flag for each parameter, a number for each piece and the caller's numbers
+// follow the control word.
 constexpr std::int64_t kRequestBits = 32;
-constexpr std::int64_t kDigits = 6;
-// A digit has so few bits that the sum of digits over 65,536 ranks, the maximum, is exact in a float.
-constexpr std::uint64_t kDigitBits = 8;
+constexpr std::int64_t kSampleCountDigits = 6;
+// A digit has only 8 bits, so that a float holds the exact sum of digits over 65,536 ranks (the maximum).
+constexpr std::uint64_t kBitsPerDigit = 8;
 constexpr std::int64_t kHasSampleCount = kRequestBits;
-constexpr std::int64_t kFirstDigit = kHasSampleCount + 1;
-constexpr std::int64_t kFirstParameter = kFirstDigit + kDigits;
-// The control word consists of floats, regardless of the type of the gradients, because sums of ones and of
-// digits must be exact.
+constexpr std::int64_t kFirstSampleCountDigit = kHasSampleCount + 1;
+constexpr std::int64_t kFirstParameterFlag = kFirstSampleCountDigit + kSampleCountDigits;
+// The control word consists of floats, even if the gradients have another type, because the sums of its
+// numbers over all ranks must be exact.
 constexpr at::ScalarType kControlType = at::kFloat;
 
 [[noreturn]] void fail(const std::string& sentence) {
   throw Failure(static_cast<int>(ExitCode::kConfiguration), sentence);
+}
+
+// Returns, for each parameter, whether it is the last one of its module.
+std::vector<bool> ends_of_modules(std::size_t parameters, const std::vector<std::size_t>& module_sizes) {
+  std::vector<bool> is_end(parameters);
+  std::size_t end = 0;
+  for (const std::size_t size : module_sizes) {
+    end += size;
+    if (size > 0) is_end[end - 1] = true;
+  }
+  return is_end;
 }
 
 }  // namespace
@@ -41,13 +53,13 @@ constexpr at::ScalarType kControlType = at::kFloat;
 GradientBuckets::GradientBuckets(std::vector<at::Tensor> parameters, std::size_t more, const Layout& layout)
     : parameters_(std::move(parameters)),
       layout_(layout),
-      places_(parameters_.size()),
+      positions_(parameters_.size()),
       is_filled_(parameters_.size()),
-      more_(more) {
-  place_pieces();
+      extra_numbers_count_(more) {
+  lay_out_pieces();
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    sum_views_.push_back(view_of(i, pieces_[places_[i].piece]));
-    mean_views_.push_back(view_of(i, means_[places_[i].piece]));
+    sum_views_.push_back(view_of(i, pieces_[positions_[i].piece]));
+    mean_views_.push_back(view_of(i, means_[positions_[i].piece]));
   }
 }
 
@@ -56,17 +68,17 @@ GradientBuckets::GradientBuckets(std::vector<at::Tensor> parameters, std::size_t
 at::Tensor GradientBuckets::view_of(std::size_t parameter, const at::Tensor& piece) const {
   const auto shape = parameters_[parameter].sizes();
   return at::empty({0}, piece.options())
-      .set_(piece.storage(), places_[parameter].offset, shape, c10::contiguous_strides(shape));
+      .set_(piece.storage(), positions_[parameter].offset, shape, c10::contiguous_strides(shape));
 }
 
 // Half precision is too coarse for a rank's share of a mean and for the sums of shares, and its range is too
 // small for a gradient times a number of samples.
-at::ScalarType GradientBuckets::type_of_sums(const at::Tensor& parameter) const {
+at::ScalarType GradientBuckets::sum_type_of(const at::Tensor& parameter) const {
   const at::ScalarType type = parameter.scalar_type();
   return c10::isReducedFloatingType(type) && !layout_.sum_in_half_precision ? at::kFloat : type;
 }
 
-void GradientBuckets::place_pieces() {
+void GradientBuckets::lay_out_pieces() {
   struct Size {
     at::ScalarType sums;
     at::ScalarType means;
@@ -74,6 +86,7 @@ void GradientBuckets::place_pieces() {
     std::int64_t elements;
   };
   std::vector<Size> sizes;
+  const auto is_end = ends_of_modules(parameters_.size(), layout_.module_sizes);
   const auto last_takes = [&](at::ScalarType sums, const at::Tensor& parameter) {
     if (sizes.empty() || sizes.back().sums != sums || sizes.back().means != parameter.scalar_type())
       return false;
@@ -82,17 +95,20 @@ void GradientBuckets::place_pieces() {
   };
   for (std::size_t i = parameters_.size(); i-- > 0;) {
     const at::Tensor& parameter = parameters_[i];
-    const at::ScalarType sums = type_of_sums(parameter);
-    if (!last_takes(sums, parameter)) sizes.push_back({sums, parameter.scalar_type(), layout_.device, 0});
-    places_[i] = {sizes.size() - 1, sizes.back().elements};
+    const at::ScalarType sums = sum_type_of(parameter);
+    if (is_end[i] || !last_takes(sums, parameter))
+      sizes.push_back({sums, parameter.scalar_type(), layout_.device, 0});
+    positions_[i] = {sizes.size() - 1, sizes.back().elements};
     sizes.back().elements += parameter.numel();
   }
-  const auto control_numbers = kFirstParameter + static_cast<std::int64_t>(parameters_.size() + more_);
   const auto takes_control = [](const Size& size) {
     return size.sums == kControlType && size.means == kControlType && size.device.is_cpu();
   };
   if (sizes.empty() || !takes_control(sizes.back()))
     sizes.push_back({kControlType, kControlType, c10::kCPU, 0});
+  const auto control_numbers =
+      kFirstParameterFlag +
+      static_cast<std::int64_t>(parameters_.size() + sizes.size() + extra_numbers_count_);
   sizes.back().elements += control_numbers;
   for (const auto& [sums, means, device, elements] : sizes) {
     pieces_.push_back(at::zeros({elements}, at::TensorOptions(sums).device(device)));
@@ -100,10 +116,10 @@ void GradientBuckets::place_pieces() {
     means_.push_back(means == sums ? pieces_.back()
                                    : at::zeros({elements}, at::TensorOptions(means).device(device)));
   }
-  control_ = pieces_.back().narrow(0, sizes.back().elements - control_numbers, control_numbers);
+  control_word_ = pieces_.back().narrow(0, sizes.back().elements - control_numbers, control_numbers);
 }
 
-bool GradientBuckets::is_for(const std::vector<at::Tensor>& parameters, const Layout& layout) const {
+bool GradientBuckets::fits(const std::vector<at::Tensor>& parameters, const Layout& layout) const {
   const auto is_as_it_was = [&, i = std::size_t{0}](const at::Tensor& a, const at::Tensor& b) mutable {
     const at::Tensor& view = mean_views_[i++];
     return a.is_same(b) && a.sizes() == view.sizes() && a.scalar_type() == view.scalar_type();
@@ -111,15 +127,20 @@ bool GradientBuckets::is_for(const std::vector<at::Tensor>& parameters, const La
   return layout == layout_ && std::ranges::equal(parameters, parameters_, is_as_it_was);
 }
 
-std::vector<std::size_t> GradientBuckets::places() const {
+std::vector<std::size_t> GradientBuckets::pieces_of_parameters() const {
   std::vector<std::size_t> pieces;
-  for (const BucketPosition& place : places_) pieces.push_back(place.piece);
+  for (const BucketPosition& place : positions_) pieces.push_back(place.piece);
   return pieces;
 }
 
-std::span<float> GradientBuckets::more() {
-  return std::span(control_.mutable_data_ptr<float>(), static_cast<std::size_t>(control_.numel()))
-      .last(more_);
+std::span<float> GradientBuckets::piece_numbers() {
+  return std::span(control_word_.mutable_data_ptr<float>(), static_cast<std::size_t>(control_word_.numel()))
+      .subspan(static_cast<std::size_t>(kFirstParameterFlag) + parameters_.size(), pieces_.size());
+}
+
+std::span<float> GradientBuckets::extra_numbers() {
+  return std::span(control_word_.mutable_data_ptr<float>(), static_cast<std::size_t>(control_word_.numel()))
+      .last(extra_numbers_count_);
 }
 
 void GradientBuckets::begin(std::uint32_t world_size, std::optional<std::uint64_t> samples) {
@@ -132,10 +153,10 @@ void GradientBuckets::begin(std::uint32_t world_size, std::optional<std::uint64_
 
 void GradientBuckets::fill(std::size_t piece) {
   for (std::size_t i = 0; i < parameters_.size(); ++i)
-    if (places_[i].piece == piece && !is_filled_[i]) fill_one(i);
+    if (positions_[i].piece == piece && !is_filled_[i]) fill_gradient(i);
 }
 
-void GradientBuckets::fill_one(std::size_t parameter) {
+void GradientBuckets::fill_gradient(std::size_t parameter) {
   const c10::AutoGradMode no_grad(false);
   is_filled_[parameter] = true;
   at::Tensor view = sum_views_[parameter];
@@ -154,20 +175,21 @@ void GradientBuckets::fill_one(std::size_t parameter) {
     view.copy_(gradient).mul_(weight_);
 }
 
-void GradientBuckets::tell(std::uint32_t requests) {
-  auto* const control = control_.mutable_data_ptr<float>();
+void GradientBuckets::write_control_word(std::uint32_t requests) {
+  auto* const control = control_word_.mutable_data_ptr<float>();
   for (std::int64_t bit = 0; bit < kRequestBits; ++bit)
     control[bit] = (requests >> bit & 1U) != 0 ? 1.0F : 0.0F;
   control[kHasSampleCount] = samples_ ? 1.0F : 0.0F;
   std::uint64_t left = samples_.value_or(0);
-  for (std::int64_t digit = 0; digit < kDigits; ++digit, left >>= kDigitBits)
-    control[kFirstDigit + digit] = static_cast<float>(left & ((1U << kDigitBits) - 1));
+  for (std::int64_t digit = 0; digit < kSampleCountDigits; ++digit, left >>= kBitsPerDigit)
+    control[kFirstSampleCountDigit + digit] = static_cast<float>(left & ((1U << kBitsPerDigit) - 1));
   for (std::size_t i = 0; i < parameters_.size(); ++i)
-    control[kFirstParameter + static_cast<std::int64_t>(i)] = parameters_[i].grad().defined() ? 1.0F : 0.0F;
+    control[kFirstParameterFlag + static_cast<std::int64_t>(i)] =
+        parameters_[i].grad().defined() ? 1.0F : 0.0F;
 }
 
 double GradientBuckets::sum_of_samples() const {
-  const auto* const control = control_.const_data_ptr<float>();
+  const auto* const control = control_word_.const_data_ptr<float>();
   const auto gave = static_cast<std::uint32_t>(control[kHasSampleCount]);
   if (gave == 0) return 1;
   if (gave != world_size_) {
@@ -175,15 +197,15 @@ double GradientBuckets::sum_of_samples() const {
          " ranks gave average_gradients() the number of their samples: give it on all of them, or on none");
   }
   double sum = 0;
-  for (std::int64_t digit = kDigits; digit-- > 0;)
-    sum = sum * (1U << kDigitBits) + static_cast<double>(control[kFirstDigit + digit]);
+  for (std::int64_t digit = kSampleCountDigits; digit-- > 0;)
+    sum = sum * (1U << kBitsPerDigit) + static_cast<double>(control[kFirstSampleCountDigit + digit]);
   return std::max(sum, 1.0);
 }
 
 std::uint32_t GradientBuckets::finish() {
   const c10::AutoGradMode no_grad(false);
   const double samples = sum_of_samples();
-  const std::int64_t control_numbers = control_.numel();
+  const std::int64_t control_numbers = control_word_.numel();
   for (std::size_t piece = 0; piece < pieces_.size(); ++piece) {
     const bool has_control = piece + 1 == pieces_.size();
     const std::int64_t numbers = pieces_[piece].numel() - (has_control ? control_numbers : 0);
@@ -194,9 +216,9 @@ std::uint32_t GradientBuckets::finish() {
     if (samples_) sums.div_(divisors_[piece].fill_(samples));
     if (!means_[piece].is_same(pieces_[piece])) means_[piece].copy_(sums);
   }
-  const auto* const control = control_.const_data_ptr<float>();
+  const auto* const control = control_word_.const_data_ptr<float>();
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    if (control[kFirstParameter + static_cast<std::int64_t>(i)] < 0.5F)
+    if (control[kFirstParameterFlag + static_cast<std::int64_t>(i)] < 0.5F)
       continue;  // no rank has this gradient
     at::Tensor& gradient = parameters_[i].mutable_grad();
     if (parameters_[i].device() == layout_.device)
@@ -211,7 +233,7 @@ std::uint32_t GradientBuckets::finish() {
   return requests;
 }
 
-void GradientBuckets::let_go() {
+void GradientBuckets::release_gradients() {
   for (std::size_t i = 0; i < parameters_.size(); ++i)
     if (parameters_[i].grad().is_same(mean_views_[i])) parameters_[i].mutable_grad().reset();
 }

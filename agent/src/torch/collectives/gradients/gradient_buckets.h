@@ -1,12 +1,12 @@
 // torch/collectives/gradients/: Copies the gradients of a module into a few flat tensors (buckets), and
-// decides the order in which these are summed over the ranks.
+// decides the order in which the buckets are summed over the ranks.
 //
 // GradientBuckets holds gradients in a few flat pieces of its own memory, in the order in which backward()
 // computes them, on the parameters' device. GradientBuckets owns the memory of the gradients, because an
-// abandoned collective may still write into it. let_go() makes sure that no gradient of a parameter uses this
-// memory. After the averaging, the gradient of each parameter is a view of its part of a piece. Gradients in
-// half precision are converted and summed in single precision, in pieces of their own. A training step
-// creates no new tensors here, and on an accelerator it only queues kernels.
+// abandoned collective may still write into it. release_gradients() makes sure that no gradient of a
+// parameter uses this memory. After the averaging, the gradient of each parameter is a view of its part of a
+// piece. Gradients in half precision are converted and summed in single precision, in pieces of their own. In
+// a training step, GradientBuckets creates no tensors, and on an accelerator it only queues kernels.
 #pragma once
 
 #include <cstddef>
@@ -25,63 +25,68 @@ class GradientBuckets {
     std::size_t bucket_bytes = 8 << 20;
     c10::Device device = c10::kCPU;  // the device of the pieces: the parameters' own, or the CPU
     bool sum_in_half_precision = false;
+    // The numbers of parameters of each of several modules; empty: all parameters belong to one module.
+    std::vector<std::size_t> module_sizes{};
 
     friend bool operator==(const Layout&, const Layout&) = default;
   };
 
   // The division into pieces depends only on the layout and on the types and shapes of the parameters. The
-  // gradient of the last parameter is in the first piece, because backward() computes it first. The last
-  // piece is on the CPU. At the end of the last piece there are the control word and `more` further numbers.
+  // gradient of the last parameter is in the first piece, because backward() computes it first. No piece has
+  // gradients of two modules, so that a module's pieces can be summed before another module has gradients.
+  // The last piece is always on the CPU, and ends with the control word and `more` further numbers.
   explicit GradientBuckets(std::vector<at::Tensor> parameters, std::size_t more = 0)
       : GradientBuckets(std::move(parameters), more, Layout()) {}
   GradientBuckets(std::vector<at::Tensor> parameters, std::size_t more, const Layout& layout);
 
   // Returns true if the buckets were made for these parameters and this layout, and no shape or type has
-  // changed since then.
-  [[nodiscard]] bool is_for(const std::vector<at::Tensor>& parameters, const Layout& layout) const;
-  [[nodiscard]] bool is_for(const std::vector<at::Tensor>& parameters) const {
-    return is_for(parameters, Layout());
+  // changed afterwards.
+  [[nodiscard]] bool fits(const std::vector<at::Tensor>& parameters, const Layout& layout) const;
+  [[nodiscard]] bool fits(const std::vector<at::Tensor>& parameters) const {
+    return fits(parameters, Layout());
   }
   [[nodiscard]] const std::vector<at::Tensor>& parameters() const { return parameters_; }
   [[nodiscard]] std::vector<at::Tensor>& pieces() { return pieces_; }
   // Returns, for each parameter, the number of the piece that holds its gradient.
-  [[nodiscard]] std::vector<std::size_t> places() const;
+  [[nodiscard]] std::vector<std::size_t> pieces_of_parameters() const;
 
-  // Begins a step. If `samples` is given, the gradients of this rank are weighted as the mean over `samples`
-  // samples. Without `samples`, the gradients of all ranks have equal weight.
+  // Begins a step. If `samples` is given, this rank's gradients are means over so many samples, and this
+  // number is their weight. Without `samples`, the gradients of all ranks have equal weight.
   void begin(std::uint32_t world_size, std::optional<std::uint64_t> samples = std::nullopt);
   // Writes one gradient, multiplied by the weight of this rank, into its piece, on the current stream.
-  void fill_one(std::size_t parameter);
-  // Writes all gradients of a piece, except those that fill_one() has already written.
+  void fill_gradient(std::size_t parameter);
+  // Writes all gradients of a piece, except those that fill_gradient() has already written.
   void fill(std::size_t piece);
-  // Writes the requests of this rank, and which parameters have a gradient, into the last piece. Call tell()
-  // after backward().
-  void tell(std::uint32_t requests);
-  // Returns the further numbers in the last piece. The caller writes these numbers before they are summed
-  // over the ranks, and then reads the sums.
-  [[nodiscard]] std::span<float> more();
-  // Call finish() after all pieces were summed over all ranks. Each gradient that at least one rank has then
-  // becomes the mean over the ranks. Returns the requests of all ranks, combined by a bitwise or. On an
-  // accelerator, finish() may be called while sums still run, if the current stream waits for them.
+  // Writes the requests of this rank, and which parameters have a gradient, into the last piece. Call
+  // write_control_word() after backward().
+  void write_control_word(std::uint32_t requests);
+  // Returns one number for each piece. The caller writes and reads these numbers like extra_numbers().
+  [[nodiscard]] std::span<float> piece_numbers();
+  // Returns the caller's own numbers at the end of the last piece. The caller writes these numbers before the
+  // last piece is summed over the ranks, and reads their sums afterwards.
+  [[nodiscard]] std::span<float> extra_numbers();
+  // Call finish() after all pieces were summed over all ranks. finish() replaces each gradient that at least
+  // one rank has by its mean over the ranks. Returns the requests of all ranks, combined by a bitwise or. On
+  // an accelerator, finish() may be called while sums still run, if the current stream waits for them.
   [[nodiscard]] std::uint32_t finish();
 
   // Resets those gradients of parameters that are views of the pieces, so that the parameters no longer use
   // this memory.
-  void let_go();
+  void release_gradients();
 
  private:
   struct BucketPosition {
     std::size_t piece = 0;
     std::int64_t offset = 0;
   };
-  void place_pieces();
-  [[nodiscard]] at::ScalarType type_of_sums(const at::Tensor& parameter) const;
+  void lay_out_pieces();
+  [[nodiscard]] at::ScalarType sum_type_of(const at::Tensor& parameter) const;
   [[nodiscard]] at::Tensor view_of(std::size_t parameter, const at::Tensor& piece) const;
   [[nodiscard]] double sum_of_samples() const;  // 1 if none were given
 
   std::vector<at::Tensor> parameters_;
   const Layout layout_;
-  std::vector<BucketPosition> places_;  // one per parameter
+  std::vector<BucketPosition> positions_;  // one per parameter
   std::vector<at::Tensor> pieces_;
   std::vector<at::Tensor> divisors_;  // one per piece: a single number, the samples of all ranks
   std::vector<at::Tensor>
@@ -89,8 +94,8 @@ class GradientBuckets {
   std::vector<at::Tensor> sum_views_;   // one per parameter: its part of the piece, in its shape
   std::vector<at::Tensor> mean_views_;  // the same for means_
   std::vector<bool> is_filled_;         // one per parameter, in this step
-  at::Tensor control_;
-  std::size_t more_;
+  at::Tensor control_word_;
+  std::size_t extra_numbers_count_;
   std::uint32_t world_size_ = 1;
   std::optional<std::uint64_t> samples_;
   at::Tensor weight_;  // weight of this rank's gradients in the sum

@@ -63,7 +63,7 @@ GradientWatch::~GradientWatch() {
   for (const Hook& hook : hooks_) hook.node->del_post_hook(hook.key);
 }
 
-void GradientWatch::during(const std::function<void()>& backward) const {
+void GradientWatch::run_backward(const std::function<void()>& backward) const {
   try {
     backward();
   } catch (...) {

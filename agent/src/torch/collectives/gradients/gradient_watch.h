@@ -30,7 +30,7 @@ class GradientWatch {
 
   // Calls `backward`. Rethrows an exception of `on_gradient` unchanged, because LibTorch's threads pass on
   // only exceptions that derive from std::exception.
-  void during(const std::function<void()>& backward) const;
+  void run_backward(const std::function<void()>& backward) const;
 
  private:
   struct Listener;

@@ -21,11 +21,11 @@ namespace ratoon {
 namespace {
 
 // The maximum number of values that are summed at once. Summing takes 24 bytes of memory for each value.
-constexpr std::int64_t kChunk = 4 << 20;
-// The factor is odd, so that a change of one number always changes the sum.
-constexpr std::int64_t kFactor = 0x1e3779b97f4a7c15;
+constexpr std::int64_t kElementsPerChunk = 4 << 20;
+// The factor is odd, so that a change of one number always changes the product of number and factor.
+constexpr std::int64_t kHashFactor = 0x1e3779b97f4a7c15;
 
-at::ScalarType whole_numbers_of(std::int64_t element_bytes) {
+at::ScalarType integer_type_of_size(std::int64_t element_bytes) {
   switch (element_bytes) {
     case 1:
       return at::kByte;
@@ -38,18 +38,18 @@ at::ScalarType whole_numbers_of(std::int64_t element_bytes) {
   }
 }
 
-// Each number is multiplied by a factor that depends on its position, and its square is added, so that
-// changes of two numbers rarely cancel each other in the sum. The bits of the weights are summed as whole
+// Multiplies each number by a factor that depends on its position, and sums the products and their squares,
+// so that changes of two numbers rarely cancel each other. The bits of the weights are summed as whole
 // numbers, because such a sum is the same in any order, and an accelerator may add in any order.
 at::Tensor sum_on_device(const at::Tensor& tensor) {
   const c10::AutoGradMode no_grad(false);
   const at::Tensor numbers =
-      tensor.detach().contiguous().view({-1}).view(whole_numbers_of(tensor.element_size()));
+      tensor.detach().contiguous().view({-1}).view(integer_type_of_size(tensor.element_size()));
   at::Tensor sum = at::zeros({}, numbers.options().dtype(at::kLong));
-  for (std::int64_t from = 0; from < numbers.numel(); from += kChunk) {
-    const std::int64_t count = std::min(kChunk, numbers.numel() - from);
+  for (std::int64_t from = 0; from < numbers.numel(); from += kElementsPerChunk) {
+    const std::int64_t count = std::min(kElementsPerChunk, numbers.numel() - from);
     at::Tensor terms = at::arange(2 * from + 1, 2 * (from + count) + 1, 2, sum.options());
-    terms.mul_(kFactor);
+    terms.mul_(kHashFactor);
     terms.mul_(numbers.narrow(0, from, count).to(at::kLong).add_(1));
     sum.add_(terms.sum()).add_(terms.mul_(terms).sum());
   }
@@ -66,17 +66,17 @@ std::uint64_t sum_on_cpu(const std::string& name, const at::Tensor& tensor) {
 }
 
 template <class T>
-void feed(Xxh3Stream& stream, const T& value) {
+void add_value_bytes(Xxh3Stream& stream, const T& value) {
   stream.update(std::as_bytes(std::span(&value, 1)));
 }
 
 // Computes the fingerprint of a tensor from the sum of its values, its device kind, its type and its shape.
 std::uint64_t sum_of(const at::Tensor& tensor, std::uint64_t numbers) {
   Xxh3Stream stream;
-  feed(stream, numbers);
-  feed(stream, tensor.device().type());
-  feed(stream, tensor.scalar_type());
-  for (const std::int64_t size : tensor.sizes()) feed(stream, size);
+  add_value_bytes(stream, numbers);
+  add_value_bytes(stream, tensor.device().type());
+  add_value_bytes(stream, tensor.scalar_type());
+  for (const std::int64_t size : tensor.sizes()) add_value_bytes(stream, size);
   return stream.digest64();
 }
 
@@ -94,6 +94,14 @@ void add_sums_on_devices(const std::vector<at::Tensor>& tensors, std::vector<std
   }
 }
 
+void check_is_trained(const at::Tensor& tensor, const std::string& name) {
+  if (tensor.defined() && tensor.is_leaf()) return;
+  throw Failure(static_cast<int>(ExitCode::kConfiguration),
+                name + " of the list that average_gradients() was given " +
+                    (tensor.defined() ? "is the result of an operation" : "is undefined") +
+                    ": pass the tensors that the optimizer trains");
+}
+
 }  // namespace
 
 NamedWeights trained_weights(const ::torch::nn::Module& module) {
@@ -103,13 +111,22 @@ NamedWeights trained_weights(const ::torch::nn::Module& module) {
   return weights;
 }
 
-NamedWeights trained_weights(std::span<const std::reference_wrapper<::torch::nn::Module>> modules) {
-  NamedWeights all;
+std::vector<NamedWeights> trained_weights(
+    std::span<const std::reference_wrapper<::torch::nn::Module>> modules,
+    const std::vector<at::Tensor>& tensors) {
+  std::vector<NamedWeights> all(modules.size() + 1);
   std::set<const at::TensorImpl*> known;
+  const auto is_new = [&](const at::Tensor& tensor) {
+    return known.insert(tensor.unsafeGetTensorImpl()).second;
+  };
   for (std::size_t i = 0; i < modules.size(); ++i)
     for (const auto& [name, tensor] : trained_weights(modules[i].get()))
-      if (known.insert(tensor.unsafeGetTensorImpl()).second)
-        all.emplace_back(std::to_string(i) + "." + name, tensor);
+      if (is_new(tensor)) all[i].emplace_back(std::to_string(i) + "." + name, tensor);
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const std::string name = "tensor " + std::to_string(i);
+    check_is_trained(tensors[i], name);
+    if (tensors[i].requires_grad() && is_new(tensors[i])) all.back().emplace_back(name, tensors[i]);
+  }
   return all;
 }
 
@@ -127,9 +144,9 @@ WeightsFingerprint fingerprint_weights(const NamedWeights& weights) {
   Xxh3Stream all;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     mark.sums[i] = sum_of(tensors[i], mark.sums[i]);
-    feed(all, mark.names[i].size());
+    add_value_bytes(all, mark.names[i].size());
     all.update(std::as_bytes(std::span(mark.names[i])));
-    feed(all, mark.sums[i]);
+    add_value_bytes(all, mark.sums[i]);
   }
   mark.whole = to_hex(all.digest128());
   return mark;

@@ -7,8 +7,8 @@
 namespace ratoon {
 namespace {
 
-// Static initializers of the linked libraries fill this map before main() begins.
-std::map<c10::DeviceType, MakeDeviceCollective>& makers() {
+// Static initializers of the linked libraries fill the map of registered_makers() before main() begins.
+std::map<c10::DeviceType, MakeDeviceCollective>& registered_makers() {
   static const NeverDestroyed<std::map<c10::DeviceType, MakeDeviceCollective>> all;
   return *all;
 }
@@ -16,13 +16,13 @@ std::map<c10::DeviceType, MakeDeviceCollective>& makers() {
 }  // namespace
 
 bool register_device_collective(c10::DeviceType type, MakeDeviceCollective make) {
-  makers()[type] = make;
+  registered_makers()[type] = make;
   return true;
 }
 
 MakeDeviceCollective find_device_collective(c10::DeviceType type) {
-  const auto found = makers().find(type);
-  return found == makers().end() ? nullptr : found->second;
+  const auto found = registered_makers().find(type);
+  return found == registered_makers().end() ? nullptr : found->second;
 }
 
 }  // namespace ratoon

@@ -1,5 +1,5 @@
-// Finds, for a kind of accelerator such as CUDA, the library that sums tensors on it. Each library that is
-// linked into the program registers itself here.
+// Finds, for a kind of accelerator such as CUDA, the library that sums tensors on it. Each such library that
+// is linked registers itself with register_device_collective().
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct DeviceCollectivePlan {
   std::uint32_t rank = 0;
   std::uint32_t world_size = 1;
   // A function that copies the bytes of rank 0 to all ranks, over the network of the hosts.
-  std::function<void(std::span<std::uint8_t>)> broadcast_from_first;
+  std::function<void(std::span<std::uint8_t>)> broadcast_from_rank_0;
   // A function that is called each millisecond while this process waits for other ranks. `look` may throw to
   // end the wait.
   std::function<void()> look;
@@ -26,7 +26,7 @@ struct DeviceCollectivePlan {
 
 using MakeDeviceCollective = std::unique_ptr<Collective> (*)(const DeviceCollectivePlan&);
 
-// Always returns true, so that a static variable can be initialized with it.
+// Always returns true, so that the call can initialize a static variable.
 bool register_device_collective(c10::DeviceType type, MakeDeviceCollective make);
 
 // Returns null if no library that sums on `type` is linked.

@@ -17,18 +17,18 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-NcclNumbers numbers_of(at::ScalarType type) {
+NcclElementType nccl_type_of(at::ScalarType type) {
   switch (type) {
     case at::kFloat:
-      return NcclNumbers::kFloat;
+      return NcclElementType::kFloat;
     case at::kDouble:
-      return NcclNumbers::kDouble;
+      return NcclElementType::kDouble;
     case at::kHalf:
-      return NcclNumbers::kHalf;
+      return NcclElementType::kHalf;
     case at::kBFloat16:
-      return NcclNumbers::kBfloat16;
+      return NcclElementType::kBfloat16;
     case at::kByte:
-      return NcclNumbers::kUint8;
+      return NcclElementType::kUint8;
     default:
       throw Failure(static_cast<int>(ExitCode::kConfiguration),
                     std::string("gradients of type ") + c10::toString(type) +
@@ -49,12 +49,12 @@ NcclNumbers numbers_of(at::ScalarType type) {
 void poll(const std::function<bool()>& is_done, const std::function<void()>& look) {
   constexpr auto kEager = std::chrono::microseconds(200);
   constexpr auto kPause = std::chrono::microseconds(20);
-  constexpr auto kLook = std::chrono::milliseconds(1);
+  constexpr auto kPollInterval = std::chrono::milliseconds(1);
   const auto began = Clock::now();
   auto looked = began;
   while (!is_done()) {
     const auto now = Clock::now();
-    if (now - looked >= kLook) {
+    if (now - looked >= kPollInterval) {
       look();
       looked = now;
     }
@@ -73,7 +73,7 @@ std::unique_ptr<Collective> make_nccl_collective(const DeviceCollectivePlan& pla
   try {
     NcclCommunicator::Id id{};
     if (plan.rank == 0) id = NcclCommunicator::make_id();
-    plan.broadcast_from_first(id);
+    plan.broadcast_from_rank_0(id);
     return std::make_unique<NcclCollective>(plan.device, id, plan.rank, plan.world_size, plan.look);
   } catch (const NcclError& error) {
     if (error.is_refusal()) refuse(error);
@@ -93,16 +93,16 @@ NcclCollective::NcclCollective(c10::Device device, const NcclCommunicator::Id& i
 
 NcclCollective::~NcclCollective() {
   if (!is_closed_) abort();
-  if (aborting_.joinable()) aborting_.join();
+  if (abort_thread_.joinable()) abort_thread_.join();
 }
 
 bool NcclCollective::close() {
   constexpr auto kPatience = std::chrono::seconds(5);
-  if (error_ || aborting_.joinable()) return false;
+  if (error_ || abort_thread_.joinable()) return false;
   const c10::DeviceGuard guard(stream_.device());
   const auto deadline = Clock::now() + kPatience;
   try {
-    communicator_.begin_to_close();
+    communicator_.begin_close();
     poll([&] { return communicator_.is_ready() || Clock::now() >= deadline; }, [] {});
     is_closed_ = communicator_.is_ready();
   } catch (const NcclError&) {  // a rank is lost
@@ -114,9 +114,9 @@ void NcclCollective::wait_until_ready(const std::function<void()>& look) {
   poll([&] { return communicator_.is_ready(); }, look);
 }
 
-// A lost rank makes the sums of the other ranks fail. If NCCL refuses a call as wrong before the first sum,
-// it would refuse the same call in a new process, too.
-void NcclCollective::note_error(const NcclError& error) {
+// Keeps the error for error(), because a sum also fails if another rank is lost. If NCCL refuses a call as
+// wrong before the first sum, ends the run, because NCCL would also refuse the call in a new process.
+void NcclCollective::record_error(const NcclError& error) {
   if (error.is_refusal() && !has_completed_) refuse(error);
   if (!error_) error_ = std::current_exception();
 }
@@ -124,38 +124,38 @@ void NcclCollective::note_error(const NcclError& error) {
 void NcclCollective::begin_sum(const at::Tensor& piece) {
   if (error_) return;
   const c10::DeviceGuard guard(stream_.device());
-  if (has_sums_ && !is_beginning_ && stream_.is_past_mark()) pieces_.clear();
-  stream_.follow_current();
+  if (has_sums_ && !is_starting_sum_ && stream_.is_marked_work_done()) pieces_.clear();
+  stream_.wait_for_current_stream();
   pieces_.push_back(piece);
   has_sums_ = true;
   try {
     wait_until_ready(look_);
-    is_beginning_ = true;
+    is_starting_sum_ = true;
     communicator_.begin_sum(piece.mutable_data_ptr(), static_cast<std::size_t>(piece.numel()),
-                            numbers_of(piece.scalar_type()), stream_.handle());
+                            nccl_type_of(piece.scalar_type()), stream_.handle());
     wait_until_ready(look_);
     stream_.mark();
-    is_beginning_ = false;
+    is_starting_sum_ = false;
   } catch (const NcclError& error) {
-    note_error(error);
+    record_error(error);
   }
 }
 
 void NcclCollective::queue_wait() {
-  if (has_sums_) stream_.let_current_wait();
+  if (has_sums_) stream_.make_current_stream_wait();
 }
 
 void NcclCollective::wait(const std::function<void()>& look) {
   if (!has_sums_ || error_) return;
   try {
-    poll([&] { return stream_.is_past_mark(); },
+    poll([&] { return stream_.is_marked_work_done(); },
          [&] {
            static_cast<void>(communicator_.is_ready());
            look();
          });
     static_cast<void>(communicator_.is_ready());  // detects a failed kernel, which ends as others do
   } catch (const NcclError& error) {
-    note_error(error);
+    record_error(error);
     return;
   }
   pieces_.clear();
@@ -164,25 +164,25 @@ void NcclCollective::wait(const std::function<void()>& look) {
 }
 
 void NcclCollective::abort() {
-  if (aborting_.joinable()) return;
-  aborting_ = std::thread([this] {
+  if (abort_thread_.joinable()) return;
+  abort_thread_ = std::thread([this] {
     const c10::DeviceGuard guard(stream_.device());
     communicator_.abort();
     has_aborted_ = true;
   });
 }
 
-// Record the sum before it is begun: if NCCL is aborted in this call, it is unknown whether the sum was
-// queued.
+// If NCCL is aborted within begin_sum(), it is unknown whether the sum was queued. In this case, the sums
+// have stopped only when the whole stream is idle.
 bool NcclCollective::has_stopped() {
   if (!has_sums_) return true;
-  const bool has = is_beginning_ ? has_aborted_ && stream_.is_idle() : stream_.is_past_mark();
+  const bool has = is_starting_sum_ ? has_aborted_ && stream_.is_idle() : stream_.is_marked_work_done();
   if (has) pieces_.clear();
   return has;
 }
 
 bool NcclCollective::is_over() {
-  return has_stopped() && (!aborting_.joinable() || has_aborted_);
+  return has_stopped() && (!abort_thread_.joinable() || has_aborted_);
 }
 
 namespace {
@@ -191,8 +191,8 @@ const bool is_registered = register_device_collective(c10::DeviceType::CUDA, mak
 
 }  // namespace
 
-// Programs use only the static registration in this file. Without a symbol that the link command names, the
-// linker would leave the file out.
+// Programs call no function of this file directly. Without this symbol, which the link command names, the
+// linker would leave out the file and its static registration.
 extern "C" bool ratoon_nccl_is_linked() {
   return is_registered;
 }

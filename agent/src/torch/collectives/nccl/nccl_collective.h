@@ -17,8 +17,8 @@ namespace ratoon {
 
 class NcclCollective final : public Collective {
  public:
-  // Begins to connect. While a call waits until NCCL is connected, it calls `look` each millisecond. `look`
-  // may throw to end the wait.
+  // Begins to connect. While a function of this object waits for NCCL, it calls `look` each millisecond.
+  // `look` may throw to end the wait.
   NcclCollective(c10::Device device, const NcclCommunicator::Id& id, std::uint32_t rank, std::uint32_t size,
                  std::function<void()> look);
   // Aborts the communicator and waits for NCCL, unless the communicator was closed.
@@ -35,23 +35,23 @@ class NcclCollective final : public Collective {
 
  private:
   void wait_until_ready(const std::function<void()>& look);
-  void note_error(const NcclError& error);
+  void record_error(const NcclError& error);
 
   SideStream stream_;
   std::function<void()> look_;
   NcclCommunicator communicator_;
   std::vector<at::Tensor> pieces_;  // of sums that may still run
   bool has_sums_ = false;           // whether there are sums that were not waited for
-  bool is_beginning_ = false;       // whether a sum is being begun, which may be queued after the mark
+  bool is_starting_sum_ = false;    // whether a sum is being begun, which may be queued after the mark
   bool has_completed_ = false;      // whether a sum has completed
   bool is_closed_ = false;
   std::exception_ptr error_;
-  // This thread destroys the communicator, because NCCL takes about a second to do so.
-  std::thread aborting_;
+  // A separate thread destroys the communicator, because NCCL takes about a second to do so.
+  std::thread abort_thread_;
   std::atomic<bool> has_aborted_ = false;
 };
 
-// Makes an NcclCollective. This function is passed to register_device_collective() for CUDA.
+// Makes an NcclCollective. For CUDA, make_nccl_collective() is passed to register_device_collective().
 [[nodiscard]] std::unique_ptr<Collective> make_nccl_collective(const DeviceCollectivePlan& plan);
 
 }  // namespace ratoon

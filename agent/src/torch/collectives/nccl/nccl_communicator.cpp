@@ -13,7 +13,7 @@ namespace {
 
 static_assert(NCCL_UNIQUE_ID_BYTES == NcclCommunicator::kIdBytes);
 
-std::string words_of(ncclResult_t result, ncclComm_t comm) {
+std::string describe_nccl_error(ncclResult_t result, ncclComm_t comm) {
   std::string words = ncclGetErrorString(result);
   if (const char* last = ncclGetLastError(comm); last != nullptr && *last != '\0')
     words += std::string(" (") + last + ")";
@@ -22,20 +22,20 @@ std::string words_of(ncclResult_t result, ncclComm_t comm) {
 
 void check(ncclResult_t result, const char* what, ncclComm_t comm) {
   if (result == ncclSuccess || result == ncclInProgress) return;
-  throw NcclError(result, std::string("NCCL: ") + what + ": " + words_of(result, comm));
+  throw NcclError(result, std::string("NCCL: ") + what + ": " + describe_nccl_error(result, comm));
 }
 
-ncclDataType_t type_of(NcclNumbers numbers) {
+ncclDataType_t nccl_data_type_of(NcclElementType numbers) {
   switch (numbers) {
-    case NcclNumbers::kDouble:
+    case NcclElementType::kDouble:
       return ncclFloat64;
-    case NcclNumbers::kHalf:
+    case NcclElementType::kHalf:
       return ncclFloat16;
-    case NcclNumbers::kBfloat16:
+    case NcclElementType::kBfloat16:
       return ncclBfloat16;
-    case NcclNumbers::kUint8:
+    case NcclElementType::kUint8:
       return ncclUint8;
-    case NcclNumbers::kFloat:
+    case NcclElementType::kFloat:
       break;
   }
   return ncclFloat32;
@@ -87,10 +87,10 @@ bool NcclCommunicator::is_ready() {
   return state == ncclSuccess;
 }
 
-void NcclCommunicator::begin_sum(void* numbers, std::size_t count, NcclNumbers type, void* stream) {
+void NcclCommunicator::begin_sum(void* numbers, std::size_t count, NcclElementType type, void* stream) {
   const std::scoped_lock lock(mutex_);
   check_open();
-  check(ncclAllReduce(numbers, numbers, count, type_of(type), ncclSum, comm_,
+  check(ncclAllReduce(numbers, numbers, count, nccl_data_type_of(type), ncclSum, comm_,
                       static_cast<cudaStream_t>(stream)),
         "beginning a sum over all ranks", comm_);
 }
@@ -100,7 +100,7 @@ void NcclCommunicator::abort() noexcept {
   if (comm_ != nullptr) static_cast<void>(ncclCommAbort(std::exchange(comm_, nullptr)));
 }
 
-void NcclCommunicator::begin_to_close() {
+void NcclCommunicator::begin_close() {
   const std::scoped_lock lock(mutex_);
   check_open();
   is_closing_ = true;

@@ -1,11 +1,11 @@
 // NcclCommunicator: the part of an NCCL communicator that belongs to one rank, used through NCCL's C
-// interface. No call waits for another rank, because NCCL connects and sums in the background; is_ready()
-// returns whether it has finished.
-// This class does not use LibTorch.
+// interface. No call waits for another rank, because NCCL connects and sums in the
+// background; is_ready() returns whether NCCL has finished. NcclCommunicator does not use
+// LibTorch.
 //
 //   NcclCommunicator communicator(id, rank, size);
 //   while (!communicator.is_ready()) sleep();            // throws NcclError
-//   communicator.begin_sum(numbers, count, NcclNumbers::kFloat, stream);
+//   communicator.begin_sum(numbers, count, NcclElementType::kFloat, stream);
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ struct ncclComm;
 
 namespace ratoon {
 
-// An error that NCCL reported. `code` is the ncclResult_t of the error.
+// NcclError is an error that NCCL reported. `code` is the ncclResult_t of the error.
 class NcclError : public std::runtime_error {
  public:
   NcclError(int result, const std::string& sentence) : std::runtime_error(sentence), code(result) {}
@@ -28,7 +28,7 @@ class NcclError : public std::runtime_error {
   int code;
 };
 
-enum class NcclNumbers { kFloat, kDouble, kHalf, kBfloat16, kUint8 };
+enum class NcclElementType { kFloat, kDouble, kHalf, kBfloat16, kUint8 };
 
 class NcclCommunicator {
  public:
@@ -39,7 +39,7 @@ class NcclCommunicator {
 
   // Begins to connect the current device of this thread to the other ranks.
   NcclCommunicator(const Id& id, std::uint32_t rank, std::uint32_t size);
-  // Aborts the communicator, unless begin_to_close() has completed.
+  // Aborts the communicator, unless begin_close() has completed.
   ~NcclCommunicator();
   NcclCommunicator(const NcclCommunicator&) = delete;
   NcclCommunicator& operator=(const NcclCommunicator&) = delete;
@@ -49,14 +49,14 @@ class NcclCommunicator {
   [[nodiscard]] bool is_ready();
   // Begins to sum a tensor in place over all ranks, on a CUDA stream. Call begin_sum() only if is_ready()
   // returns true, and afterwards call is_ready() until it returns true again.
-  void begin_sum(void* numbers, std::size_t count, NcclNumbers type, void* stream);
+  void begin_sum(void* numbers, std::size_t count, NcclElementType type, void* stream);
 
-  // Ends all running operations. Any thread may call abort(), which may block for as long as NCCL does. After
+  // Ends all running operations. Any thread may call abort(), which may block until NCCL returns. After
   // abort(), call no other function of the communicator.
   void abort() noexcept;
-  // Begins to close the communicator. All ranks must call begin_to_close() after all sums are complete. When
-  // is_ready() returns true after begin_to_close(), the communicator may be destroyed.
-  void begin_to_close();
+  // Begins to close the communicator. All ranks must call begin_close() after all sums are complete. When
+  // is_ready() returns true after begin_close(), the communicator may be destroyed.
+  void begin_close();
 
  private:
   void check_open() const;

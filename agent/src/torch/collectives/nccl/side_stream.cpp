@@ -5,7 +5,7 @@
 namespace ratoon {
 namespace {
 
-c10::Stream new_stream(c10::Device device) {
+c10::Stream get_priority_stream(c10::Device device) {
   constexpr bool kIsUrgent = true;  // a sum delays all ranks, a kernel only this one
   return c10::impl::VirtualGuardImpl(device.type()).getStreamFromGlobalPool(device, kIsUrgent);
 }
@@ -13,27 +13,27 @@ c10::Stream new_stream(c10::Device device) {
 }  // namespace
 
 SideStream::SideStream(c10::Device device)
-    : stream_(new_stream(device)), before_(device.type()), mark_(device.type()) {}
+    : stream_(get_priority_stream(device)), current_event_(device.type()), mark_event_(device.type()) {}
 
-c10::Stream SideStream::current() const {
+c10::Stream SideStream::current_stream() const {
   return c10::impl::VirtualGuardImpl(device().type()).getStream(device());
 }
 
-void SideStream::follow_current() {
-  before_.record(current());
-  before_.block(stream_);
+void SideStream::wait_for_current_stream() {
+  current_event_.record(current_stream());
+  current_event_.block(stream_);
 }
 
 void SideStream::mark() {
-  mark_.record(stream_);
+  mark_event_.record(stream_);
 }
 
-void SideStream::let_current_wait() const {
-  mark_.block(current());
+void SideStream::make_current_stream_wait() const {
+  mark_event_.block(current_stream());
 }
 
-bool SideStream::is_past_mark() const {
-  return mark_.query();
+bool SideStream::is_marked_work_done() const {
+  return mark_event_.query();
 }
 
 }  // namespace ratoon

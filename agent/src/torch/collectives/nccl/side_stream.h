@@ -1,6 +1,6 @@
-// SideStream: a stream of an accelerator for work that runs beside the computations of the program.
-// Operations on this stream run at the same time as operations on the streams of the program. The class works
-// for any accelerator that LibTorch supports, because it uses only LibTorch's generic streams and events.
+// SideStream: a stream of an accelerator. Operations on a SideStream run at the same time as the program's
+// computations on other streams. SideStream works for any accelerator that LibTorch supports, because it uses
+// only LibTorch's generic streams and events.
 #pragma once
 
 #include <c10/core/Event.h>
@@ -19,20 +19,21 @@ class SideStream {
 
   // Makes this stream wait: operations that are queued on it after this call run after all operations that
   // are queued so far on the current stream of this thread.
-  void follow_current();
-  // Remembers the newest operation on this stream as the mark that let_current_wait() and is_past_mark() use.
+  void wait_for_current_stream();
+  // Remembers the newest operation on this stream as the mark that make_current_stream_wait() and
+  // is_marked_work_done() use.
   void mark();
-  void let_current_wait() const;  // the current stream waits for the marked operation
+  void make_current_stream_wait() const;  // the current stream waits for the marked operation
   // Returns true if the marked operation is complete. Throws if the accelerator has a permanent error.
-  [[nodiscard]] bool is_past_mark() const;
+  [[nodiscard]] bool is_marked_work_done() const;
   [[nodiscard]] bool is_idle() const { return stream_.query(); }
 
  private:
-  [[nodiscard]] c10::Stream current() const;
+  [[nodiscard]] c10::Stream current_stream() const;
 
   c10::Stream stream_;
-  c10::Event before_;
-  c10::Event mark_;
+  c10::Event current_event_;
+  c10::Event mark_event_;
 };
 
 }  // namespace ratoon

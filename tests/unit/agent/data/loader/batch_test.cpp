@@ -6,7 +6,7 @@
 #include <ratoon/data_loader.h>
 #include <ratoon/memory_dataset.h>
 
-#include "agent/src/data/loader/body_pool.h"
+#include "agent/src/data/loader/batch_body_pool.h"
 #include "agent/src/data/loader/column_maker.h"
 
 namespace ratoon::batch_test {
@@ -295,8 +295,8 @@ TEST(Batch, OfMoreBytesThanThereAreIsRefused) {
 }
 
 // A trainer that holds many batches and returns all at once leaves no memory for that many.
-TEST(BodyPool, KeepsNoMoreSparesThanItMay) {
-  data::BodyPool pool(1);
+TEST(BatchBodyPool, KeepsNoMoreSparesThanItMay) {
+  data::BatchBodyPool pool(1);
   auto one = pool.get();
   auto two = pool.get();
   one->index = 1;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -340,6 +341,10 @@ TEST(DataLoader, TellsDataSetsWhatComesAndLongBefore) {
     Stream stream(number_options());
     DataLoader loader(set, stream, {.threads = threads, .prefetch_batches = 1, .expect_batches = 8});
     static_cast<void>(train(loader, 12));
+    // The threads of the loader tell the data set while the program trains.
+    const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    while (set->expected().size() < (12 + 6) * 20u && std::chrono::steady_clock::now() < until)
+      std::this_thread::yield();
     const auto expected = set->expected();
     ASSERT_GE(expected.size(), (12 + 6) * 20u);
     ASSERT_LE(expected.size(), (12 + 8 + 1) * 20u);

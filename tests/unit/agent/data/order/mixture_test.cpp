@@ -13,8 +13,8 @@
 namespace ratoon::mixture_test {
 namespace {
 
-using data::kMixtureBlock;
-using data::quantise;
+using data::kMixtureBlockSlots;
+using data::weights_to_draw_counts;
 using testing::ElementsAre;
 
 StreamOptions three() {
@@ -32,7 +32,7 @@ std::vector<Slot> slots_of(const Stream& stream, std::uint64_t first, std::uint6
 }
 
 TEST(Weights, BecomeWholeSharesThatSumToABlock) {
-  const auto shares = [](std::vector<double> weights) { return quantise(weights); };
+  const auto shares = [](std::vector<double> weights) { return weights_to_draw_counts(weights); };
   EXPECT_THAT(shares({1}), ElementsAre(65536));
   EXPECT_THAT(shares({0.3}), ElementsAre(65536));
   EXPECT_THAT(shares({1, 1}), ElementsAre(32768, 32768));
@@ -43,7 +43,7 @@ TEST(Weights, BecomeWholeSharesThatSumToABlock) {
   EXPECT_THAT(shares({1e-308, 1e308}), ElementsAre(1, 65535));
   std::uint64_t sum = 0;
   for (const std::uint32_t share : shares(std::vector<double>(4096, 0.1))) sum += share;
-  EXPECT_EQ(sum, kMixtureBlock);
+  EXPECT_EQ(sum, kMixtureBlockSlots);
 }
 
 TEST(Weights, ThatAreNoneAreRefused) {
@@ -53,14 +53,15 @@ TEST(Weights, ThatAreNoneAreRefused) {
                                         {1, -1},
                                         {std::numeric_limits<double>::quiet_NaN()},
                                         {std::numeric_limits<double>::infinity()}})
-    EXPECT_THROW(static_cast<void>(quantise(weights)), std::invalid_argument);
+    EXPECT_THROW(static_cast<void>(weights_to_draw_counts(weights)), std::invalid_argument);
 }
 
 TEST(Mixture, EveryBlockHasTheExactRatios) {
   const Stream stream(three());
   for (const std::uint64_t block : {0u, 1u, 1000u}) {
     std::map<std::uint32_t, std::uint64_t> drawn;
-    for (const Slot& slot : slots_of(stream, block * kMixtureBlock, kMixtureBlock)) ++drawn[slot.source];
+    for (const Slot& slot : slots_of(stream, block * kMixtureBlockSlots, kMixtureBlockSlots))
+      ++drawn[slot.source];
     EXPECT_THAT(drawn, ElementsAre(std::pair(0u, 32768u), std::pair(1u, 19661u), std::pair(2u, 13107u)));
   }
 }
@@ -69,7 +70,8 @@ TEST(Mixture, EveryBlockHasTheExactRatios) {
 TEST(Mixture, EachSourceGoesThroughItsEpochsInItsOwnOrder) {
   const Stream stream(three());
   std::map<std::uint32_t, std::vector<Slot>> drawn;
-  for (const Slot& slot : slots_of(stream, 0, 2 * kMixtureBlock + 1000)) drawn[slot.source].push_back(slot);
+  for (const Slot& slot : slots_of(stream, 0, 2 * kMixtureBlockSlots + 1000))
+    drawn[slot.source].push_back(slot);
   const std::vector<Source> sources = three().sources;
   for (std::uint32_t i = 0; i < sources.size(); ++i) {
     const Stream alone(
@@ -84,7 +86,8 @@ TEST(Mixture, EachSourceGoesThroughItsEpochsInItsOwnOrder) {
 
 TEST(Mixture, OneByOneInBulkAndBackAreTheSame) {
   const Stream stream(three());
-  for (const std::uint64_t first : {std::uint64_t{0}, kMixtureBlock - 700, 500 * kMixtureBlock + 1}) {
+  for (const std::uint64_t first :
+       {std::uint64_t{0}, kMixtureBlockSlots - 700, 500 * kMixtureBlockSlots + 1}) {
     for (const Slot& slot : slots_of(stream, first, 1500)) {
       ASSERT_EQ(stream.at(slot.number), slot);
     }
@@ -129,7 +132,7 @@ TEST(Mixture, NoTwoBlocksAndNoTwoSeedsMixAlike) {
   StreamOptions options = three();
   const Stream stream(options);
   options.seed = 4;
-  EXPECT_NE(sources(stream, 0), sources(stream, kMixtureBlock));
+  EXPECT_NE(sources(stream, 0), sources(stream, kMixtureBlockSlots));
   EXPECT_NE(sources(stream, 0), sources(Stream(options), 0));
 }
 

@@ -106,7 +106,7 @@ TEST(ReplicaSubset, SaysTheBytesBeforeAnythingIsLoaded) {
   mine.check_fits(3072, 15000U * 3072);
   EXPECT_THAT(sentence_of([&] { mine.check_fits(3072, 15000U * 3072 / 2); }),
               AllOf(HasSubstr("rank 2 would hold 15000 samples of 3072 bytes, 46080000 in all"),
-                    HasSubstr("23040000 are free"), HasSubstr("up to 0.125 fits, instead of 0.25")));
+                    HasSubstr("23040000 are free"), HasSubstr("at most 0.125 instead of 0.25")));
   EXPECT_THROW(static_cast<void>(mine.bytes_needed(std::uint64_t{1} << 60)), std::overflow_error);
 }
 

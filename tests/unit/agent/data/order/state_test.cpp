@@ -209,7 +209,7 @@ TEST(State, ABatchThatNoEpochHoldsIsNoWayOut) {
   large.advance(1);
   large.change_global_batch(80);
   EXPECT_THAT(sentence_of([&] { stream.load_state(large.save_state()); }),
-              HasSubstr("a global batch of 80 is above the samples of an epoch"));
+              HasSubstr("a global batch of 80 is larger than an epoch"));
 }
 
 TEST(State, AcceptedDifferencesAreBounded) {

@@ -14,7 +14,7 @@
 #include <ratoon/failure.h>
 #include <ratoon/torch_order.h>
 
-#include "agent/src/data/order/torch/list_image.h"
+#include "agent/src/data/order/torch/index_list_layout.h"
 #include "base/core/unique_fd.h"
 #include "tests/support/failing_calls/draw.h"
 #include "tests/support/temporary_folder.h"
@@ -53,26 +53,29 @@ std::vector<std::string> files_in(const fs::path& folder) {
 
 TEST(TorchLists, AreThoseOfRandpermInMemoryAndFromAFile) {
   const TemporaryFolder folder;
-  EXPECT_EQ(numbers_of(data::torch_list(kSize, 7, kRelease, "")), expected(7));
-  EXPECT_EQ(numbers_of(data::torch_list(kSize, 7, kRelease, folder.path())), expected(7)) << "made";
+  EXPECT_EQ(numbers_of(data::cached_torch_randperm(kSize, 7, kRelease, "")), expected(7));
+  EXPECT_EQ(numbers_of(data::cached_torch_randperm(kSize, 7, kRelease, folder.path())), expected(7))
+      << "made";
   EXPECT_THAT(files_in(folder.path()), testing::ElementsAre("randperm-50000-seed-7-v1", "randperm.lock"));
-  EXPECT_EQ(numbers_of(data::torch_list(kSize, 7, kRelease, folder.path())), expected(7)) << "found";
-  EXPECT_EQ(data::torch_list(0, 7, kRelease, folder.path()).size(), 0U);
+  EXPECT_EQ(numbers_of(data::cached_torch_randperm(kSize, 7, kRelease, folder.path())), expected(7))
+      << "found";
+  EXPECT_EQ(data::cached_torch_randperm(0, 7, kRelease, folder.path()).size(), 0U);
 }
 
 TEST(TorchLists, AFileThatIsThereIsNotMadeAgain) {
   const TemporaryFolder folder;
-  static_cast<void>(data::torch_list(kSize, 7, kRelease, folder.path()));
+  static_cast<void>(data::cached_torch_randperm(kSize, 7, kRelease, folder.path()));
   const auto made = fs::last_write_time(folder / "randperm-50000-seed-7-v1");
-  const IndexList list = data::torch_list(kSize, 7 + (std::uint64_t{1} << 32), kRelease, folder.path());
+  const IndexList list =
+      data::cached_torch_randperm(kSize, 7 + (std::uint64_t{1} << 32), kRelease, folder.path());
   EXPECT_EQ(numbers_of(list), expected(7));
   EXPECT_EQ(fs::last_write_time(folder / "randperm-50000-seed-7-v1"), made) << "only 32 bits of a seed count";
 }
 
 TEST(TorchLists, OneOfAKindIsKeptAProcess) {
-  const IndexList one = data::torch_list(kSize, 7, kRelease, "");
-  const IndexList other = data::torch_list(kSize, 7, kRelease, "");
-  const IndexList another = data::torch_list(kSize, 8, kRelease, "");
+  const IndexList one = data::cached_torch_randperm(kSize, 7, kRelease, "");
+  const IndexList other = data::cached_torch_randperm(kSize, 7, kRelease, "");
+  const IndexList another = data::cached_torch_randperm(kSize, 8, kRelease, "");
   EXPECT_EQ(one.identity(), other.identity());
   EXPECT_NE(one.identity(), another.identity());
 }
@@ -83,7 +86,7 @@ TEST(TorchLists, KeepsTheFilesOfTwoEpochsAndSweepsWhatTheDeadLeft) {
   write_text(folder / "notes", "of someone else");
   std::vector<IndexList> kept;
   for (const std::uint64_t seed : {1U, 2U, 3U, 4U}) {
-    kept.push_back(data::torch_list(kSize, seed, kRelease, folder.path()));
+    kept.push_back(data::cached_torch_randperm(kSize, seed, kRelease, folder.path()));
     fs::last_write_time(folder / ("randperm-50000-seed-" + std::to_string(seed) + "-v1"),
                         fs::file_time_type::clock::now() - std::chrono::seconds(100 - seed));
   }
@@ -96,20 +99,20 @@ TEST(TorchLists, KeepsTheFilesOfTwoEpochsAndSweepsWhatTheDeadLeft) {
 TEST(TorchLists, DamageIsNoticed) {
   const TemporaryFolder folder;
   const fs::path path = folder / "randperm-50000-seed-7-v1";
-  static_cast<void>(data::torch_list(kSize, 7, kRelease, folder.path()));
+  static_cast<void>(data::cached_torch_randperm(kSize, 7, kRelease, folder.path()));
   const std::string good = read_text(path);
   for (std::size_t at = 0; at < 80; ++at) {
     std::string bad = good;
     bad[at] = static_cast<char>(bad[at] ^ 4);
     write_text(path, bad);
-    const auto list = numbers_of(data::torch_list(kSize, 7, kRelease, folder.path()));
+    const auto list = numbers_of(data::cached_torch_randperm(kSize, 7, kRelease, folder.path()));
     const bool is_padding = at >= 40 && at < 64;
     ASSERT_EQ(list, expected(7)) << "made anew, byte " << at;
     ASSERT_EQ(read_text(path) == good, !is_padding) << "byte " << at;
   }
   for (const std::string& bad : {good.substr(0, good.size() - 1), good + "x", std::string()}) {
     write_text(path, bad);
-    EXPECT_EQ(numbers_of(data::torch_list(kSize, 7, kRelease, folder.path())), expected(7));
+    EXPECT_EQ(numbers_of(data::cached_torch_randperm(kSize, 7, kRelease, folder.path())), expected(7));
     EXPECT_EQ(read_text(path), good) << "made anew";
   }
 }
@@ -117,14 +120,14 @@ TEST(TorchLists, DamageIsNoticed) {
 TEST(TorchLists, ADamagedNumberEndsTheProcessOnceAndNeverTrains) {
   const TemporaryFolder folder;
   const fs::path path = folder / "randperm-50000-seed-7-v1";
-  static_cast<void>(data::torch_list(kSize, 7, kRelease, folder.path()));
+  static_cast<void>(data::cached_torch_randperm(kSize, 7, kRelease, folder.path()));
   std::string bad = read_text(path);
-  bad[4096 + 2 * data::ListImage::kBlockBytes + 5] ^= 1;
+  bad[4096 + 2 * data::IndexListLayout::kBlockBytes + 5] ^= 1;
   write_text(path, bad);
-  const IndexList list = data::torch_list(kSize, 7, kRelease, folder.path());
+  const IndexList list = data::cached_torch_randperm(kSize, 7, kRelease, folder.path());
   EXPECT_EQ(list[0], expected(7)[0]) << "other blocks are good";
   try {
-    static_cast<void>(list[2 * data::ListImage::kBlockBytes / 4 + 100]);
+    static_cast<void>(list[2 * data::IndexListLayout::kBlockBytes / 4 + 100]);
     FAIL();
   } catch (const Failure& failure) {
     EXPECT_EQ(failure.exit_code, 81) << "start me again";
@@ -138,11 +141,11 @@ TEST(TorchLists, ADamagedNumberEndsTheProcessOnceAndNeverTrains) {
 TEST(TorchLists, ADamagedFileThatStaysIsSaid) {
   const TemporaryFolder folder;
   const fs::path path = folder / "randperm-50000-seed-7-v1";
-  static_cast<void>(data::torch_list(kSize, 7, kRelease, folder.path()));
+  static_cast<void>(data::cached_torch_randperm(kSize, 7, kRelease, folder.path()));
   std::string bad = read_text(path);
   bad.back() ^= 1;
   write_text(path, bad);
-  const IndexList list = data::torch_list(kSize, 7, kRelease, folder.path());
+  const IndexList list = data::cached_torch_randperm(kSize, 7, kRelease, folder.path());
   const test::failing::Fault fault(test::failing::Call::kUnlink, EROFS);
   try {
     static_cast<void>(list[kSize - 1]);
@@ -156,11 +159,11 @@ TEST(TorchLists, ADamagedFileThatStaysIsSaid) {
 
 // A program that writes the file can write correct checksums.
 TEST(TorchLists, NumbersThatNameNoSampleAreRefused) {
-  const data::ListImage image({.size = 100, .seed = 1, .is_inside_out = false});
+  const data::IndexListLayout image({.size = 100, .seed = 1, .uses_inside_out_shuffle = false});
   std::vector<std::byte> bytes(image.bytes());
   std::span<std::byte> all(bytes);
   image.numbers_in(all)[4 * 50] = std::byte{100};
-  image.seal(all);
+  image.write_header_and_checksums(all);
   EXPECT_TRUE(image.check_header(all));
   EXPECT_THAT(image.check_block(all, 0).error().message(), HasSubstr("a number that is not below 100"));
 }
@@ -168,7 +171,7 @@ TEST(TorchLists, NumbersThatNameNoSampleAreRefused) {
 TEST(TorchLists, AFolderThatCannotBeWrittenCostsTimeOnly) {
   const TemporaryFolder folder;
   fs::create_directory(folder / "randperm-50000-seed-7-v1");  // in the way of the file
-  EXPECT_EQ(numbers_of(data::torch_list(kSize, 7, kRelease, folder.path())), expected(7));
+  EXPECT_EQ(numbers_of(data::cached_torch_randperm(kSize, 7, kRelease, folder.path())), expected(7));
 }
 
 TEST(TorchLists, WhoDoesNotHoldTheLockWritesNothing) {
@@ -176,23 +179,23 @@ TEST(TorchLists, WhoDoesNotHoldTheLockWritesNothing) {
   const UniqueFd lock(::open((folder / "randperm.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   ASSERT_EQ(::flock(lock.get(), LOCK_EX | LOCK_NB), 0);
   write_text(folder / ".randperm-50000-seed-7-v1.tmp-0123456789abcdef", "what its holder writes now");
-  EXPECT_EQ(numbers_of(data::torch_list(kSize, 7, kRelease, folder.path())), expected(7));
+  EXPECT_EQ(numbers_of(data::cached_torch_randperm(kSize, 7, kRelease, folder.path())), expected(7));
   EXPECT_THAT(files_in(folder.path()),
               testing::ElementsAre(".randperm-50000-seed-7-v1.tmp-0123456789abcdef", "randperm.lock"));
 }
 
 TEST(TorchLists, AListInMemoryIsStillLeftInTheFolderOfWhoeverNamesOne) {
   const TemporaryFolder folder;
-  const IndexList in_memory = data::torch_list(kSize, 7, kRelease, "");
-  const IndexList in_folder = data::torch_list(kSize, 7, kRelease, folder.path());
+  const IndexList in_memory = data::cached_torch_randperm(kSize, 7, kRelease, "");
+  const IndexList in_folder = data::cached_torch_randperm(kSize, 7, kRelease, folder.path());
   EXPECT_NE(in_memory.identity(), in_folder.identity());
   EXPECT_TRUE(fs::exists(folder / "randperm-50000-seed-7-v1"));
 }
 
 TEST(TorchLists, TakesEightBytesANumberWhereFourAreTooFew) {
-  const auto image = [](std::uint64_t size) { return data::ListImage({.size = size}); };
-  EXPECT_EQ(image((std::uint64_t{1} << 32) - 1).width(), 4U);
-  EXPECT_EQ(image(std::uint64_t{1} << 32).width(), 8U);
+  const auto image = [](std::uint64_t size) { return data::IndexListLayout({.size = size}); };
+  EXPECT_EQ(image((std::uint64_t{1} << 32) - 1).bytes_per_number(), 4U);
+  EXPECT_EQ(image(std::uint64_t{1} << 32).bytes_per_number(), 8U);
   EXPECT_GT(image(std::uint64_t{1} << 32).bytes(), std::uint64_t{8} << 32);
   EXPECT_EQ(image(std::uint64_t{1} << 32).block_of(8192), 1U);
 }
@@ -201,7 +204,7 @@ TEST(TorchLists, KnowThePlaceOfEachNumber) {
   const TemporaryFolder folder;
   const auto right = expected(7);
   for (const std::string& where : {std::string(), folder.path().string(), folder.path().string()}) {
-    const IndexList list = data::torch_list(kSize, 7, kRelease, where);
+    const IndexList list = data::cached_torch_randperm(kSize, 7, kRelease, where);
     for (std::uint64_t place = 0; place < kSize; ++place) ASSERT_EQ(list.place_of(right[place]), place);
   }
 }
@@ -209,11 +212,11 @@ TEST(TorchLists, KnowThePlaceOfEachNumber) {
 TEST(TorchLists, NoPlaceIsSaidFromADamagedFile) {
   const TemporaryFolder folder;
   const fs::path path = folder / "randperm-50000-seed-7-v1";
-  static_cast<void>(data::torch_list(kSize, 7, kRelease, folder.path()));
+  static_cast<void>(data::cached_torch_randperm(kSize, 7, kRelease, folder.path()));
   std::string bad = read_text(path);
   bad.back() ^= 1;
   write_text(path, bad);
-  const IndexList list = data::torch_list(kSize, 7, kRelease, folder.path());
+  const IndexList list = data::cached_torch_randperm(kSize, 7, kRelease, folder.path());
   const std::uint64_t first = list[0];
   EXPECT_THROW(static_cast<void>(list.place_of(first)), Failure) << "which block holds it is not known";
   EXPECT_FALSE(fs::exists(path));
@@ -221,7 +224,7 @@ TEST(TorchLists, NoPlaceIsSaidFromADamagedFile) {
 
 TEST(TorchLists, ThreadsAskForPlacesTogether) {
   const auto right = expected(7);
-  const IndexList list = data::torch_list(kSize, 7, kRelease, "");
+  const IndexList list = data::cached_torch_randperm(kSize, 7, kRelease, "");
   std::vector<std::thread> threads;
   std::vector<int> wrong(4, 0);
   for (std::size_t i = 0; i < wrong.size(); ++i) {
@@ -238,7 +241,7 @@ TEST(TorchLists, AMissingFolderIsSaid) {
   const TemporaryFolder volume;
   const auto ask = [](const fs::path& folder, int exit_code, const std::string& words) {
     try {
-      static_cast<void>(data::torch_list(kSize, 7, kRelease, folder));
+      static_cast<void>(data::cached_torch_randperm(kSize, 7, kRelease, folder));
       FAIL() << folder;
     } catch (const Failure& failure) {
       EXPECT_THAT(failure.what(), AllOf(HasSubstr(folder.string()), HasSubstr(words)));
@@ -249,7 +252,7 @@ TEST(TorchLists, AMissingFolderIsSaid) {
   ask(volume / "lists", 84, "mounted");  // an empty folder may be where a volume is mounted later
   write_text(volume / "file", "");
   ask(volume / "lists", 82, "does not exist");
-  ask(volume / "file", 82, "is no folder");
+  ask(volume / "file", 82, "is not a folder");
 }
 
 // Processes that begin together: one writes, and all have the right list. Some of them are killed meanwhile.
@@ -262,7 +265,8 @@ TEST(TorchLists, ProcessesShareAFolder) {
       if (child == 0) {
         bool is_right = false;
         try {
-          is_right = numbers_of(data::torch_list(kSize, round, kRelease, folder.path())) == expected(round);
+          is_right = numbers_of(data::cached_torch_randperm(kSize, round, kRelease, folder.path())) ==
+                     expected(round);
         } catch (const std::exception&) {
         }
         ::_exit(is_right ? 0 : 1);
@@ -276,19 +280,20 @@ TEST(TorchLists, ProcessesShareAFolder) {
       const bool was_killed = WIFSIGNALED(status) && i == round % 4;
       EXPECT_TRUE(was_killed || (WIFEXITED(status) && WEXITSTATUS(status) == 0)) << round;
     }
-    EXPECT_EQ(numbers_of(data::torch_list(kSize, round, kRelease, folder.path())), expected(round));
+    EXPECT_EQ(numbers_of(data::cached_torch_randperm(kSize, round, kRelease, folder.path())),
+              expected(round));
   }
 }
 
 TEST(TorchLists, ThreadsShareAList) {
   const TemporaryFolder folder;
-  static_cast<void>(data::torch_list(kSize, 7, kRelease, folder.path()));
+  static_cast<void>(data::cached_torch_randperm(kSize, 7, kRelease, folder.path()));
   const auto right = expected(7);
   std::vector<std::thread> threads;
   std::vector<int> wrong(4, 0);
   for (std::size_t i = 0; i < wrong.size(); ++i) {
     threads.emplace_back([&, i] {
-      const IndexList list = data::torch_list(kSize, 7, kRelease, folder.path());
+      const IndexList list = data::cached_torch_randperm(kSize, 7, kRelease, folder.path());
       for (std::uint64_t place = 0; place < kSize; ++place) wrong[i] += list[place] != right[place] ? 1 : 0;
     });
   }

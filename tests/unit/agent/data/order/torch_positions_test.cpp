@@ -178,9 +178,8 @@ TEST(TorchPositions, RefusesWhatDoesNotFitWithBothValues) {
   const auto cycling = [&](const char* text) {
     return sentence_of([&] { static_cast<void>(position_of_cycling_utils(text, saved)); });
   };
-  EXPECT_THAT(
-      cycling(R"({"progress":4,"epoch":0})"),
-      AllOf(HasSubstr("after 4 samples of each rank"), HasSubstr("give each of 4 ranks only 3 in an epoch")));
+  EXPECT_THAT(cycling(R"({"progress":4,"epoch":0})"),
+              AllOf(HasSubstr("after 4 samples of each rank"), HasSubstr("for each of 4 ranks, only 3")));
   EXPECT_THAT(cycling(R"({"progress":-1,"epoch":0})"), HasSubstr("found -1"));
   EXPECT_THAT(cycling(R"({"epoch":0})"), HasSubstr("progress must be a whole number"));
   EXPECT_THAT(cycling("progress"), HasSubstr("cannot be read"));
@@ -192,8 +191,7 @@ TEST(TorchPositions, RefusesWhatDoesNotFitWithBothValues) {
   EXPECT_THAT(torchdata(R"({})", 0), HasSubstr("samples_yielded must be"));
   const char* since = R"({"_snapshot":{"_main_snapshot":{"_sampler_iter_state":{"samples_yielded":2}}},)"
                       R"("_steps_since_snapshot":1})";
-  EXPECT_THAT(torchdata(since, 0),
-              HasSubstr("1 batches after its snapshot at 2 samples: give the batch size"));
+  EXPECT_THAT(torchdata(since, 0), HasSubstr("1 batches after its snapshot at 2 samples: pass batch_size"));
   EXPECT_EQ(position_of_torchdata(since, saved, 0, 2).consumed, 10U) << "the last batch is short";
 
   const auto dlrover = [&](const char* text) {
@@ -211,7 +209,7 @@ TEST(TorchPositions, RefusesWhatDoesNotFitWithBothValues) {
   EXPECT_THAT(sentence_of([&] { seek_to_torchdata(sampler, R"({"yielded":1,"generator":[256]})"); }),
               HasSubstr("not a list of bytes"));
   EXPECT_THAT(sentence_of([&] { seek_to_torchdata(sampler, R"({"yielded":1,"generator":"zz"})"); }),
-              HasSubstr("but this text has 0"));
+              HasSubstr("bytes, found 0"));
   RandomSampler torch({.samples = 10}, TorchGenerator());
   EXPECT_THROW(seek_to_torchdata(torch, R"({"yielded":1})"), std::invalid_argument);
 }
@@ -222,13 +220,13 @@ TEST(TorchPositions, RefusesMegatronsThatDoNotFit) {
   };
   MegatronSampler sampler{.total_samples = 100, .micro_batch_size = 4, .data_parallel_size = 2};
   EXPECT_THAT(megatron(101, sampler),
-              AllOf(HasSubstr("101 samples are consumed"), HasSubstr("there are 100")));
+              AllOf(HasSubstr("101 samples are consumed"), HasSubstr("the data set has 100")));
   sampler.is_cyclic = true;
   EXPECT_THAT(megatron(24, sampler), HasSubstr("--no-data-sharding"));
   sampler.has_data_sharding = false;
-  EXPECT_THAT(megatron(25, sampler), AllOf(HasSubstr("25 samples"), HasSubstr("steps of 8")));
+  EXPECT_THAT(megatron(25, sampler), AllOf(HasSubstr("25 samples"), HasSubstr("a step has 8 samples")));
   sampler.total_samples = 7;
-  EXPECT_THAT(megatron(0, sampler), HasSubstr("epochs of 0"));
+  EXPECT_THAT(megatron(0, sampler), HasSubstr("an epoch 0"));
   sampler.micro_batch_size = 0;
   EXPECT_THROW(static_cast<void>(position_of_megatron(0, sampler)), std::invalid_argument);
 }

@@ -94,12 +94,9 @@ TEST(TorchGenerator, RefusesWhatIsNoState) {
   const struct {
     std::string state;
     const char* sentence;
-  } cases[] = {{"", "has 5056 bytes, but this text has 0"},
-               {std::string(5055, 'x'), "but this text has 5055"},
-               {with(12, 0), "was never seeded"},
-               {with(8, 9), "is at word 0 of 624 with 9 left"},
-               {with(17, 3), "is at word 768"},
-               {with(28, 1), "word 0, above 32 bits"}};
+  } cases[] = {{"", "expected 5056 bytes, found 0"}, {std::string(5055, 'x'), "bytes, found 5055"},
+               {with(12, 0), "was never seeded"},    {with(8, 9), "is at word 0 of 624 with 9 left"},
+               {with(17, 3), "is at word 768"},      {with(28, 1), "word 0, but a word has 32 bits"}};
   for (const auto& c : cases) {
     try {
       static_cast<void>(TorchGenerator::from_state(c.state));
@@ -194,8 +191,8 @@ TEST(TorchRandperm, InsideOutIsTheTextbooks) {
     std::vector<std::uint64_t> wide(size);
     TorchGenerator one(11);
     TorchGenerator other(11);
-    data::fill_inside_out(std::span(narrow), one);
-    data::fill_inside_out(std::span(wide), other);
+    data::fill_by_inside_out_shuffle(std::span(narrow), one);
+    data::fill_by_inside_out_shuffle(std::span(wide), other);
     EXPECT_EQ(wide, expected) << size;
     EXPECT_THAT(narrow, ElementsAreArray(expected)) << size;
     EXPECT_TRUE(one == other);
@@ -204,11 +201,11 @@ TEST(TorchRandperm, InsideOutIsTheTextbooks) {
 }
 
 TEST(TorchRandperm, SaysHowManyNumbersItTakes) {
-  EXPECT_EQ(data::numbers_of_randperm(0, TorchRelease::kSince2_6), 0U);
-  EXPECT_EQ(data::numbers_of_randperm(1, TorchRelease::kSince2_6), 0U);
-  EXPECT_EQ(data::numbers_of_randperm(214748363, TorchRelease::kSince2_6), 214748362U);
-  EXPECT_EQ(data::numbers_of_randperm(214748364, TorchRelease::kSince2_6), 429496728U);
-  EXPECT_EQ(data::numbers_of_randperm(214748364, TorchRelease::kBefore2_6), 214748363U);
+  EXPECT_EQ(data::random_numbers_of_randperm(0, TorchRelease::kSince2_6), 0U);
+  EXPECT_EQ(data::random_numbers_of_randperm(1, TorchRelease::kSince2_6), 0U);
+  EXPECT_EQ(data::random_numbers_of_randperm(214748363, TorchRelease::kSince2_6), 214748362U);
+  EXPECT_EQ(data::random_numbers_of_randperm(214748364, TorchRelease::kSince2_6), 429496728U);
+  EXPECT_EQ(data::random_numbers_of_randperm(214748364, TorchRelease::kBefore2_6), 214748363U);
 }
 
 }  // namespace

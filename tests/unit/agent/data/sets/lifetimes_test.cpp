@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::int64_t kSamples = 300;
 
-std::shared_ptr<MemoryDataset> counted() {
+std::shared_ptr<MemoryDataset> count_with_noun() {
   std::vector<std::int64_t> values(2 * kSamples);
   std::iota(values.begin(), values.end(), 0);
   return MemoryDataset::of({MemoryColumn("pair", std::move(values), {2})});
@@ -46,7 +46,7 @@ void expect_fields_for_the_life_of(const Dataset& data) {
 
 // memory_dataset.h: "The fields point into the arrays: they are valid while the data set exists."
 TEST(Lifetimes, FieldsInMemoryLiveAsLongAsTheDataSet) {
-  const auto data = counted();
+  const auto data = count_with_noun();
   expect_fields_for_the_life_of(*data);
   expect_fields_for_the_life_of(*SubsetDataset::of(data, {{0, 10}}));
   expect_fields_for_the_life_of(*ConcatDataset::of({data, data}));
@@ -99,7 +99,7 @@ TEST(Lifetimes, ABatchStaysAsItIsThoughLoaderAndDataSetAreGone) {
     std::vector<Batch> kept;
     {
       Stream stream({.samples = kSamples, .global_batch = 7, .order = SampleOrder::kInOrder});
-      DataLoader loader(counted(), stream, {.threads = threads});
+      DataLoader loader(count_with_noun(), stream, {.threads = threads});
       for (int i = 0; i < 100; ++i) {
         const Batch batch = loader.next();
         if (i % 10 == 0) kept.push_back(batch);

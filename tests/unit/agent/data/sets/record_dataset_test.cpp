@@ -12,7 +12,7 @@
 #include <ratoon/failure.h>
 #include <ratoon/record_dataset.h>
 
-#include "agent/src/data/sets/folder/digest_note.h"
+#include "agent/src/data/sets/folder/digest_sidecar.h"
 #include "agent/src/data/sets/folder/file_hash.h"
 #include "tests/support/temporary_folder.h"
 
@@ -165,7 +165,7 @@ TEST(RecordDataset, ADeclaredDigestReadsNothingAndIsNoContentsDigest) {
   RecordOptions options = letters();
   options.declared_digest = "web 2026-03";
   const std::string declared = RecordDataset(folder / "one", options).digest();
-  EXPECT_FALSE(fs::exists(data::digest_note_of(folder / "one")));
+  EXPECT_FALSE(fs::exists(data::digest_sidecar_path(folder / "one")));
   test::write_text(folder / "one", "ABCDE");
   EXPECT_EQ(RecordDataset(folder / "one", options).digest(), declared) << "its owner answers for it";
   EXPECT_NE(RecordDataset(folder / "one", letters()).digest(), declared);
@@ -179,7 +179,7 @@ TEST(RecordDataset, KeepsTheHashBesideTheFileAndBelievesIt) {
   test::write_text(file, "abcdeABCDE");
   set_modified(file, kLongAgo);
   const std::string digest = RecordDataset(file, letters()).digest();
-  const fs::path note = data::digest_note_of(file);
+  const fs::path note = data::digest_sidecar_path(file);
   ASSERT_TRUE(fs::exists(note));
   test::write_text(file, "XXXXXXXXXX");
   set_modified(file, kLongAgo);  // what make and rsync would not see either
@@ -199,7 +199,7 @@ TEST(RecordDataset, DoesNotBelieveANoteAsOldAsTheFilesLastChange) {
   const std::string digest = RecordDataset(file, letters()).digest();
   test::write_text(file, "XXXXXXXXXX");
   set_modified(file, kLongAgo);
-  set_modified(data::digest_note_of(file),
+  set_modified(data::digest_sidecar_path(file),
                kLongAgo + 1);  // the clock of a coarse file system may not have moved
   EXPECT_NE(RecordDataset(file, letters()).digest(), digest);
 }
@@ -207,7 +207,7 @@ TEST(RecordDataset, DoesNotBelieveANoteAsOldAsTheFilesLastChange) {
 TEST(RecordDataset, ADamagedNoteCostsAReadAndNothingElse) {
   TemporaryFolder folder;
   const fs::path file = folder / "records";
-  const fs::path note = data::digest_note_of(file);
+  const fs::path note = data::digest_sidecar_path(file);
   test::write_text(file, "abcdeABCDE");
   set_modified(file, kLongAgo);
   const std::string digest = RecordDataset(file, letters()).digest();

@@ -1,0 +1,13 @@
+// A mark identifies a folder. Another folder that is later at the same path has another mark.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+namespace ratoon {
+
+// Returns a hash of the folder's inode number and, if the file system has it, its time of birth. Every
+// process gets the same hash while the folder exists. The hash is 0 if the inode number is unknown.
+[[nodiscard]] std::uint64_t folder_inode_hash(const std::filesystem::path& folder);
+
+}  // namespace ratoon
