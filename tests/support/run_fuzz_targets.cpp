@@ -20,14 +20,17 @@ namespace {
 
 using namespace checkpoint;  // NOLINT
 
-constexpr std::size_t kSumAt = kSlotInfoBytes - 4;
-constexpr std::size_t kHomeAt = 8;
+constexpr std::size_t kHomeAt = 8;  // in a slot info
+constexpr std::size_t kReceiptBytesAt = 72;
+constexpr std::size_t kReceiptAt = 80;
 
 void check_slot_info(std::span<const std::byte> bytes, std::uint64_t home) {
   const auto known = decode_slot_info(bytes, home);
   if (!known) return;
-  require(decode_slot_info(encode_slot_info(*known, home), home) == *known);
-  require(decode_slot_info(encode_slot_info(*known, home), home + 1) == std::nullopt);
+  const std::string again = encode_slot_info(*known, home);
+  const auto known_again = decode_slot_info(std::as_bytes(std::span(again)), home);
+  require(known_again && encode_slot_info(*known_again, home) == again);
+  require(decode_slot_info(std::as_bytes(std::span(again)), home + 1) == std::nullopt);
   const LeftoverAction legacy = choose_leftover_action(*known, known->pack.image_bytes, {});
   require(legacy != LeftoverAction::kFinish || known->is_complete());
   require(choose_leftover_action(*known, known->pack.image_bytes, known->pack.id) ==
@@ -51,14 +54,16 @@ void check_rollback(std::string_view bytes) {
 void slot_info(std::string_view bytes) {
   const auto raw = std::as_bytes(std::span(bytes));
   check_slot_info(raw, 0);
-  // With the checksum, and for the home, that the file would have.
-  SlotInfoBytes head{};
-  std::copy_n(raw.begin(), std::min(raw.size(), kSumAt), head.begin());
+  // With the length and the checksum, and for the home, that the file would have.
+  if (bytes.size() < kReceiptAt) return;
+  std::string head(bytes.substr(0, kSlotInfoBytesMax));
   std::uint64_t home = 0;
   std::memcpy(&home, head.data() + kHomeAt, sizeof home);
-  const std::uint32_t sum = crc32c(std::span(head).first(kSumAt));
-  std::memcpy(head.data() + kSumAt, &sum, sizeof sum);
-  check_slot_info(head, home);
+  const std::uint64_t receipt_bytes = head.size() - kReceiptAt;
+  std::memcpy(head.data() + kReceiptBytesAt, &receipt_bytes, sizeof receipt_bytes);
+  const std::uint32_t sum = crc32c(std::as_bytes(std::span(head)));
+  head.append(reinterpret_cast<const char*>(&sum), sizeof sum);
+  check_slot_info(std::as_bytes(std::span(head)), home);
 }
 
 void rollback(std::string_view bytes) {

@@ -1,8 +1,10 @@
 // A trainer for loops_test.py with a loop as people write it: epochs with code at their ends, a short last
 // batch of which some ranks have no sample, two optimizers, a number of optimizer steps that depends on the
-// data, accumulation, a list of modules and tensors of which a step uses a part, and work of a single rank.
+// data, accumulation, a list of modules and tensors of which a step uses a part, work of a single rank, an
+// optimizer that is made anew in each epoch, and a learning rate that is a number of the program.
 #include <cmath>
 #include <cstdio>
+#include <memory>
 
 #include <torch/nn/functional/loss.h>
 #include <torch/nn/modules/linear.h>
@@ -60,6 +62,9 @@ class Trainer {
     session.track("schedule", schedule_);
     session.track("best", best_);
     session.track("steps of the critic", critic_steps_);
+    session.track("optimizer of the extra layer", extra_optimizer_);
+    session.track("rate of the extra layer", extra_rate_);
+    session.on_epoch_begin([this](std::uint64_t) { extra_optimizer_ = make_extra_optimizer(); });
   }
 
   // Returns the mean loss of the critic over all ranks.
@@ -135,7 +140,13 @@ class Trainer {
     if (step % session_.world_size() == session_.rank())
       model_.extra->forward(torch::randn({1, 16})).square().sum().backward();
     session_.average_gradients(model_.extra->parameters());
-    actor_optimizer_.step();
+    extra_rate_ *= 0.99;
+    for (auto& group : extra_optimizer_->param_groups()) group.options().set_lr(extra_rate_);
+    extra_optimizer_->step();
+  }
+  [[nodiscard]] std::unique_ptr<torch::optim::SGD> make_extra_optimizer() const {
+    return std::make_unique<torch::optim::SGD>(model_.extra->parameters(),
+                                               torch::optim::SGDOptions(extra_rate_).momentum(0.9));
   }
 
   ratoon::Session& session_;
@@ -146,11 +157,12 @@ class Trainer {
   torch::optim::SGD critic_optimizer_{
       std::vector<torch::optim::OptimizerParamGroup>{model_.body->parameters(), model_.critic->parameters()},
       torch::optim::SGDOptions(0.02).momentum(0.9)};
-  torch::optim::Adam actor_optimizer_{
-      std::vector<torch::optim::OptimizerParamGroup>{model_.actor->parameters(), model_.extra->parameters(),
-                                                     std::vector{model_.log_temperature}},
-      torch::optim::AdamOptions(1e-2)};
+  torch::optim::Adam actor_optimizer_{std::vector<torch::optim::OptimizerParamGroup>{
+                                          model_.actor->parameters(), std::vector{model_.log_temperature}},
+                                      torch::optim::AdamOptions(1e-2)};
   torch::optim::StepLR schedule_{critic_optimizer_, 2, 0.9};
+  double extra_rate_ = 0.05;
+  std::unique_ptr<torch::optim::SGD> extra_optimizer_ = make_extra_optimizer();
   double best_ = INFINITY;
   std::uint64_t critic_steps_ = 0;
 };

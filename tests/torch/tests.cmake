@@ -18,6 +18,7 @@ set_tests_properties(torch.device_errors_test PROPERTIES ENVIRONMENT
 ratoon_test(torch/weights_fingerprint_test LIBS ratoon::agent_torch)
 ratoon_test(torch/group_connector_test LIBS ratoon::agent_torch ratoon::base_core)
 ratoon_test(torch/accelerator_test LIBS test_accelerator)
+ratoon_test(torch/device_memory_on_accelerator_test LIBS test_accelerator ratoon::agent_torch ratoon::base_contract)
 ratoon_test(torch/numerics_test LIBS ratoon::agent_torch)
 ratoon_test(torch/no_names_test LIBS ratoon::agent_torch ratoon::base_core)
 ratoon_program(loss_scaler_probe SOURCES torch/loss_scaler_probe.cpp LIBS ratoon::agent_torch)

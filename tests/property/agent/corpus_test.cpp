@@ -2,8 +2,13 @@
 // to fuzz.
 #include "tests/property/corpus.h"
 
+#include <filesystem>
+#include <span>
+#include <string>
+
 #include <gtest/gtest.h>
 
+#include "agent/src/checkpoint/staging/slot_info.h"
 #include "tests/support/fuzz_targets.h"
 
 namespace ratoon::corpus_test {
@@ -23,6 +28,14 @@ TEST(Corpus, OfEveryFuzzTargetKeepsTheLaws) {
   test::run_corpus("torch_order", fuzz::torch_order);
   test::run_corpus("pt_file", fuzz::pt_file);
   test::run_corpus("safetensors_file", fuzz::safetensors_file);
+}
+
+// The corpus of a layout that no reader accepts tests nothing.
+TEST(Corpus, OfSlotInfosHasTheLayoutOfThisVersion) {
+  for (const char* name : {"free", "staged", "whole_record", "greatest_numbers"}) {
+    const std::string bytes = test::read_text(std::filesystem::path("tests/fuzz/corpus/slot_info") / name);
+    EXPECT_TRUE(checkpoint::decode_slot_info(std::as_bytes(std::span(bytes)))) << name;
+  }
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ ratoon_test(unit/agent/parts_test
   LIBS ratoon::agent ratoon::base_contract)
 ratoon_test(unit/agent/tracked_state_test
   SOURCES session/api/train_parts_test.cpp session/tracked/device_memory_test.cpp session/tracked/file_state_test.cpp
-          session/tracked/fixed_shapes_test.cpp
+          session/tracked/fixed_shapes_test.cpp session/tracked/pointers_test.cpp
   LIBS ratoon::agent ratoon::base_contract LABELS threads)
 ratoon_test(unit/agent/tiers_test
   SOURCES checkpoint/tiers/claim_test.cpp checkpoint/tiers/claim_term_test.cpp checkpoint/tiers/claim_rules_test.cpp

@@ -33,6 +33,7 @@ if(TARGET ratoon_operator_local)
   ratoon_test(unit/cli/checkpoint_commands_test
     SOURCES checkpoint/gc_test.cpp checkpoint/pins_test.cpp checkpoint/run_location_test.cpp
             checkpoint/survey_test.cpp checkpoint/export_name_test.cpp checkpoint/tensor_stream_test.cpp
+            checkpoint/tensors_in_parts_test.cpp
             checkpoint/text_test.cpp ../../../cli/checkpoint/commands/export_name.cpp ../../../cli/checkpoint/gc.cpp
             ../../../cli/checkpoint/open_packs.cpp ../../../cli/checkpoint/pins.cpp
             ../../../cli/checkpoint/run_folder.cpp ../../../cli/checkpoint/run_location.cpp

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include <ratoon/session.h>
+#include <ratoon/session/pointers.h>
 
 namespace ratoon {
 

@@ -14,13 +14,14 @@
 namespace ratoon::checkpoint {
 namespace {
 
-constexpr std::uint64_t kSlotInfoPageBytes = 4096;    // of SlotInfo; the image begins on a page
-constexpr std::uint64_t kHugePageBytes = 2ULL << 20;  // the preferred size of pages
+constexpr std::uint64_t kPageBytes = 4096;
+constexpr std::uint64_t kHugePageBytes = 2ULL << 20;       // the preferred size of pages
+constexpr std::uint64_t kImageOffset = kSlotInfoBytesMax;  // the image begins on a page
 
 // Rounds a small size up to a multiple of the page size, and a large size up to a multiple of the size of a
 // huge page.
 std::uint64_t rounded_up(std::uint64_t bytes) {
-  const std::uint64_t to = bytes < kHugePageBytes ? kSlotInfoPageBytes : kHugePageBytes;
+  const std::uint64_t to = bytes < kHugePageBytes ? kPageBytes : kHugePageBytes;
   return (bytes + to - 1) / to * to;
 }
 
@@ -44,7 +45,7 @@ Result<Slab> Slab::open(const std::filesystem::path& path, std::uint64_t home) {
   slab.location_mark_ = home;
   slab.fd_ = FdClosedOnFork(std::move(fd));
   const auto bytes = static_cast<std::uint64_t>(status.st_size);
-  if (bytes > kSlotInfoPageBytes) {
+  if (bytes > kImageOffset) {
     if (auto mapped = slab.map(bytes); !mapped) return mapped.error();
   }
   return slab;
@@ -72,7 +73,7 @@ Slab::~Slab() {
 Result<void> Slab::grow(std::uint64_t image_bytes) {
   if (image_bytes <= image().size()) return {};
   unmap();
-  const std::uint64_t bytes = rounded_up(kSlotInfoPageBytes + image_bytes);
+  const std::uint64_t bytes = rounded_up(kImageOffset + image_bytes);
   if (fd_.is_open()) {
     // Truncate the file to 0 bytes before enlarging it, so that a later process never mistakes old contents
     // for the new image.
@@ -112,12 +113,12 @@ void Slab::unmap() {
 }
 
 std::span<std::byte> Slab::image() const {
-  return at_ == nullptr ? std::span<std::byte>() : std::span(at_, bytes_).subspan(kSlotInfoPageBytes);
+  return at_ == nullptr ? std::span<std::byte>() : std::span(at_, bytes_).subspan(kImageOffset);
 }
 
 std::optional<SlotInfo> Slab::read_info() const {
   if (at_ == nullptr) return std::nullopt;
-  return decode_slot_info(std::span(at_, kSlotInfoPageBytes), location_mark_);
+  return decode_slot_info(std::span(at_, kImageOffset), location_mark_);
 }
 
 void Slab::write_info(const SlotInfo& info) {
@@ -125,7 +126,8 @@ void Slab::write_info(const SlotInfo& info) {
   // Do not reorder the writes below: if the process is killed, the file has all writes that the process has
   // made so far, in their order.
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  const SlotInfoBytes bytes = encode_slot_info(info, location_mark_);
+  std::string bytes = encode_slot_info(info, location_mark_);
+  if (bytes.size() > kSlotInfoBytesMax) bytes = encode_slot_info({}, location_mark_);
   std::memcpy(at_, bytes.data(), bytes.size());
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }

@@ -3,11 +3,11 @@
 // there.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "agent/src/checkpoint/format/file_names.h"
 #include "agent/src/checkpoint/format/run_record.h"
@@ -41,13 +41,13 @@ struct SlotInfo {
   friend bool operator==(const SlotInfo&, const SlotInfo&) = default;
 };
 
-inline constexpr std::size_t kSlotInfoBytes = 4096;
-using SlotInfoBytes = std::array<std::byte, kSlotInfoBytes>;
+// Memory for the longest slot info: 16 lists of save_best() with 110 checkpoints each take most of it.
+inline constexpr std::size_t kSlotInfoBytesMax = 256 * 1024;
 
 // `home` is a number for the folder to which the pack is written (SaverOptions::location_mark).
-[[nodiscard]] SlotInfoBytes encode_slot_info(const SlotInfo& info, std::uint64_t home = 0);
-// Returns nothing if the bytes are damaged, or were written by another program, by another version of Ratoon
-// or for another folder.
+[[nodiscard]] std::string encode_slot_info(const SlotInfo& info, std::uint64_t home = 0);
+// Decodes the slot info at the beginning of `bytes`. Returns nothing if the bytes are damaged, or were
+// written by another program, by another version of Ratoon or for another folder.
 [[nodiscard]] std::optional<SlotInfo> decode_slot_info(std::span<const std::byte> bytes,
                                                        std::uint64_t home = 0);
 

@@ -10,6 +10,7 @@
 
 #include "agent/src/checkpoint/commit/rollback_files.h"
 #include "agent/src/checkpoint/disk/real/real_disk.h"
+#include "agent/src/checkpoint/format/manifest.h"
 #include "agent/src/checkpoint/saver/saver.h"
 #include "tests/support/crash/model_disk.h"
 #include "tests/support/crash/wait_until_alone.h"
@@ -195,6 +196,23 @@ TEST_F(AdoptionTest, WhatIsToBeKeptIsPinnedByWhoeverCommitsIt) {
   EXPECT_EQ(test::read_text(folder_ / "run" / "pins" / "s0000000001.a0003.json"), "the lowest loss\n");
 }
 
+TEST_F(AdoptionTest, TheCommittedRecordHasTheListsOfSaveBest) {
+  const CheckpointId staged{.attempt = Attempt(kAttempt), .step = Step(1)};
+  const RunRecord run{.batches = 1,
+                      .best = {{.name = "loss", .keep = 2, .kept = {{.id = staged, .value = 0.25}}}}};
+  ASSERT_EQ(live([&] {
+              auto saver = open(std::make_shared<SystemClock>());
+              saver.begin_attempt(world());
+              save(saver, 1, run);
+              ::_exit(0);
+            }),
+            0);
+  auto saver = open(std::make_shared<SystemClock>());
+  static_cast<void>(saver.poll());
+  ASSERT_THAT(committed(), testing::ElementsAre(1));
+  EXPECT_EQ(decode_manifest(test::read_text(folder_ / "run" / manifest_path(staged))).value().run, run);
+}
+
 TEST_F(AdoptionTest, WhatWasStagedIsCommittedWhereverItsProcessDied) {
   int deaths = 0;
   for (int looks = 0;; ++looks) {
@@ -312,7 +330,7 @@ TEST_F(AdoptionTest, ACopyThatWasNotFinishedIsNone) {
 }
 
 TEST_F(AdoptionTest, AFileOfOurNameThatHoldsNothingIsMadeASlot) {
-  test::write_text(folder_ / "slots-0.slot", std::string(9000, 'x'));
+  test::write_text(folder_ / "slots-0.slot", std::string(kSlotInfoBytesMax + 9000, 'x'));
   {
     auto saver = open(std::make_shared<SystemClock>());
     saver.begin_attempt(world());

@@ -1,4 +1,11 @@
 // All decisions about slots, without memory, threads or time.
+#include <algorithm>
+#include <limits>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +18,10 @@
 namespace ratoon::checkpoint::slot_test {
 namespace {
 
+std::span<const std::byte> bytes_of(const std::string& text) {
+  return std::as_bytes(std::span(text));
+}
+
 StagedPack pack_of(std::uint64_t attempt, std::uint64_t step, std::uint64_t image_bytes = 4096) {
   return {.id = {.attempt = Attempt(attempt), .step = Step(step)},
           .rank = Rank(1),
@@ -22,92 +33,114 @@ TEST(SlotInfoBytes, ReadBackAsTheyWere) {
   for (const auto state : {SlotState::kFree, SlotState::kFilling, SlotState::kStaged, SlotState::kWriting}) {
     const SlotInfo info{
         .state = state, .generation = 0x0102030405060708, .pack = pack_of(3, 1200, 1ULL << 40)};
-    EXPECT_EQ(decode_slot_info(encode_slot_info(info)), info);
+    EXPECT_EQ(decode_slot_info(bytes_of(encode_slot_info(info))), info);
   }
 }
 
 TEST(SlotInfoBytes, AreNothingForAnotherFolder) {
   const SlotInfo info{.state = SlotState::kStaged, .generation = 1, .pack = pack_of(3, 10)};
-  EXPECT_EQ(decode_slot_info(encode_slot_info(info, 7), 7), info);
-  EXPECT_EQ(decode_slot_info(encode_slot_info(info, 7), 8), std::nullopt);
+  const std::string bytes = encode_slot_info(info, 7);
+  EXPECT_EQ(decode_slot_info(bytes_of(bytes), 7), info);
+  EXPECT_EQ(decode_slot_info(bytes_of(bytes), 8), std::nullopt);
+}
+
+// Every field, with the longest texts and lists that a run record may have. A control character is the byte
+// that takes most room in a receipt.
+RunRecord longest_run_record() {
+  const std::string reason(kReasonBytesMax, '\x01');
+  RunRecord run{.batches = 11,
+                .samples = 12,
+                .epoch_samples = 13,
+                .trained_nanoseconds = 14,
+                .history_attempt = 15,
+                .history_bytes = kNumberMax,
+                .early_end = EarlyEnd{.reason = reason, .until = std::string(kUntilBytesMax, 'u')},
+                .numerics = Numerics{.library = std::string(kNumericsTextBytesMax, 'l'),
+                                     .device = std::string(kNumericsTextBytesMax, 'd'),
+                                     .cpu_capability = std::string(kNumericsTextBytesMax, 'c'),
+                                     .threads = ~0U,
+                                     .is_deterministic = true},
+                .seed = ~0ULL,
+                .keep = reason,
+                .requests = {.save = true, .keep = reason, .finish = reason},
+                .begins_epoch = true};
+  const CheckpointId last{.attempt = Attempt(kAttemptMax), .step = Step(kNumberMax)};
+  for (std::uint64_t i = 0; i < kUnpinnedOfRankMax; ++i)
+    run.unpinned.push_back({.step = kNumberMax - i, .since = last});
+  for (std::size_t i = 0; i < kBestNamesMax; ++i) {
+    const std::string name(kBestNameBytesMax, static_cast<char>('a' + i));
+    const BestCheckpoint longest{.id = last, .value = -std::numeric_limits<double>::denorm_min()};
+    run.best.push_back(
+        {.name = name, .keep = kBestKeptMax, .kept = std::vector(kBestKeptMax + kBestSpareEntries, longest)});
+  }
+  return run;
 }
 
 TEST(SlotInfoBytes, KeepWhatIsSaidOfTheRun) {
   SlotInfo info{.state = SlotState::kStaged, .generation = 7, .pack = pack_of(3, 10)};
-  info.pack.run = RunRecord{.batches = 11,
-                            .samples = 12,
-                            .epoch_samples = 13,
-                            .trained_nanoseconds = 14,
-                            .history_attempt = 15,
-                            .history_bytes = ~0ULL,
-                            .early_end = EarlyEnd{.reason = std::string(kReasonBytesMax, 'r'),
-                                                  .until = std::string(kUntilBytesMax, 'u')},
-                            .numerics = Numerics{.library = std::string(kNumericsTextBytesMax, 'l'),
-                                                 .device = std::string(kNumericsTextBytesMax, 'd'),
-                                                 .cpu_capability = std::string(kNumericsTextBytesMax, 'c'),
-                                                 .threads = ~0U,
-                                                 .is_deterministic = true},
-                            .seed = ~0ULL,
-                            .keep = std::string(kReasonBytesMax, 'k'),
-                            .requests = {.save = true,
-                                         .keep = std::string(kReasonBytesMax, 'w'),
-                                         .finish = std::string(kReasonBytesMax, 'f')},
-                            .begins_epoch = true};
-  for (std::uint64_t i = 0; i < kUnpinnedOfRankMax; ++i) {
-    info.pack.run->unpinned.push_back(
-        {.step = kNumberMax - i, .since = {.attempt = Attempt(kAttemptMax), .step = Step(kNumberMax)}});
-  }
-  EXPECT_EQ(decode_slot_info(encode_slot_info(info)), info);
+  info.pack.run = longest_run_record();
+  const std::string bytes = encode_slot_info(info);
+  EXPECT_LE(bytes.size(), kSlotInfoBytesMax);
+  EXPECT_EQ(decode_slot_info(bytes_of(bytes)), info);
 }
 
 // A process may be killed between any two bytes of the slots' heads.
 TEST(SlotInfoBytes, HalfOldAndHalfNewAreNothing) {
-  const auto old_bytes =
-      encode_slot_info({.state = SlotState::kStaged, .generation = 7, .pack = pack_of(3, 10)});
-  const auto new_bytes = encode_slot_info({.state = SlotState::kFilling, .generation = 9, .pack = {}});
-  for (std::size_t cut = 1; cut < kSlotInfoBytes; ++cut) {
-    SlotInfoBytes torn = old_bytes;
-    std::copy_n(new_bytes.begin(), cut, torn.begin());
-    if (torn == old_bytes || torn == new_bytes) continue;
-    EXPECT_EQ(decode_slot_info(torn), std::nullopt) << cut;
+  SlotInfo old{.state = SlotState::kStaged, .generation = 7, .pack = pack_of(3, 10)};
+  old.pack.run = RunRecord{.batches = 10, .keep = "reason"};
+  const std::string old_bytes = encode_slot_info(old);
+  const std::string new_bytes = encode_slot_info({.state = SlotState::kFilling, .generation = 9, .pack = {}});
+  for (const auto& [before, after] : {std::pair(old_bytes, new_bytes), std::pair(new_bytes, old_bytes)}) {
+    for (std::size_t cut = 1; cut < after.size(); ++cut) {
+      std::string torn = before;
+      torn.resize(std::max(before.size(), cut));
+      std::copy_n(after.begin(), cut, torn.begin());
+      if (torn.starts_with(before) || torn.starts_with(after)) continue;
+      EXPECT_EQ(decode_slot_info(bytes_of(torn)), std::nullopt) << cut;
+    }
   }
 }
 
 TEST(SlotInfoBytes, OfOthersAreNothing) {
   EXPECT_EQ(decode_slot_info({}), std::nullopt);
-  EXPECT_EQ(decode_slot_info(SlotInfoBytes{}), std::nullopt);
-  const auto good = encode_slot_info({.state = SlotState::kStaged, .generation = 7, .pack = pack_of(3, 10)});
-  for (std::size_t bit = 0; bit < kSlotInfoBytes * 8; ++bit) {
-    SlotInfoBytes flipped = good;
-    flipped[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
-    EXPECT_EQ(decode_slot_info(flipped), std::nullopt) << bit;
+  EXPECT_EQ(decode_slot_info(bytes_of(std::string(kSlotInfoBytesMax, '\0'))), std::nullopt);
+  SlotInfo info{.state = SlotState::kStaged, .generation = 7, .pack = pack_of(3, 10)};
+  info.pack.run = RunRecord{.batches = 10};
+  const std::string good = encode_slot_info(info);
+  for (std::size_t bit = 0; bit < good.size() * 8; ++bit) {
+    std::string flipped = good;
+    flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1U << (bit % 8)));
+    EXPECT_EQ(decode_slot_info(bytes_of(flipped)), std::nullopt) << bit;
   }
+  for (std::size_t size = 0; size < good.size(); ++size)
+    EXPECT_EQ(decode_slot_info(bytes_of(good).first(size)), std::nullopt) << size;
 }
 
 // Other users may write to the folder of slots, and a checksum is easily computed.
 TEST(SlotInfoBytes, ThatSayWhatWeNeverWroteAreNothing) {
   SlotInfo info{.state = SlotState::kStaged, .generation = 7, .pack = pack_of(3, 10)};
   info.pack.run = RunRecord{.early_end = EarlyEnd{.reason = "reason", .until = "until"}};
-  const auto with = [](SlotInfoBytes bytes, std::size_t at, std::uint64_t number) {
-    for (std::size_t i = 0; i < 8; ++i) bytes[at + i] = static_cast<std::byte>(number >> (8 * i));
-    const std::uint32_t sum = crc32c(std::span(bytes).first(kSlotInfoBytes - 4));
-    for (std::size_t i = 0; i < 4; ++i)
-      bytes[kSlotInfoBytes - 4 + i] = static_cast<std::byte>(sum >> (8 * i));
+  const std::string good = encode_slot_info(info);
+  const auto with = [&](std::string bytes, std::size_t at, std::uint64_t number) {
+    for (std::size_t i = 0; i < 8; ++i) bytes[at + i] = static_cast<char>(number >> (8 * i));
+    const std::size_t checked = bytes.size() - 4;
+    const std::uint32_t sum = crc32c(bytes_of(bytes).first(checked));
+    for (std::size_t i = 0; i < 4; ++i) bytes[checked + i] = static_cast<char>(sum >> (8 * i));
     return bytes;
   };
   constexpr std::size_t kAttemptAt = 24;
   constexpr std::size_t kStepAt = 32;
-  constexpr std::size_t kReasonAt = 128;
-  const auto good = encode_slot_info(info);
-  ASSERT_EQ(decode_slot_info(with(good, kReasonAt, 6)), info);
-  for (const std::uint64_t length : {std::uint64_t{kReasonBytesMax + 1}, std::uint64_t{kSlotInfoBytes},
-                                     std::uint64_t{1} << 40, ~std::uint64_t{0}})
-    EXPECT_EQ(decode_slot_info(with(good, kReasonAt, length)), std::nullopt) << length;
+  constexpr std::size_t kReceiptBytesAt = 72;
+  const std::uint64_t receipt_bytes = good.size() - 84;
+  ASSERT_EQ(decode_slot_info(bytes_of(with(good, kReceiptBytesAt, receipt_bytes))), info);
+  for (const std::uint64_t length :
+       {receipt_bytes + 1, std::uint64_t{kSlotInfoBytesMax}, std::uint64_t{1} << 40, ~std::uint64_t{0}})
+    EXPECT_EQ(decode_slot_info(bytes_of(with(good, kReceiptBytesAt, length))), std::nullopt) << length;
   for (const std::uint64_t attempt : {kAttemptMax + 1, ~std::uint64_t{0}})
-    EXPECT_EQ(decode_slot_info(with(good, kAttemptAt, attempt)), std::nullopt) << attempt;
+    EXPECT_EQ(decode_slot_info(bytes_of(with(good, kAttemptAt, attempt))), std::nullopt) << attempt;
   for (const std::uint64_t step : {kNumberMax + 1, ~std::uint64_t{0}})
-    EXPECT_EQ(decode_slot_info(with(good, kStepAt, step)), std::nullopt) << step;
-  EXPECT_TRUE(decode_slot_info(with(with(good, kAttemptAt, kAttemptMax), kStepAt, kNumberMax)));
+    EXPECT_EQ(decode_slot_info(bytes_of(with(good, kStepAt, step))), std::nullopt) << step;
+  EXPECT_TRUE(decode_slot_info(bytes_of(with(with(good, kAttemptAt, kAttemptMax), kStepAt, kNumberMax))));
 }
 
 TEST(Slots, AreWrittenInTheOrderInWhichTheyWereFilled) {
