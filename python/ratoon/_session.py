@@ -5,7 +5,7 @@ import operator
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from ratoon import _core, _tracked
 from ratoon._endings import TakenSignals, ending_of, may_be_loss
@@ -32,6 +32,18 @@ def _end_of(steps: int | str | None, epochs: int | None) -> str | None:
     if epochs is not None:
         return f"{epochs}ep"
     return steps if steps is None or isinstance(steps, str) else f"{operator.index(steps)}st"
+
+
+def _whole_numbers(numbers: tuple) -> list[int] | None:
+    """The numbers as whole numbers of 64 bits, or None if one of them is no whole number."""
+    try:
+        whole = [operator.index(number) for number in numbers]
+    except TypeError:
+        return None
+    for number in whole:
+        if not -2**63 <= number < 2**63:
+            raise RatoonError(f"sum() takes whole numbers from -2**63 to 2**63 - 1, and not {number}: give floats")
+    return whole
 
 
 class Session:
@@ -213,6 +225,21 @@ class Session:
         """Saves this step when it ends, beside save_every. With a reason the checkpoint is kept for good."""
         self._core.save(keep)
 
+    def unpin(self, step: int) -> None:
+        """Removes the pin of the checkpoint of this step, as `ratoon checkpoint list` shows the step, with the commit of the
+        next checkpoint. The run then removes the checkpoint like any other. One rank may call it for all ranks."""
+        self._core.unpin(step)
+
+    def on_epoch_begin(self, act: Callable[[int], object]) -> None:
+        """Calls `act` with the number of each epoch, from 0, before the first step whose batch begins in the epoch. A resumed
+        run repeats the call only if this step was lost. A further call of on_epoch_begin() replaces `act`."""
+        self._core.on_epoch_begin(act)
+
+    def on_epoch_end(self, act: Callable[[int], object]) -> None:
+        """Calls `act` with the number of each epoch after the epoch's last step and before this step is saved, so that the
+        checkpoint has the changes that `act` makes. For validation, save_best() and values of an epoch."""
+        self._core.on_epoch_end(act)
+
     def save_best(self, name: str, value: float, keep: int = 1, is_lower_better: bool = True) -> bool:
         """Saves and pins this step when it ends if `value` is among the `keep` best ones of this name; the pin of a
         checkpoint that no longer is goes. All ranks call it in the same step, and the value of rank 0 counts. Returns
@@ -223,10 +250,12 @@ class Session:
         """A value of this step, for the history, the progress bar ("loss") and /metrics."""
         self._core.report(name, float(value), samples)
 
-    def sum(self, *numbers: float) -> float | list[float]:
-        """Sums of numbers over all ranks, which call it in the same order with as many numbers. For counts and measures:
-        gradients have average_gradients()."""
-        sums = self._core.sum([float(number) for number in numbers])
+    def sum(self, *numbers: int | float) -> int | float | list[int] | list[float]:
+        """Sums of numbers over all ranks. All ranks call it in the same order, with equally many numbers, and all with whole
+        numbers or all with floats. Whole numbers are summed exactly. For counts and measures: gradients have
+        average_gradients()."""
+        whole = _whole_numbers(numbers)
+        sums = self._core.sum([float(number) for number in numbers]) if whole is None else self._core.sum_integers(whole)
         return sums[0] if len(sums) == 1 else sums
 
     def mean(self, name: str, value: float, samples: int) -> float:

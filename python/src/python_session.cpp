@@ -133,6 +133,30 @@ std::vector<double> PythonSession::sum(std::vector<double> numbers) {
   return numbers;
 }
 
+std::vector<std::int64_t> PythonSession::sum_integers(std::vector<std::int64_t> numbers) {
+  calls([&](Session& session) { session.sum(numbers); });
+  return numbers;
+}
+
+// The session may copy and destroy the function without the interpreter's lock, so the function has no
+// reference of its own: objects_ keeps the callable until the session is closed.
+std::function<void(std::uint64_t)> PythonSession::keep_for_epochs(nb::callable act) {
+  const nb::handle kept = act;
+  objects_.push_back(std::move(act));
+  return [kept](std::uint64_t epoch) {
+    const nb::gil_scoped_acquire acquired;
+    kept(epoch);
+  };
+}
+
+void PythonSession::on_epoch_begin(nb::callable act) {
+  here().on_epoch_begin(keep_for_epochs(std::move(act)));
+}
+
+void PythonSession::on_epoch_end(nb::callable act) {
+  here().on_epoch_end(keep_for_epochs(std::move(act)));
+}
+
 double PythonSession::mean(const std::string& name, double value, std::uint64_t samples) {
   double mean = 0;
   calls([&](Session& session) { mean = session.mean(name, value, samples); });

@@ -5,6 +5,7 @@
 #include <array>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -58,8 +59,12 @@ class PythonSession {
   void check();
   [[nodiscard]] std::unique_ptr<BoardStore> board_store() const;
   std::vector<double> sum(std::vector<double> numbers);
+  std::vector<std::int64_t> sum_integers(std::vector<std::int64_t> numbers);
   double mean(const std::string& name, double value, std::uint64_t samples);
   bool save_best(const std::string& name, double value, std::uint32_t keep, bool is_lower_better);
+  // `act` is called with the number of an epoch.
+  void on_epoch_begin(nanobind::callable act);
+  void on_epoch_end(nanobind::callable act);
   void enter(const std::string& phase);
   void leave_phase(bool is_unfinished);
 
@@ -82,6 +87,7 @@ class PythonSession {
   // the session, for example sum().
   template <class Act>
   void calls(Act act);
+  [[nodiscard]] std::function<void(std::uint64_t)> keep_for_epochs(nanobind::callable act);
 
   int calls_under_way_ = 0;
   bool is_interrupted_ = false;

@@ -81,8 +81,11 @@ void bind_session(nb::module_& module) {
       .def("explain", &PythonSession::explain, "ended_by"_a, "may_be_loss"_a)
       .def("agree_over_board", &PythonSession::agree)
       .def("sum", &PythonSession::sum, "numbers"_a)
+      .def("sum_integers", &PythonSession::sum_integers, "numbers"_a)
       .def("mean", &PythonSession::mean, "name"_a, "value"_a, "samples"_a)
       .def("save_best", &PythonSession::save_best, "name"_a, "value"_a, "keep"_a, "is_lower_better"_a)
+      .def("on_epoch_begin", &PythonSession::on_epoch_begin, "act"_a)
+      .def("on_epoch_end", &PythonSession::on_epoch_end, "act"_a)
       .def("enter", &PythonSession::enter, "phase"_a)
       .def("leave_phase", &PythonSession::leave_phase, "is_unfinished"_a)
       .def("close", &PythonSession::close)
@@ -100,6 +103,8 @@ void bind_session(nb::module_& module) {
           "save",
           [](PythonSession& self, const std::string& keep) { static_cast<void>(self.here().save(keep)); },
           "keep"_a)
+      .def(
+          "unpin", [](PythonSession& self, std::uint64_t step) { self.here().unpin(step); }, "step"_a)
       .def(
           "finish", [](PythonSession& self, const std::string& reason) { self.here().finish(reason); },
           "reason"_a)

@@ -270,8 +270,7 @@ void Session::Engine::end_step() {
 
 void Session::Engine::show_best_checkpoints() {
   if (!position_.outlook) return;
-  const std::string best = session::describe_best(best_checkpoints_.lists());
-  position_.outlook->best = cut_text(as_utf8(best), kBestTextBytesMax);
+  position_.outlook->best = cut_text(as_utf8(best_checkpoints_.text()), kBestTextBytesMax);
 }
 
 SaveTicket Session::Engine::ask_to_save(const std::string& keep) {

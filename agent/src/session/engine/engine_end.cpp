@@ -227,7 +227,7 @@ void Session::Engine::finish() {
 void Session::Engine::report_best_checkpoints() {
   if (!is_rank_0()) return;
   best_checkpoints_.remove_missing([this](const auto& id) { return is_checkpoint_missing(id); });
-  if (!best_checkpoints_.lists().empty()) say("best: " + session::describe_best(best_checkpoints_.lists()));
+  if (!best_checkpoints_.lists().empty()) say("best: " + best_checkpoints_.text());
 }
 
 void Session::Engine::unpin_for_late_requests() {
@@ -271,7 +271,7 @@ void Session::Engine::write_final_weights_file() {
   const auto is_weight = [this](std::string_view name) { return tracked_objects_.is_weight(name); };
   const auto create = [&] { return checkpoint::replace_with_timeout(file, locations_.calls()); };
   best_checkpoints_.remove_missing([this](const auto& id) { return is_checkpoint_missing(id); });
-  const std::string best = session::describe_best(best_checkpoints_.lists());
+  const std::string& best = best_checkpoints_.text();
   // If the weights file cannot be written, do not fail, because the checkpoint contains the weights
   // too.
   Result<std::size_t> written = Error(ErrorKind::kIo, "nothing was read");

@@ -25,7 +25,7 @@ namespace ratoon::session {
 
 class BestCheckpoints {
  public:
-  void resume(std::vector<checkpoint::BestCheckpointList> lists) { lists_ = std::move(lists); }
+  void resume(std::vector<checkpoint::BestCheckpointList> lists);
 
   // Records a call of save_best() in the current step, on each rank. Returns the reason if the call is a
   // configuration error, otherwise an empty text.
@@ -46,6 +46,9 @@ class BestCheckpoints {
   [[nodiscard]] std::string record_saved(const checkpoint::CheckpointId& id);
 
   [[nodiscard]] const std::vector<checkpoint::BestCheckpointList>& lists() const { return lists_; }
+  // Returns a text with the best checkpoint of each list, such as "loss 0.25 at step 40". Each step shows the
+  // text, and only a save changes it.
+  [[nodiscard]] const std::string& text() const { return text_; }
 
  private:
   struct StepValue {
@@ -53,13 +56,12 @@ class BestCheckpoints {
     KeepBest how;
   };
   [[nodiscard]] const checkpoint::BestCheckpointList* find(std::string_view name) const;
+  void update_text();
 
   std::vector<checkpoint::BestCheckpointList> lists_;
+  std::string text_;
   std::map<std::string, StepValue, std::less<>> values_of_step_;  // in the current step
   std::set<std::string, std::less<>> names_called_in_step_;       // in the current step
 };
-
-// Returns a text with the checkpoints of all lists, such as "loss 0.25 at step 40".
-[[nodiscard]] std::string describe_best(const std::vector<checkpoint::BestCheckpointList>& lists);
 
 }  // namespace ratoon::session

@@ -70,7 +70,7 @@ TEST(BestCheckpoints, EachNameHasItsOwnListAndOnePinNamesAll) {
   EXPECT_FALSE(note(best, "loss", 0.5, {})) << "the earlier one of equal values stays";
   EXPECT_TRUE(note(best, "accuracy", 0.5, {.is_lower_better = false}));
   EXPECT_EQ(best.record_saved(at(20)), "best accuracy: 0.5 (save_best)");
-  EXPECT_EQ(describe_best(best.lists()), "accuracy 0.5 at step 20, loss 0.5 at step 10");
+  EXPECT_EQ(best.text(), "accuracy 0.5 at step 20, loss 0.5 at step 10");
 }
 
 TEST(BestCheckpoints, ValuesThatAreNotFiniteAreNotAmongThem) {
