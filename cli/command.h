@@ -16,14 +16,15 @@ void add_control_commands(CLI::App& app, int& exit_code);  // kill, reclaim, sus
 // `command_words` are the trainer and its arguments, which come after `--`.
 void add_launch_command(CLI::App& app, int& exit_code, const std::vector<std::string>& command_words);
 void add_report_command(CLI::App& app, int& exit_code);
-// Commands of kubectl's plugin alone.
+// add_logs_command(), add_checkpoints_command() and add_job_report_command() add commands that only `kubectl
+// ratoon` has.
 void add_logs_command(CLI::App& app, int& exit_code);
 void add_checkpoints_command(CLI::App& app, int& exit_code);
 void add_job_report_command(CLI::App& app, int& exit_code);
 void add_relay_command(CLI::App& app, int& exit_code);  // for pods that `kubectl ratoon` starts
 // `more_arguments` are the words after `--`, which the trainer gets as further arguments.
 void add_run_command(CLI::App& app, int& exit_code, const std::vector<std::string>& more_arguments);
-// With `is_plugin` (`kubectl ratoon`) the commands only ask clusters, never runs of this machine.
+// With `is_plugin` (`kubectl ratoon`), the command shows only jobs of clusters, and no runs of this machine.
 void add_status_command(CLI::App& app, int& exit_code, bool is_plugin = false);
 void add_suspend_commands(CLI::App& app, int& exit_code, bool is_plugin);
 

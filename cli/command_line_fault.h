@@ -1,4 +1,4 @@
-// Explains what is wrong with a command line, and names the command to run next.
+// Explains the error in a command line, and names the command to run next.
 #pragma once
 
 #include <string>

@@ -64,7 +64,7 @@ struct NamedPart {
 constexpr NamedPart kNamedParts[] = {{" kill", "members"}, {" reclaim", "nodes"}};
 
 // The script offers no words for the value of an option, for the trainer's arguments after --, and for
-// commands that take a file: in these cases the shell itself completes file names.
+// commands that take a file. In these three cases the shell itself completes file names.
 std::string function_of(const std::vector<Level>& levels) {
   std::string cases;
   for (const auto& level : levels) cases += case_of(level);

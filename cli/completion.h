@@ -1,6 +1,7 @@
 // Makes the completion script of a shell from the program's commands and options. The script for zsh uses
 // bashcompinit. For the first word after `ratoon kill` and `ratoon reclaim` a script offers the members and
-// the nodes of a run, for which it calls `ratoon completion members` and `ratoon completion nodes`.
+// the nodes of a run. The script calls `ratoon completion members` and `ratoon completion nodes` for their
+// names.
 #pragma once
 
 #include <string>

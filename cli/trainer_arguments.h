@@ -1,5 +1,5 @@
 // Takes the words after `--` of `ratoon run` and `ratoon launch`: the trainer's arguments. The trainer's
-// words are removed before the library CLI11 parses the command line, because CLI11 would split some
+// arguments are removed before the library CLI11 parses the command line, because CLI11 would split some
 // arguments ("[64,32]") and drop other arguments ("[]").
 #pragma once
 

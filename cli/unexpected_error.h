@@ -15,7 +15,7 @@ struct UnexpectedError {
 };
 
 // The exit code is 84 if the system refuses memory, a file or a thread. The exit code is 82 for any other
-// exception, because it shows a bug of ratoon, and the same command would fail again.
+// exception: such an exception shows a bug of ratoon, and the same command would fail again.
 [[nodiscard]] UnexpectedError explain_unexpected_error(const std::exception& error);
 
 }  // namespace ratoon::cli

@@ -139,7 +139,8 @@ class MemberLauncher {
   }
 
   void reap() {
-    for (EndedChild child = reap_child(); child.pid != 0; child = reap_child()) {
+    const auto is_program = [this](pid_t pid) { return pid == program_; };
+    for (EndedChild child = reap_child(is_program); child.pid != 0; child = reap_child(is_program)) {
       if (child.pid != program_) continue;  // an orphan
       program_.reset();
       end_other_processes();

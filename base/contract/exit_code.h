@@ -18,9 +18,9 @@ enum class ExitCode : int {
   kInterruptedByUser = 130,  // Ctrl-C
 };
 
-// Returns the exit code for an error of this kind, the same in every program. 84: a retry, perhaps on another
-// machine, may succeed. 83: stored bytes differ from the bytes that were written. 82: a retry of the same
-// command would fail again.
+// Returns the exit code for an error of this kind, the same in every program. Code 84 means that a retry,
+// perhaps on another machine, may succeed. Code 83 means that stored bytes differ from the bytes that were
+// written. Code 82 means that a retry of the same command would fail again.
 [[nodiscard]] ExitCode exit_code_of(ErrorKind kind);
 
 }  // namespace ratoon

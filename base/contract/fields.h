@@ -1,5 +1,5 @@
-// Fields reads the fields of a JSON object within bounds and keeps the first error, the complaint, so that a
-// decoder can read all fields without a check after each one.
+// Fields reads the fields of a JSON object within bounds, and keeps the first error (the complaint). So a
+// decoder can read all fields without a check after each field.
 #pragma once
 
 #include <cstdint>

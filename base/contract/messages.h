@@ -74,13 +74,14 @@ struct JoinRequest {
   std::uint32_t processes_per_node = 1;
   Attempt left_attempt{0};  // newest attempt of this start; only a newer one is of use to it
   Step left_step{0};        // steps that it knows of that attempt; 0: it does not know any
-  // Whether this process has trained in a world. If has_been_in_world is false, left_attempt and left_step
+  // True if this process has trained in a world. If has_been_in_world is false, left_attempt and left_step
   // may come from files of the run.
   bool has_been_in_world = false;
   std::string address;  // host:port, already bound, on which rank 0's store would listen
   std::vector<InventoryEntry> inventory;
-  // How long before this message the process began to list its checkpoints (the inventory). If the age is
-  // absent, the coordinator treats only the first list, and a list that it requested, as new.
+  // The age of the inventory: the time between the moment at which the process began to list its checkpoints
+  // and this message. If the age is absent, the coordinator treats only the first list, and a list that it
+  // requested, as new.
   std::optional<double> inventory_age_seconds{};
   std::optional<RollbackRequest> rollback{};  // the same for all processes of a world, or for none
   std::uint32_t threads = 0;                  // threads per operation if numerics are pinned; 0: not pinned
@@ -185,8 +186,8 @@ struct Heartbeat {
   // while it waited for other processes. The list `unreachable_peers` has at most kPeersMax UIDs.
   std::vector<std::string> unreachable_peers{};
   std::optional<Outlook> outlook{};  // only rank 0 has one
-  // How long the last save took until its commit, or how long the current save has taken if that is longer.
-  // save_seconds is absent if the process has not saved yet.
+  // The time that the last save took until its commit, or the time that the current save has taken so far if
+  // it is longer. The field is absent if the process has not saved yet.
   std::optional<double> save_seconds{};
 
   friend bool operator==(const Heartbeat&, const Heartbeat&) = default;
@@ -208,8 +209,8 @@ struct Orders {
   Attempt attempt{0};  // newest attempt; greater than the process's own: leave the world and join again
   std::optional<double> drain_deadline_seconds;  // seconds until the end of this member's node
   bool stop = false;                             // leave after this step with ExitCode::kPreempted
-  // The number of requests so far that all ranks save a checkpoint now. A request is fulfilled once all ranks
-  // of the attempt have saved a checkpoint after it.
+  // The number of requests so far to save a checkpoint at once on all ranks. A request is fulfilled once all
+  // ranks of the attempt have saved a checkpoint after it.
   std::uint64_t save_request = 0;
   // True if a replacement member is ready: all ranks of `attempt` must save a checkpoint and join again.
   bool hand_over = false;
@@ -231,11 +232,12 @@ struct Completed {
   friend bool operator==(const Completed&, const Completed&) = default;
 };
 
-// The key in Completed.result for the path of the trained weights, and the path's greatest length. Completed
-// and CompletionRecord do not contain a longer path.
+// The key in Completed.result for the path of the trained weights is kWeightsResult. The path has at most
+// kWeightsBytesMax bytes: Completed and CompletionRecord do not contain a longer path.
 inline constexpr const char* kWeightsResult = "weights";
 inline constexpr std::size_t kWeightsBytesMax = 253;
-// The key in Completed.result for the reason of a run's early end, and the reason's greatest length.
+// The key in Completed.result for the reason of a run's early end is kFinishReasonResult. The reason has at
+// most kFinishReasonBytesMax bytes.
 inline constexpr const char* kFinishReasonResult = "finish_reason";
 inline constexpr std::size_t kFinishReasonBytesMax = 253;
 
@@ -251,7 +253,7 @@ struct CompletionRecord {
   friend bool operator==(const CompletionRecord&, const CompletionRecord&) = default;
 };
 
-// Why the coordinator refused a call. Programs read the field `kind`, and people read `message`.
+// The reason why the coordinator refused a call. Programs read the field `kind`, and people read `message`.
 struct Refusal {
   std::string kind;  // one of names::refusal
   std::string message;

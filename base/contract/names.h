@@ -49,9 +49,9 @@ inline constexpr const char* kMemberUid = "RATOON_MEMBER_UID";
 inline constexpr const char* kPodIp = "RATOON_POD_IP";
 inline constexpr const char* kProcessesPerNode = "RATOON_PROCESSES_PER_NODE";
 inline constexpr const char* kCoordinatorUrl = "RATOON_COORDINATOR_URL";
-// For a coordinator over TLS: the CA that signs the coordinator's certificate, as PEM text, and the name in
-// that certificate if it differs from the URL's host. The CA certificate and the name in the coordinator's
-// certificate are not secret.
+// Both variables are for a coordinator over TLS, and are not secret. RATOON_COORDINATOR_CA has the CA that
+// signs the coordinator's certificate, as PEM text. RATOON_COORDINATOR_NAME has the name in the coordinator's
+// certificate if it differs from the URL's host.
 inline constexpr const char* kCoordinatorCa = "RATOON_COORDINATOR_CA";
 inline constexpr const char* kCoordinatorName = "RATOON_COORDINATOR_NAME";
 inline constexpr const char* kTokenFile = "RATOON_TOKEN_FILE";
@@ -92,8 +92,9 @@ inline constexpr const char* kTerminationFile = "RATOON_TERMINATION_FILE";
 // The port for /metrics of local rank 0; local rank N uses this port plus N. 0: no process serves /metrics.
 inline constexpr const char* kMetricsPort = "RATOON_METRICS_PORT";
 inline constexpr const char* kTimeLimit = "RATOON_TIME_LIMIT";
-// When the run's time limit began to count, in seconds since 1970, so that processes which a launch starts
-// later share its deadline. Without RATOON_TIME_LIMIT_SINCE the time limit counts from the process's start.
+// The time at which the run's time limit began to count, in seconds since 1970. With this variable, processes
+// that a launch starts later have the same deadline as its first processes. Without RATOON_TIME_LIMIT_SINCE
+// the time limit counts from the process's start.
 inline constexpr const char* kTimeLimitSince = "RATOON_TIME_LIMIT_SINCE";
 inline constexpr const char* kGraceSeconds = "RATOON_GRACE_SECONDS";  // from SIGTERM to the end
 inline constexpr const char* kNoticeSignal = "RATOON_NOTICE_SIGNAL";
@@ -108,8 +109,8 @@ inline constexpr const char* kRank = "RANK";
 inline constexpr const char* kWorldSize = "WORLD_SIZE";
 inline constexpr const char* kMasterAddress = "MASTER_ADDR";
 inline constexpr const char* kMasterPort = "MASTER_PORT";
-// The file into which ratoon-launcher writes, before it sends SIGTERM, why its program must end, and until
-// when it must have ended.
+// Before ratoon-launcher sends SIGTERM, it writes into this file the reason why its program must end, and the
+// deadline for this end.
 inline constexpr const char* kNoticeFile = "RATOON_NOTICE_FILE";
 }  // namespace env
 

@@ -11,7 +11,7 @@
 namespace ratoon {
 
 // Lists under the key `left_out_list` are skipped and are not in the result. Values nested deeper than
-// `depth_max` levels become null, so that one deep object does not make the whole list unreadable.
+// `depth_max` levels become null, so that one deeply nested value does not make the whole text unreadable.
 [[nodiscard]] Result<nlohmann::json> parse_json_without(std::string_view left_out_list, std::string_view text,
                                                         std::size_t bytes_max, int depth_max);
 

@@ -19,14 +19,15 @@ namespace ratoon {
 
 class Fields;  // base/contract/fields.h
 
-// Adds the field of the digest and that of the state's format, 2. The digest is hash(0, text) of
-// docs/reference/stream.md, where text is the state without its digest. A state of format 2 without a digest
-// is damaged. A state of format 1 may have been written before Ratoon added digests.
+// Adds two fields to the state: its digest, and the number of its format, which is 2. The digest is hash(0,
+// text) of docs/reference/stream.md, where text is the state without its digest. A state of format 2 without
+// a digest is damaged. A state of format 1 may have been written before Ratoon added digests.
 [[nodiscard]] std::string seal_state(nlohmann::json body);
 
 // Returns a description of the text's damage, empty if it is intact. `old_fields` are the fields, beside the
-// format, of states written before Ratoon added digests. If a state lacks its digest because of damage, the
-// function detects the damage, except when a state of format 1 has lost the whole digest.
+// format, of states written before Ratoon added digests. If damage removed or renamed the digest,
+// find_damage() detects the damage. There is one exception: a state of format 1 that has lost its whole
+// digest looks like a state that was written before Ratoon added digests.
 [[nodiscard]] std::string find_damage(std::string_view text, const nlohmann::json& body,
                                       std::initializer_list<std::string_view> old_fields);
 

@@ -10,8 +10,8 @@
 
 namespace ratoon {
 
-// `fill` writes all bytes to the descriptor of the temporary file. If `fill` returns an error, the call
-// returns that error and no file is left.
+// `fill` writes all bytes to the descriptor of the temporary file. If `fill` returns an error,
+// fill_file_atomically() returns this error, removes the temporary file and leaves `path` unchanged.
 [[nodiscard]] Result<void> fill_file_atomically(const std::filesystem::path& path,
                                                 const std::function<Result<void>(int fd)>& fill,
                                                 AtomicFileOptions options = {});

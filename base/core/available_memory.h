@@ -1,6 +1,7 @@
-// How much more memory this process may use before the kernel's OOM killer acts. This is the smaller of two
-// amounts: the machine's free memory, and the memory left under the limits of the process's cgroup and its
-// parents (version 1 or 2; a container's limit is a limit of its cgroup).
+// Computes how much more memory this process may use before the kernel's OOM killer acts. The result is the
+// smaller of two amounts: the machine's free memory, and the memory left under the limits of the process's
+// cgroup and the cgroup's parents. Both versions of cgroups are read. A container's limit is a limit of its
+// cgroup.
 //
 //   const auto free_bytes = available_memory();
 //   if (free_bytes && *free_bytes < wanted_bytes) return refuse(wanted_bytes, *free_bytes);

@@ -9,7 +9,7 @@
 namespace ratoon {
 
 Duration from_seconds(double s) {
-  // Half of the greatest duration (146 years), so that a Timestamp plus this duration cannot overflow.
+  // kForever is 146 years, half of the greatest Duration, so that a Timestamp plus kForever cannot overflow.
   constexpr Duration kForever = Duration::max() / 2;
   if (std::isnan(s)) return Duration::zero();
   if (s >= seconds(kForever)) return kForever;

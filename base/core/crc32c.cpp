@@ -14,7 +14,8 @@ std::uint32_t add_byte(std::uint32_t crc, std::byte byte) {
   return (crc >> 8) ^ kSlices[0][(crc ^ std::to_integer<std::uint32_t>(byte)) & 0xFF];
 }
 
-// Reads single bytes, so that the result is right on either endianness; compilers merge these into one read.
+// Reads single bytes, so that the result is right on either endianness; compilers merge the single reads into
+// one.
 std::uint32_t load_little_endian(const std::byte* at) {
   return std::to_integer<std::uint32_t>(at[0]) | std::to_integer<std::uint32_t>(at[1]) << 8 |
          std::to_integer<std::uint32_t>(at[2]) << 16 | std::to_integer<std::uint32_t>(at[3]) << 24;

@@ -52,8 +52,8 @@ class Multiplier {
       auto& row = rows_[position];
       for (std::uint32_t bit = 0; bit < 8; ++bit)
         row[1u << bit] = multiply(1u << (8 * position + bit), factor);
-      // A CRC is linear, so the entry of a byte with several set bits is the sum of two entries: that of its
-      // lowest set bit and that of the byte without this bit.
+      // A CRC is linear. So the entry of a byte with several set bits is the sum of two entries: the entry of
+      // the lowest set bit alone, and the entry of the byte without this bit.
       for (std::uint32_t byte = 1; byte < 256; ++byte) row[byte] = row[byte & (byte - 1)] ^ row[byte & -byte];
     }
   }

@@ -1,4 +1,5 @@
-// A mark identifies a folder. Another folder that is later at the same path has another mark.
+// The mark of a folder is a hash of its inode. If another folder replaces the folder at the same path, the
+// new folder has another mark.
 #pragma once
 
 #include <cstdint>

@@ -74,8 +74,9 @@ struct LogOptions {
   LogFormat format = LogFormat::kJson;
 };
 
-// A Logger is cheap to copy. Copies and children share one lock for writing. Several threads may use a Logger
-// at once, and its calls do not change errno. The clock must outlive the logger.
+// A Logger is cheap to copy. A Logger, its copies and the child loggers that with() returns share one lock
+// for writing. Several threads may use a Logger at once, and its calls do not change errno. The clock must
+// outlive the logger.
 class Logger {
  public:
   using Fields = std::initializer_list<LogField>;

@@ -20,8 +20,9 @@ struct OwnCgroup {
 [[nodiscard]] std::optional<OwnCgroup> own_cgroup(std::string_view controller,
                                                   const std::filesystem::path& root = "/");
 
-// Finds the line of a cgroup file that begins with `word` and returns the number after it; with an empty
-// word, the number at the beginning of the text. Returns nothing if there is no number, as for "max".
+// Finds the line of a cgroup file that begins with `word`, and returns the number after `word`. If `word` is
+// empty, returns the number at the beginning of the text. Returns nullopt if there is no number, as for
+// "max".
 [[nodiscard]] std::optional<std::uint64_t> number_after(std::string_view text, std::string_view word);
 
 }  // namespace ratoon

@@ -51,8 +51,8 @@ struct ConnectionOwner {
   std::size_t connections_max = 1;
 };
 
-// Answers one request, exactly once. Movable. A Responder that is destroyed without an answer sends status
-// 500.
+// A Responder answers one request, exactly once. A Responder can be moved, but not copied. If it is destroyed
+// without an answer, it sends status 500.
 class Responder {
  public:
   class Connection;
@@ -104,9 +104,9 @@ struct ServerOptions {
   // The time limit for a whole reply, from its first piece to its last, even if the client reads steadily.
   // If reply_deadline is absent, a reply has no time limit.
   std::optional<Duration> reply_deadline{};
-  // The greatest number of unauthenticated connections; if absent, only connections_max limits them. At the
-  // limit, for each new connection the server closes one unauthenticated connection;
-  // base/http/server/unauthenticated_connections.h chooses it.
+  // The greatest number of unauthenticated connections; if absent, only connections_max limits them. If a new
+  // connection exceeds the limit, the server closes one unauthenticated connection, which the class
+  // UnauthenticatedConnections chooses.
   std::optional<std::size_t> unauthenticated_connections_max{};
   // The greatest number of authenticated connections of one tenant; if absent, only connections_max limits
   // them.

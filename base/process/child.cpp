@@ -67,12 +67,12 @@ Result<pid_t> start_child(const ChildPlan& plan) {
   return pid;
 }
 
-EndedChild reap_child() {
+EndedChild reap_child(const std::function<bool(pid_t)>& is_started_here) {
   siginfo_t info{};
   // Kills the child's process group before it reaps the child, because the group's id may be reused after the
   // child is reaped.
   if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return {};
-  ::kill(-info.si_pid, SIGKILL);
+  if (is_started_here(info.si_pid)) ::kill(-info.si_pid, SIGKILL);
   while (::waitpid(info.si_pid, nullptr, 0) < 0 && errno == EINTR) {
   }
   const bool was_killed = info.si_code != CLD_EXITED;

@@ -1,8 +1,9 @@
 // base/process/: starts, reaps and restarts the processes of one container. Each started process gets its own
-// process group, so that it receives a signal such as Ctrl-C only once: from the program that started it, and
-// not from the terminal.
+// process group. So it receives a signal such as that of Ctrl-C only once: from the program that started it,
+// and not from the terminal.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -33,9 +34,10 @@ struct EndedChild {
   ProcessEnd end;
 };
 
-// Reaps a child process that has ended, and kills the other processes of its group. The ended process may be
-// an orphan: a container's first process adopts the processes that an ended child has started. Returns an
-// EndedChild with default values if no child has ended.
-[[nodiscard]] EndedChild reap_child();
+// Reaps a child process that has ended. If `is_started_here` says that this process started the child, kills
+// the other processes of the child's group. The ended process may also be an orphan: a container's first
+// process adopts the processes that an ended child has started. Living processes of an orphan's group may be
+// daemons of the program. Returns an EndedChild with default values if no child has ended.
+[[nodiscard]] EndedChild reap_child(const std::function<bool(pid_t)>& is_started_here);
 
 }  // namespace ratoon

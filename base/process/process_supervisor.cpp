@@ -12,8 +12,8 @@ constexpr Duration kRestartPauseMax = seconds(32);
 constexpr int kSigtermExitCode = 128 + 15;
 constexpr Duration kResourceShortagePause = seconds(1);
 
-// A process that has ended once is restarted without a pause, so that the other processes wait only for its
-// start.
+// After the first quick end, a process is restarted without a pause, so that the other processes wait only
+// for its start. After further quick ends in a row, the pause is 1 s and doubles each time, up to 32 s.
 Duration restart_pause(std::uint32_t quick_ends) {
   if (quick_ends <= 1) return Duration(0);
   return std::min<Duration>(seconds(1LL << std::min(quick_ends - 2, 5U)), kRestartPauseMax);

@@ -23,8 +23,9 @@ Result<void> remove_if_exists(Disk& disk, const std::string& path) {
   return removed;
 }
 
-// RemainingFiles lists the files that a checkpoint still has. gc lists all of them before it removes any: if
-// a path contains a symbolic link, gc removes nothing.
+// RemainingFiles lists the files that a checkpoint still has. The list is complete before gc removes the
+// first file. If a path contains a symbolic link, the listing fails, and gc removes no file of the
+// checkpoint.
 struct RemainingFiles {
   std::vector<std::string> receipts;
   std::vector<std::string> packs;
@@ -67,7 +68,8 @@ Result<bool> remove_quarantined(Disk& disk, const CheckpointId& id) {
   return true;
 }
 
-// A slow writer may have committed a checkpoint that the survey found uncommitted.
+// Returns whether the checkpoint is committed now. A slow writer may have committed it after gc read the
+// folder.
 Result<bool> is_committed_now(const Disk& disk, const CheckpointId& id) {
   const auto manifest = checkpoint::read_manifest(disk, id);
   if (manifest) return true;
@@ -75,9 +77,10 @@ Result<bool> is_committed_now(const Disk& disk, const CheckpointId& id) {
   return manifest.error();
 }
 
-// Returns whether a checkpoint's packs (tensor files) must stay: a run may have quarantined the checkpoint or
-// set it aside by a rollback, or a user may have pinned it while a run was retiring it. Call
-// is_committed_now() before: a manifest leaves manifests/ only after its copy is in quarantine/ or aside/.
+// Returns whether a checkpoint's packs (tensor files) must stay. A run may have quarantined the checkpoint or
+// set it aside by a rollback. A user may have pinned the checkpoint while a run was retiring it. Call
+// is_committed_now() before is_wanted_now(), because a run removes a manifest from manifests/ only after it
+// has written the copy in quarantine/ or aside/.
 Result<bool> is_wanted_now(const Disk& disk, const CheckpointId& id) {
   const auto given_up = checkpoint::given_up_checkpoints(disk);
   if (!given_up) return given_up.error();

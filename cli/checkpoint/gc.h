@@ -1,6 +1,6 @@
-// Chooses and removes garbage in a run's folder, by the rules that a run itself follows (retention.h). gc
-// keeps files that Ratoon did not name, and all files newer than the newest checkpoint. gc also keeps a
-// pinned checkpoint, even if the user pins it while gc runs.
+// Chooses and removes garbage in a run's folder, by the rules that a run itself follows (retention.h). Files
+// with names that Ratoon does not use stay. The files of checkpoints that are newer than the newest complete
+// checkpoint stay, too. A pinned checkpoint stays, even if the user pins it during the removal.
 #pragma once
 
 #include <cstdint>

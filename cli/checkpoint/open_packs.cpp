@@ -1,5 +1,7 @@
 #include "cli/checkpoint/open_packs.h"
 
+#include <utility>
+
 #include <sys/resource.h>
 
 #include "agent/src/checkpoint/commit/inventory.h"
@@ -12,16 +14,15 @@ bool is_retired(const checkpoint::Disk& disk, const checkpoint::CheckpointId& id
   return !manifest && manifest.error().kind() == ErrorKind::kNotFound;
 }
 
-Result<std::vector<OpenPack>> open_packs(const checkpoint::Disk& disk, const checkpoint::CheckpointId& id,
-                                         const checkpoint::Manifest& manifest,
-                                         std::optional<std::uint32_t> only_rank) {
+Result<void> visit_packs(const checkpoint::Disk& disk, const checkpoint::CheckpointId& id,
+                         const checkpoint::Manifest& manifest, std::optional<std::uint32_t> only_rank,
+                         const std::function<Result<void>(OpenPack)>& visit) {
   if (only_rank && *only_rank >= manifest.packs.size()) {
     return Error(ErrorKind::kNotFound, "the checkpoint of " + checkpoint_text(id) + " has " +
                                            std::to_string(manifest.packs.size()) +
                                            " ranks, numbered from 0; there is no rank " +
                                            std::to_string(*only_rank));
   }
-  std::vector<OpenPack> packs;
   const auto failed = [&](const Error& error) {
     return is_retired(disk, id)
                ? Error(ErrorKind::kConflict, "the checkpoint of " + checkpoint_text(id) +
@@ -34,7 +35,7 @@ Result<std::vector<OpenPack>> open_packs(const checkpoint::Disk& disk, const che
     const std::string path = checkpoint::pack_path(id, record.rank);
     auto reader = checkpoint::PackReader::open(disk, path, record);
     if (!reader) return failed(reader.error());
-    packs.push_back({record, disk.shown(path), *std::move(reader)});
+    if (auto visited = visit({record, disk.shown(path), *std::move(reader)}); !visited) return visited;
   }
   for (const auto& record : manifest.packs) {
     if (only_rank && record.rank.value() != *only_rank) continue;
@@ -45,10 +46,23 @@ Result<std::vector<OpenPack>> open_packs(const checkpoint::Disk& disk, const che
         auto part_record = checkpoint::pack_record_of_part(tensor, part, record.owner);
         part_record.rank = record.rank;
         std::string shown = reader->shown();
-        packs.push_back({std::move(part_record), std::move(shown), *std::move(reader), true});
+        auto visited = visit({std::move(part_record), std::move(shown), *std::move(reader), true});
+        if (!visited) return visited;
       }
     }
   }
+  return {};
+}
+
+Result<std::vector<OpenPack>> open_packs(const checkpoint::Disk& disk, const checkpoint::CheckpointId& id,
+                                         const checkpoint::Manifest& manifest,
+                                         std::optional<std::uint32_t> only_rank) {
+  std::vector<OpenPack> packs;
+  const auto visited = visit_packs(disk, id, manifest, only_rank, [&](OpenPack pack) -> Result<void> {
+    packs.push_back(std::move(pack));
+    return {};
+  });
+  if (!visited) return visited.error();
   return packs;
 }
 

@@ -3,6 +3,7 @@
 // so reading it fails.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,12 +22,20 @@ struct OpenPack {
   bool is_part = false;  // a part file of the rank; its header says which part of the whole tensor it has
 };
 
-// Returns whether the run has retired the checkpoint after this command chose it. A file that is missing
-// because the run retired the checkpoint is no damage.
+// Returns whether the run has retired (deleted) the checkpoint after this command chose it. A file that is
+// missing because the run retired the checkpoint is no damage.
 [[nodiscard]] bool is_retired(const checkpoint::Disk& disk, const checkpoint::CheckpointId& id);
 
-// Opens the packs of all ranks, or of `only_rank`, and then the part files of these ranks. Returns kConflict
-// if the run has retired the checkpoint by now.
+// Opens the packs of all ranks, or of `only_rank`, and then the part files of these ranks, one after another,
+// and calls `visit` with each. Returns kConflict if the run has retired the checkpoint by now, and the first
+// error of `visit`. A checkpoint may have thousands of packs and part files: a visit that does not keep them
+// needs one open file at a time.
+[[nodiscard]] Result<void> visit_packs(const checkpoint::Disk& disk, const checkpoint::CheckpointId& id,
+                                       const checkpoint::Manifest& manifest,
+                                       std::optional<std::uint32_t> only_rank,
+                                       const std::function<Result<void>(OpenPack)>& visit);
+
+// Opens the files that visit_packs() visits, and keeps all of them open.
 [[nodiscard]] Result<std::vector<OpenPack>> open_packs(const checkpoint::Disk& disk,
                                                        const checkpoint::CheckpointId& id,
                                                        const checkpoint::Manifest& manifest,
@@ -52,8 +61,8 @@ template <typename Once>
   return result;
 }
 
-// Raises this process's soft limit of open files to the hard limit, because a checkpoint needs one open file
-// per rank.
+// Raises this process's soft limit of open files to the hard limit, because open_packs() keeps one file open
+// for each rank and for each part file.
 void raise_limit_of_open_files();
 
 }  // namespace ratoon::cli

@@ -13,7 +13,7 @@ namespace ratoon::cli {
 
 inline constexpr const char* kDefaultPinReason = "pinned by hand";
 
-// Returns what is wrong with the reason that a user gives for a pin; empty if it is valid.
+// Returns an error text if a user's reason for a pin is not valid, otherwise an empty text.
 [[nodiscard]] std::string check_pin_reason(const std::string& why);
 
 struct MadePin {

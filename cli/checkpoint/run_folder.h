@@ -20,8 +20,9 @@ namespace ratoon::cli {
 // copy. Returns an empty text if `ratoon run` (of this or a newer version) did not make `folder`.
 [[nodiscard]] std::string save_location_of_run(const std::filesystem::path& folder);
 
-// If `ratoon run` made `folder`, returns the folder to which the run saves or, if that is no run folder, the
-// only run folder below `folder`. Otherwise returns `folder` itself.
+// If `ratoon run` made `folder`, returns the folder to which the run saves. If that save folder has no
+// checkpoints, returns the only folder with checkpoints below `folder`. In all other cases returns `folder`
+// itself.
 [[nodiscard]] std::filesystem::path checkpoint_folder_of_run(const std::filesystem::path& folder);
 
 // Returns the error that there is no run at `shown`. The error suggests the run folders in `below`, which

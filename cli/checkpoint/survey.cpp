@@ -25,7 +25,8 @@ std::string quarantine_reason(const Disk& disk, const CheckpointId& id) {
   return *text;
 }
 
-// Names the first missing pack in an error text. A run that loads the checkpoint prints the same text.
+// Returns an error text that names the first missing pack. A run that loads the checkpoint prints the same
+// text.
 std::string find_missing_pack(const Disk& disk, const checkpoint::Manifest& manifest) {
   for (const auto& pack : manifest.packs) {
     const std::string path = checkpoint::pack_path(manifest.id, pack.rank);

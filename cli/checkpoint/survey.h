@@ -51,8 +51,9 @@ struct Survey {
 
 [[nodiscard]] Result<Survey> take_survey(const checkpoint::Disk& disk);
 
-// Returns the checkpoints that save_best() keeps, according to the newest complete checkpoint: of each value
-// the best one first. The list is empty if the program has not called save_best().
+// Returns the checkpoints that save_best() keeps, according to the newest complete checkpoint. Of the
+// checkpoints of one value, the best one comes first. The list is empty if the program has not called
+// save_best().
 [[nodiscard]] std::vector<checkpoint::KeptBest> find_kept_best(const Survey& survey);
 
 // choose_checkpoint() returns the checkpoint that the options --step and --attempt select, or the newest one

@@ -27,10 +27,10 @@ Result<void> for_each_slab(
 // The TensorStream and its packs must outlive the sources that it returns and must not move.
 class TensorStream {
  public:
-  // Selects the tensors whose name matches a pattern. With `parts_as_they_are` each rank's part of a
-  // shared tensor counts as a tensor of its own. Without `parts_as_they_are` make() joins the parts and
-  // returns an error if a tensor's parts do not cover it or ranks disagree; states of random generators are
-  // left out, because they differ on each rank.
+  // Selects the tensors whose name matches a pattern. With `parts_as_they_are` each rank's part of a shared
+  // tensor counts as a tensor of its own. Without `parts_as_they_are` make() joins the parts, and returns an
+  // error if a tensor's parts do not cover it or ranks disagree. In both cases the states of random
+  // generators that several ranks have are left out, because these states differ on each rank.
   [[nodiscard]] static Result<TensorStream> make(const std::vector<OpenPack>& packs,
                                                  const std::vector<std::string>& patterns,
                                                  bool parts_as_they_are);

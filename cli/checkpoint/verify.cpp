@@ -27,19 +27,12 @@ VerifyOutcome verdict_of(CheckpointState standing) {
   return VerifyOutcome::kSetAside;
 }
 
-// The packs of one rank are opened after those of another, so that even a checkpoint of thousands of ranks
-// needs only the open files of one rank at a time.
 Result<void> verify_packs(const checkpoint::Disk& disk, const FoundCheckpoint& found,
                           const std::function<void(std::uint64_t)>& on_verified) {
-  for (const auto& record : found.manifest->packs) {
-    const auto packs = open_packs(disk, found.id, *found.manifest, record.rank.value());
-    if (!packs) return packs.error();
-    for (const OpenPack& pack : *packs) {
-      on_verified(pack.record.header_bytes);
-      if (auto verified = pack.reader.verify(on_verified); !verified) return verified;
-    }
-  }
-  return {};
+  return visit_packs(disk, found.id, *found.manifest, {}, [&](const OpenPack& pack) {
+    on_verified(pack.record.header_bytes);
+    return pack.reader.verify(on_verified);
+  });
 }
 
 }  // namespace

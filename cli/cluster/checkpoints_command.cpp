@@ -6,6 +6,7 @@
 #include "cli/checkpoint/commands/commands.h"
 #include "cli/cluster/reader/job_reader.h"
 #include "cli/command.h"
+#include "cli/standard_streams.h"
 
 namespace ratoon::cli {
 namespace {
@@ -50,7 +51,7 @@ int show_checkpoints(const CheckpointsArguments& arguments) {
   const auto print = [](RelayedStream stream, std::string_view text) -> Result<void> {
     if (stream == RelayedStream::kErrors) return print_errors(text);
     print_text(std::string(text));
-    return {};
+    return flush_output();  // a pod whose output nothing reads is removed
   };
   const ReaderWork work{.words = checkpoint_words(arguments),
                         .seconds_max = arguments.is_verified ? kVerifySecondsMax : kListSecondsMax};

@@ -131,8 +131,9 @@ std::string job_name(const std::string& command) {
   return name.empty() ? "trainer" : name;
 }
 
-// Returns the default folder for a launch's status and logs: beside the checkpoints, if these are in a folder
-// and not in an object store.
+// Returns the default folder for a launch's status and logs. If the launch saves to a folder, the default is
+// a folder in ratoon-runs/ in the save folder, beside the checkpoints. Otherwise, for example for an object
+// store, the default is a folder in ratoon-runs/ in the current folder.
 std::filesystem::path default_folder(const api::TrainingJob& job) {
   auto saves =
       local::find_trainer_option(job, {.flag = "--save-folder", .variable = names::env::kSaveFolder});

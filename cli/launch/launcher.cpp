@@ -120,7 +120,7 @@ class Launcher {
     const timespec limit = {.tv_sec = left / seconds(1), .tv_nsec = (left % seconds(1)).count()};
     const int signal = ::sigtimedwait(&signals_, nullptr, &limit);
     while (true) {
-      const EndedChild child = reap_child();
+      const EndedChild child = reap_child([this](pid_t pid) { return living_.contains(pid); });
       if (child.pid == 0) break;
       record_end(child);
     }

@@ -35,8 +35,8 @@ void take_from_useful(const std::string& part, double spent, PartSeconds& parts)
 }
 
 // Returns the factor that scales the times of the ranks, so that they fit into the operator's useful time.
-// The operator hears of steps later than the ranks make them, so its useful time may be shorter than that of
-// the ranks. One factor for all parts keeps the ratio of saves to steps.
+// The operator receives reports of steps after the ranks have made them, so the operator's useful time may be
+// shorter than that of the ranks. One factor for all parts keeps the ratio of saves to steps.
 double useful_time_scale(const PartSeconds& ranks, double useful) {
   double whole = of(ranks, kUsefulPart);
   for (const char* part : kPartsOfUseful) whole += of(ranks, part);
@@ -80,7 +80,8 @@ std::uint64_t count_by_attempts(const AttemptHistory& history) {
   std::map<std::uint64_t, Reach> attempts;
   for (const auto* rows : {&history.ledgers, &history.steps}) {
     for (const HistoryRow& row : *rows) {
-      // A first ledger row has the step before the attempt's first step; a first `steps` row has that step.
+      // The first row of an attempt in `ledgers` has the step before the attempt's first step. The first row
+      // in `steps` has the first step itself.
       const std::uint64_t begins_at = rows == &history.steps && row.step > 0 ? row.step - 1 : row.step;
       const auto [known, is_new] = attempts.try_emplace(row.attempt, Reach{begins_at, row.step});
       known->second.first = std::min(known->second.first, begins_at);

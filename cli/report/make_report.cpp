@@ -79,8 +79,8 @@ void add_events(const RunFacts& facts, double began, Report& report) {
     add_recovery(*facts.status->last_disruption, began, report);
 }
 
-// Fills in saves and losses for a run without events: saves from the history, and one loss for each attempt
-// but the last, even if the attempt left no history.
+// Fills in saves and losses for a run without events. The saves come from the history. Each attempt but the
+// last counts as one loss, even if the attempt left no history.
 void add_timeline_marks(const RunFacts& facts, double began, Report& report) {
   if (report.saves.empty()) {
     for (const HistoryRow& row : facts.history.saves)

@@ -92,7 +92,8 @@ Result<ReportOutput> choose_output(const ReportArguments& arguments) {
   return ReportOutput{.format = format, .file = (*folder / "report.html").string()};
 }
 
-// Returns the path of the run's TensorBoard event file in `folder`; a run has the same path each time.
+// Returns the path of the run's TensorBoard event file in `folder`. Each call for the same run returns the
+// same path.
 fs::path event_file(const fs::path& folder, const AttemptHistory& history) {
   double first = 0;
   for (const auto& [name, rows] : history.values)
@@ -133,7 +134,8 @@ int write_tensorboard(const fs::path& run, RunFacts facts, const fs::path& folde
       ErrorKind::kInvalid, run.string() + " has no reported values: call session.report() in the trainer"));
 }
 
-// Reads the folder of a run, because a run in an object store has no history.
+// Writes the values of a run in a folder for TensorBoard. Returns an error for a run in an object store,
+// because such a run has no history.
 int write_tensorboard(const ReportArguments& arguments) {
   if (is_in_store(arguments.place))
     return print_error_and_exit_code(

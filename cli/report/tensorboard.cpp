@@ -70,7 +70,8 @@ std::string value_at(const HistoryRow& row, const std::string& name) {
          text_field(field::kSummary, text_field(field::kValue, value));
 }
 
-// Returns the CRC32C with TensorFlow's mask. TensorFlow masks it because data may contain CRC32Cs itself.
+// Returns the CRC32C with TensorFlow's mask. TensorFlow masks each CRC32C, because the data itself may
+// contain CRC32Cs.
 std::uint32_t masked_checksum(const std::string& bytes) {
   constexpr std::uint32_t kOffset = 0xa282ead8U;
   const std::uint32_t sum = crc32c(std::as_bytes(std::span(bytes)));

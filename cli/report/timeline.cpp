@@ -116,7 +116,8 @@ std::map<std::uint64_t, std::vector<HistoryRow>> steps_by_attempt(const RunFacts
   return steps;
 }
 
-// Without events, an attempt's world counts from its first known step to its last known step.
+// Without events, the world of an attempt counts as running from the attempt's first known step to its last
+// known step.
 std::vector<World> worlds_of_steps(const std::map<std::uint64_t, std::vector<HistoryRow>>& steps) {
   std::vector<World> worlds;
   for (const auto& [attempt, rows] : steps)

@@ -25,7 +25,7 @@ class LiveScreen {
   void print(const std::string& line);
   // Keeps a line until the next write. The line must have no bytes that could move the cursor.
   void add_line(const std::string& line) { lines_.add(line); }
-  // Returns false if the next line would be dropped, because too many lines are kept.
+  // Returns false if so many lines are kept that add_line() would drop the next line.
   [[nodiscard]] bool has_room() const { return lines_.has_room(); }
   // Writes as many of the kept lines as the output accepts without blocking.
   void write_without_blocking();

@@ -21,7 +21,8 @@ namespace fs = std::filesystem;
 constexpr std::size_t kReadBytesMax = 64 * 1024;
 // A longer line is printed in parts, to limit the memory for one line.
 constexpr std::size_t kLineBytesMax = 16 * 1024;
-// Limits the reads of one call, because members may print endlessly, and `ratoon run` has other work to do.
+// Limits how often one call of relay() reads each log file, because members may print endlessly, and `ratoon
+// run` has other work to do.
 constexpr int kRoundsMax = 4;
 constexpr std::string_view kLogSuffix = ".log";
 
@@ -43,8 +44,8 @@ std::size_t colour_length(std::string_view text) {
   return end != text.npos && text[end] == 'm' ? end + 1 : 0;
 }
 
-// Keeps colours and tabs, and replaces other control characters, which could move the cursor, by '?'. Text
-// before a carriage return is not shown, because a terminal overwrites it.
+// Keeps colours and tabs, and replaces other control characters, which could move the cursor, by '?'. Drops
+// the text before a carriage return, which a terminal would overwrite.
 std::string for_terminal(std::string_view line) {
   if (const std::size_t last = line.rfind('\r'); last != line.npos) line.remove_prefix(last + 1);
   std::string text;

@@ -190,7 +190,8 @@ std::vector<Row> phase_rows(const RunView& view) {
   return rows;
 }
 
-// Returns a line for each condition with a message, such as that no node has room for a pod.
+// Returns a line for each condition of the job that has a message, for example that no node has room for a
+// pod.
 std::vector<std::string> condition_lines(const api::TrainingJobStatus& status) {
   std::vector<std::string> lines;
   for (const auto& condition : status.conditions) {

@@ -18,9 +18,8 @@ struct RunBeginning {
 };
 
 // Pure. Returns the earlier of two times: the trainer's --time-limit, counted from the run's beginning, and
-// the end of the Slurm job. Returns nothing if there is neither a time limit nor a Slurm job, or if the
-// trainer does not use Ratoon. Also returns nothing for an invalid time limit, because the trainer refuses to
-// start with it.
+// the end of the Slurm job. Returns nothing if neither of the two times exists, or if the trainer does not
+// use Ratoon. Ignores an invalid time limit, because the trainer refuses to start with an invalid time limit.
 [[nodiscard]] std::optional<local::RunEnd> find_run_end(const api::TrainingJob& job,
                                                         const RunBeginning& beginning);
 

@@ -54,8 +54,8 @@ std::optional<std::string> find_variable(const char* name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
-// Unblocks SIGINT and SIGTERM, so that they end the program. The run has ended, but its last lines are not
-// written yet, and a full pipe could block this write forever.
+// Unblocks SIGINT and SIGTERM, so that they end the program. Call this function after the run and before its
+// last lines are written: a full pipe could block the write of these lines forever.
 void restore_default_signals() {
   sigset_t none;
   sigemptyset(&none);

@@ -56,13 +56,14 @@ struct RunView {
 // Decodes the status.json of a run's folder. Fields that an older Ratoon did not write stay empty.
 [[nodiscard]] Result<RunView> decode_run_view(const nlohmann::json& document);
 
-// Returns "3 lost, 1 failed", with ", 2 hung" if any hung, for every place that shows losses.
+// Returns the counts of losses, such as "3 lost, 1 failed", and appends ", 2 hung" if members hung. All code
+// that shows losses calls this function.
 [[nodiscard]] std::string losses_text(const api::Restarts& restarts);
 
 // Returns the run's progress in one line, for logs.
 [[nodiscard]] std::string summary_line(const RunView& view);
 // Returns the lines of the whole view: nodes and members, recoveries and conditions. Returns at most `rows`
-// lines of at most `columns` columns each. 0: no limit.
+// lines of at most `columns` columns each; the value 0 means no limit.
 [[nodiscard]] std::vector<std::string> render_run(const RunView& view, WallTime now, std::size_t columns,
                                                   std::size_t rows);
 

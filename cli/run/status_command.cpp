@@ -68,8 +68,8 @@ std::string saves_elsewhere(const fs::path& folder) {
 
 Result<RunState> read_run_state(const fs::path& folder) {
   RunState look;
-  // First checks whether `ratoon run` still runs, and then reads its status, because in the reverse order the
-  // program could miss the final status.
+  // Checks first whether `ratoon run` still runs, and then reads the status of the run. In the reverse order,
+  // `ratoon status` could miss the final status.
   const bool is_running = local::RunFolder::is_in_use(folder);
   auto document = local::RunFolder::read_document(folder);
   if (!document) return document.error();

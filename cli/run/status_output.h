@@ -19,7 +19,7 @@ class StatusOutput {
 
   // Returns the terminal's size, read anew by each call because it may change.
   [[nodiscard]] TerminalSize size() const;
-  // Returns the number of lines that fit on the terminal; 0: no limit.
+  // Returns the number of lines that fit on the terminal, or 0 if the output has no limit of lines.
   [[nodiscard]] std::size_t rows() const;
   [[nodiscard]] bool is_summary() const { return display_.is_watched && size().columns == 0; }
   void put(const std::string& text);

@@ -1,4 +1,5 @@
-// The progress of long work: a bar on a terminal, and a line every few seconds elsewhere.
+// Progress: shows the progress of long work by a bar on a terminal, and by a line every few seconds in a file
+// or pipe.
 //
 //   Progress progress("verify", total_bytes, clock);
 //   progress.advance(piece.size());

@@ -68,7 +68,8 @@ std::string line_of(std::string_view text, std::size_t columns) {
   return line.substr(0, bytes) + ">";
 }
 
-// After a mismatch, goes back only to the last '*', because an earlier '*' could not lead to a match.
+// After a mismatch, tries again only from the last '*': if the last '*' leads to no match, an earlier '*'
+// leads to no match either.
 bool matches(std::string_view text, std::string_view pattern) {
   std::size_t at = 0;
   std::size_t in_pattern = 0;

@@ -18,8 +18,8 @@ namespace ratoon::cli {
 [[nodiscard]] std::string clock_text(double seconds);
 
 // Formats a table with one line per row. Columns are as wide as their longest cell, with two spaces between
-// them; the last column is not padded. Because names come from files, bytes that could move a terminal's
-// cursor become '?'.
+// them; the last column is not padded. Replaces bytes that could move a terminal's cursor by '?', because
+// cells may contain names from files.
 [[nodiscard]] std::string table_text(const std::vector<std::vector<std::string>>& rows);
 
 // Returns one line of at most `columns` columns (0: no limit). Cuts longer text, and shows bytes that could

@@ -1,5 +1,5 @@
-// A member's pod, reduced to the facts that decisions need. A local run has no pods: its Pod describes a
-// member's process group.
+// A member's pod, reduced to the facts that decisions need. A local run has no pods: in a local run, each Pod
+// describes the process group of a member.
 #pragma once
 
 #include <cstdint>
@@ -49,8 +49,8 @@ struct Pod {
   std::vector<std::string> avoided_nodes;  // the nodes that its affinity excludes
   std::string unplaced_reason;             // the scheduler's message while no node takes the pod
   std::string scheduler;                   // the name of the scheduler that has to place it
-  // If no container has started yet: since when the pod has waited for a node or, if it has a node, for
-  // kubelet.
+  // Set until the first container of the pod starts: the time since which the pod has waited. A pod without a
+  // node waits for a node, and a pod with a node waits for kubelet.
   std::optional<WallTime> pending_since;
   std::string unstarted_reason;      // the kubelet's message while one of its containers does not start
   std::optional<WallTime> ended_at;  // when the trainer's container ended, if the platform says

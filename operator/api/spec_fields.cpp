@@ -83,7 +83,7 @@ std::optional<double> parse_quantity(std::string_view quantity) {
                                                       {"Ei", 0x1p60}});
   constexpr double kMost = 0x1p53;  // a double holds whole numbers exactly up to here
   if (quantity.starts_with('+')) quantity.remove_prefix(1);
-  // Checks that the first character is a digit or '.', which refuses "inf", "nan" and negative numbers.
+  // Require a digit or '.' as the first character, in order to refuse "inf", "nan" and negative numbers.
   if (quantity.empty() || std::string_view(".0123456789").find(quantity.front()) == std::string_view::npos)
     return std::nullopt;
   double number = 0;

@@ -238,11 +238,12 @@ json encode_training_job(const TrainingJob& job) {
        {"formedAt",       "waitingSince",   "capacityWait",  "activeSince",  "suspendingSince",
         "lastCheckpoint", "saveLocation",   "operatorImage", "finalWeights", "finishReason",
         "lineageStart",   "lastDisruption", "openRecovery",  "lastFailure",  "ledger",
-        "completionTime", "suspectNodes",   "failedNodes",   "selector",     "rejection"})
+        "completionTime", "suspectNodes",   "failedNodes",   "selector",     "rejection",
+        "trainedMembers"})
     target.erase(whole);
   // In the object `progress`, removes known fields that are no longer set and keeps unknown fields.
   if (json& progress = target["progress"]; progress.is_object())
-    for (const char* known : {"position", "total", "unit", "loss"}) progress.erase(known);
+    for (const char* known : {"time", "position", "total", "unit", "loss", "best"}) progress.erase(known);
   target.update(encode_status(job.status), /*merge_objects=*/true);
   return out;
 }

@@ -66,7 +66,8 @@ struct TrainingJobSpec {
   std::uint32_t max_duration_seconds = 0;       // all time in which it was not suspended; 0: no limit
   std::uint32_t start_deadline_seconds = 600;   // for the first message of a member that runs; 0: no limit
   std::uint32_t progress_deadline_seconds = 0;  // for the next step of a world; 0: no limit
-  // How long some members may hold nodes while others find none; then all nodes are freed. 0: no limit.
+  // How long members may hold nodes while no node takes the job's other members. After this time the operator
+  // frees all nodes of the job. 0: no limit.
   std::uint32_t release_after_seconds = 0;
   DisruptionPolicy disruption_policy;
   CheckpointPolicy checkpoint_policy;
@@ -108,8 +109,8 @@ struct MemberStatus {
   std::optional<WallTime> node_ends_at;  // if the notice has a time
   bool is_absent = false;                // the last world was formed without it
   std::optional<WallTime> not_before;    // its program failed: the next pod is not created before this time
-  // Since when the operator has waited for the first message of some process of the current, running pod;
-  // absent if each process has sent a message.
+  // Since when the operator has waited until each process of the member's running pod has sent its first
+  // message. Absent if no first message is missing.
   std::optional<WallTime> first_message_awaited_since;
   std::uint64_t done = 0;          // bits of local ranks that reported completion while others have not
   bool has_been_in_world = false;  // a world was formed with the current incarnation
@@ -188,7 +189,7 @@ struct SuspectNode {
 
 constexpr std::size_t kFailedNodesMax = 64;  // limit of the status
 
-// A node on which a program recently failed before all others of its world, or whose kubelet did not start a
+// A node on which a member recently failed as the first member of its world, or whose kubelet did not start a
 // pod.
 struct FailedNode {
   std::string name;

@@ -38,7 +38,8 @@ constexpr std::size_t kQuantityBytesMax = 8;
 constexpr std::uint64_t kSeedMax = (1ULL << 53) - 1;    // all JSON readers keep numbers up to here exactly
 constexpr std::uint32_t kGlobalBatchMax = 268'435'456;  // the limit of a Stream
 
-// The trainer gets all URIs of stores in one variable, separated by commas, so a URI has no comma.
+// The trainer gets the URIs of all stores in one variable, separated by commas, so a URI must not contain a
+// comma.
 bool is_uri(std::string_view text, bool may_be_read_only) {
   if (text.find_first_of(", \t\r\n") != std::string_view::npos) return false;
   const auto begins = [&](std::string_view scheme) {

@@ -77,7 +77,8 @@ Restarts read_restarts(Fields f) {
           .consecutive_crashes = static_cast<std::uint32_t>(f.optional_whole("crashesInARow", 0xffffffffU))};
 }
 
-// Reads the bits from a hexadecimal text, because some JSON readers do not keep 64-bit numbers exactly.
+// Reads one bit for each local rank from a hexadecimal text, because some JSON readers do not keep 64-bit
+// numbers exactly.
 std::uint64_t read_local_ranks(Fields& f) {
   const std::string text = f.optional_text("done", kProcessesPerNodeMax / 4);
   std::uint64_t bits = 0;
@@ -124,8 +125,8 @@ json encode_member(const MemberStatus& m) {
   return out;
 }
 
-// A bit for each member, in a hexadecimal text with four members in a digit, because a flag in each of 4096
-// members would make the status too large for the API server.
+// Reads whether each member has been in a world. The text has one hexadecimal digit for four members, because
+// a separate flag for each of 4096 members would make the status too large for the API server.
 void read_members_of_worlds(Fields& f, std::vector<MemberStatus>& members) {
   const std::string digits = f.optional_text("trainedMembers", kMembersMax * kRolesMax / 4);
   if (digits.find_first_not_of("0123456789abcdef") != std::string::npos)

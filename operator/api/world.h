@@ -25,7 +25,7 @@ struct ProcessFacts {
   std::string finish_reason{};     // of its completion, if its program ended the run early
   std::string save_location{};     // where it saves, as it said when it joined; empty: it did not say
   // When the process began to read its list of checkpoints (in `join_request`). If the request does not have
-  // the list's age: when the process first sent this list.
+  // the list's age, this is the time when the process first sent the list.
   Timestamp checkpoints_listed_at{};
   Timestamp last_progress_at{};  // when it sent its first message, began to wait, got its place, or reported
                                  // another step

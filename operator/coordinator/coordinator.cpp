@@ -116,7 +116,7 @@ void Coordinator::serve(const http::ServerRequest& request, http::Responder resp
   ++messages_;
   const JobEntryPtr entry = find_job(message->process.job);
   if (entry == nullptr) {
-    // If the member's namespace has too many connections, its connection stays unauthenticated and closes.
+    // If the member's namespace has too many connections, the server leaves this connection unauthenticated.
     static_cast<void>(responder.mark_authenticated(connection_owner_of(message->process, 1)));
     return refuse(responder, 404, names::refusal::kUnknownJob,
                   "no TrainingJob " + message->process.job.name_space + "/" + message->process.job.name +
@@ -229,8 +229,9 @@ bool Coordinator::answer(JobEntry& entry, ParkedPoll& poll, Timestamp now) {
   return true;
 }
 
-// Checks all waiting calls after each change, and at regular intervals, in order to find callers that have
-// disconnected.
+// Replies to waiting polls. After a change of the job, checks all polls. Also checks all polls once in each
+// kFullScanInterval, in order to find callers that have disconnected. At other times, checks only polls whose
+// deadline has passed.
 void Coordinator::answer_parked_polls(JobEntry& entry, Timestamp now) {
   for (; !entry.delayed.empty() && entry.delayed.front().due <= now; entry.delayed.pop_front())
     entry.delayed.front().responder.send({.status = 503,
@@ -326,7 +327,8 @@ Timestamp Coordinator::listening_since(const JobKey& job) const {
     const std::lock_guard lock(mutex_);
     const auto found = jobs_.find(job);
     const Timestamp now = clock_.now();
-    // After a stall this function may run before the timer thread detects it, so check for a stall here, too.
+    // After a stall this function may run before the timer thread detects the stall, so check for a stall
+    // here, too.
     if (found == jobs_.end() || has_stalled(now, clock_.wall_now())) return now;
     entry = found->second;
     listening = std::max(listening_since_, entry->tracked_since);

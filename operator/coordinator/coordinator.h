@@ -112,13 +112,13 @@ class Coordinator final : public JobRegistry {
   void note_failed_authentication(const ProcessIdentity& process);
   template <class Message>
   void serve(const http::ServerRequest& request, http::Responder responder);
-  // Each function replies at once, or stores the responder until a reply is possible. The caller holds the
-  // entry's mutex. Returns whether the message may change the operator's next decision.
+  // Each overload of answer_or_park() replies at once, or stores the responder until a reply is possible. The
+  // caller holds the entry's mutex. Returns whether the message may change the operator's next decision.
   bool answer_or_park(JobEntry& entry, const JoinRequest& message, http::Responder& responder);
   bool answer_or_park(JobEntry& entry, const Heartbeat& message, http::Responder& responder);
   bool answer_or_park(JobEntry& entry, const OrdersRequest& message, http::Responder& responder);
   bool answer_or_park(JobEntry& entry, const Completed& message, http::Responder& responder);
-  // Returns whether the member may send one more message now. Delays the answer if a member calls too
+  // Returns whether the member may send one more message now. Delays the answer if the member calls too
   // often.
   [[nodiscard]] bool is_within_rate(JobEntry& entry, const ProcessIdentity& process,
                                     http::Responder& responder);

@@ -67,8 +67,8 @@ std::optional<Refusal> JobSession::refuse(const ProcessIdentity& process) const 
     return Refusal{.kind = names::refusal::kSuperseded,
                    .message = "the job has no member " + process.role + "-" + std::to_string(process.index)};
   }
-  // An incarnation newer than all known ones may join: its pod exists, but the operator has not announced it
-  // yet.
+  // An incarnation that is newer than all known incarnations may join: its pod exists, but the operator has
+  // not announced the new incarnation yet.
   if (process.incarnation > newest->incarnation) return std::nullopt;
   return Refusal{.kind = names::refusal::kSuperseded,
                  .message = member_name(process.job, process.role, process.index, process.incarnation) +
@@ -191,7 +191,7 @@ std::optional<Refusal> JobSession::refuse_completion(const Completed& completed)
     const bool was_damaged = std::ranges::any_of(facts.beat->damaged, [&](const auto& one) {
       return one.attempt == told.attempt && one.step == told.step;
     });
-    // If this attempt committed a checkpoint, the run cannot have ended with one of an earlier attempt.
+    // If this attempt committed a checkpoint, the run's last checkpoint cannot be from an earlier attempt.
     const bool is_passed = told.attempt == completed.attempt && told.attempt > last.attempt;
     if (was_damaged || (!is_passed && may_be_final_checkpoint(last, told.attempt, told.step, told.digest)))
       continue;

@@ -37,8 +37,8 @@ class JobSession {
   // Returns true if the process waits with a list of checkpoints that is too old for forming a world. Returns
   // true once per list; the caller then requests a new list from the process.
   [[nodiscard]] bool take_checkpoint_list_request(const ProcessIdentity& process);
-  // Records a heartbeat. Returns whether a heartbeat differs from the last one in its commit, recovery phase
-  // or unreachable peers.
+  // Records a heartbeat. Returns whether the heartbeat differs from the previous heartbeat of the process in
+  // its commit, recovery phase or unreachable peers.
   bool record_beat(const Heartbeat& beat, Timestamp now);
   void record_completed(const Completed& completed, Timestamp now);
   // Returns whether a new leader would know that the process has completed, from the job's status or from the
@@ -48,8 +48,8 @@ class JobSession {
   // counts as a sign of life of that pod, and the function returns true.
   bool record_unauthenticated(const ProcessIdentity& process, Timestamp now);
 
-  // Returns the process's assignment if it has a rank in a world that is newer than the world that it left. A
-  // process that has got its assignment no longer counts as waiting.
+  // Returns the process's assignment if the process has a rank in a world that is newer than the world that
+  // the process left. A process that has got its assignment no longer counts as waiting.
   [[nodiscard]] std::optional<Assignment> take_assignment(const ProcessIdentity& process);
   [[nodiscard]] Orders orders(const ProcessIdentity& process, WallTime now) const;
 

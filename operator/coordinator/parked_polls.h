@@ -27,12 +27,14 @@ struct ParkedPoll {
 class ParkedPolls {
  public:
   // Parks a poll. A poll's deadline `reply_deadline` must not be before the deadline of a poll that was added
-  // earlier. If another poll of the process waits, drops this earlier poll: after a new request, a process no
-  // longer reads the reply to its earlier request, even if the earlier connection seems open.
+  // earlier. If a poll of the process already waits for the same kind of answer, drops that earlier poll.
+  // After a new request, a process no longer reads the reply to its earlier request, even if the earlier
+  // connection seems open.
   void park_poll(ParkedPoll poll);
   // Passes each poll to `answer`, and drops those for which `answer` returns true.
   void answer_all(const std::function<bool(ParkedPoll&)>& answer);
-  // Passes only polls whose deadline has passed to `answer`; drops a poll if `answer` returns true for it.
+  // Passes to `answer` only polls with a reply_deadline that is not after `now`. Drops a poll if `answer`
+  // returns true for it.
   void answer_due(Timestamp now, const std::function<bool(ParkedPoll&)>& answer);
 
   [[nodiscard]] std::size_t size() const { return polls_.size(); }

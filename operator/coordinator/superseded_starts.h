@@ -1,11 +1,10 @@
 // Remembers which starts of a job's processes were superseded by a later start of the same process, so that
 // the coordinator refuses their late messages. Start numbers are random and do not tell which start is newer,
-// so the start that joins last counts as newer.
+// so the start that joins last counts as newer. A pod chooses the names of its starts and may send any number
+// of them, so only a few starts of each process are remembered, by the hashes of their names.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <map>
 #include <unordered_map>
 #include <vector>
 
@@ -16,7 +15,8 @@ namespace ratoon::coordinator {
 
 class SupersededStarts {
  public:
-  // Adds a start. If there are too many starts, drops the oldest, whose late messages have arrived by now.
+  // Adds a start. If the process has too many starts, drops its oldest one, whose late messages have arrived
+  // by now.
   void add(const ProcessIdentity& process);
   // Records that the start joined: this start is current, and all other starts of its process are superseded.
   // Returns whether this start superseded another start.
@@ -25,16 +25,12 @@ class SupersededStarts {
 
  private:
   struct Start {
-    ProcessIdentity process;
-    std::uint64_t sequence_number = 0;
+    std::uint64_t hash = 0;
     bool is_superseded = false;
   };
+  [[nodiscard]] static std::uint64_t hash_of(const ProcessIdentity& process);
 
-  void forget(std::uint64_t sequence_number);
-
-  std::unordered_map<ProcessKey, std::vector<Start>, ProcessKeyHash> starts_;
-  std::map<std::uint64_t, ProcessKey> starts_by_sequence_number_;  // oldest first
-  std::uint64_t next_sequence_number_ = 0;
+  std::unordered_map<ProcessKey, std::vector<Start>, ProcessKeyHash> starts_;  // oldest first
 };
 
 }  // namespace ratoon::coordinator

@@ -70,7 +70,8 @@ struct Observation {
   ObservationIndex index{};
 };
 
-// Returns whether a world trains whose assignments this operator does not know, because the leader changed.
+// Returns whether a world trains but this operator does not know the world's assignments, because the leader
+// changed.
 [[nodiscard]] inline bool is_world_forgotten(const Observation& seen) {
   return seen.job.status.is_world_formed && seen.world.empty();
 }

@@ -55,7 +55,8 @@ std::vector<api::SuspectNode> find_suspect_nodes(const Observation& seen, const 
   return update_suspects(seen, losses);
 }
 
-// Adds the actions that the new list of members needs: creates pods (not on nodes to avoid), deletes others.
+// Adds the actions that the new list of members needs: creates missing pods (not on nodes to avoid), and
+// deletes pods that belong to no member of the list.
 void apply_roster_change(const Observation& seen, const RosterChange& change, Decision& decision) {
   auto& status = decision.status;
   const auto avoid_nodes = nodes_to_avoid(seen, status.suspect_nodes);
@@ -114,7 +115,7 @@ Decision wake_while_members_leave(const Observation& seen, Timestamp now,
                              stall_deadline(seen, now, decision.status), next_classification_time(seen)})
     wake_no_later_than(moment, seen.wall_now, now, decision);
   if (!decision.status.is_world_formed) return decision;
-  // Decide at these times, too, because a member may be lost while the world saves before a suspension.
+  // While the world saves before a suspension, a member may be lost, so also decide at the following times.
   for (const auto& moment : {drain_deadline(seen, decision.status),
                              record_awaited_since(seen, now, decision.status), next_pod_end(seen)})
     wake_no_later_than(moment, seen.wall_now, now, decision);
@@ -141,7 +142,7 @@ Decision decide_while_nodes_released(const Observation& seen, const RosterChange
   return decision;
 }
 
-// A release of nodes replaces the decision's actions, except its events: returns the events.
+// Returns only the events among the actions. A release of nodes drops all other actions of a decision.
 std::vector<Action> events_of(std::vector<Action> actions) {
   std::erase_if(actions, [](const Action& action) { return !std::holds_alternative<EmitEvent>(action); });
   return actions;

@@ -56,7 +56,8 @@ struct ObjectReference {
   std::string name{};
 };
 
-// A consistent read has no resourceVersion, so that the API server does not answer from an old cache.
+// Lists objects by a consistent read: the request has no resourceVersion, so that the API server does not
+// answer from an old cache.
 [[nodiscard]] Result<ApiRequest> list(const Selection& selection, std::uint32_t items_max,
                                       const std::string& continue_token);
 // Watches changes after `resource_version`; the server ends the watch after `timeout_seconds`.

@@ -22,7 +22,8 @@ namespace ratoon::local {
 
 class DiskWriter {
  public:
-  // A process that ends waits this long for a disk call that hangs.
+  // By default, the destructor waits at most this long for one disk call, and then assumes that the call
+  // hangs.
   static constexpr Duration kExitTimeout = std::chrono::seconds(10);
   static constexpr std::size_t kQueuedMax = 10'000;
 
@@ -33,7 +34,8 @@ class DiskWriter {
   DiskWriter(const DiskWriter&) = delete;
   DiskWriter& operator=(const DiskWriter&) = delete;
 
-  // Begins a disk call and returns its outcome, for which the caller may wait for a limited time.
+  // Adds a disk call to the queue, and returns a future of its outcome, for which the caller may wait for a
+  // limited time.
   template <class T>
   [[nodiscard]] std::future<Result<T>> begin(std::function<Result<T>()> call) {
     auto task = std::make_shared<std::packaged_task<Result<T>()>>(std::move(call));
@@ -41,8 +43,8 @@ class DiskWriter {
     enqueue([task] { (*task)(); });
     return outcome;
   }
-  // Makes a disk call whose outcome has no effect on the run. Returns false if the queue is full because the
-  // disk hangs: the call is not made.
+  // Adds to the queue a disk call whose outcome has no effect on the run. If the queue is full because the
+  // disk hangs, drops the call and returns false.
   bool add(std::function<void()> call);
 
  private:

@@ -20,7 +20,7 @@ struct MachineCapacity {
   std::optional<std::uint64_t> nodes_max{};  // at once, of a trace; nothing: as many as the job needs
 };
 
-// Reads the limits of this process and machine, and those of the run's trace.
+// Reads the limits of this process and of this machine, and counts the nodes of the run's trace.
 [[nodiscard]] MachineCapacity count_capacity(const LossPlan& losses);
 [[nodiscard]] Result<void> check_capacity(const api::TrainingJob& job, const MachineCapacity& capacity);
 

@@ -12,7 +12,8 @@ bool is_ready(const std::future<Result<UniqueFd>>& outcome, Duration at_most) {
 }  // namespace
 
 Result<UniqueFd> MemberLogs::open(const std::string& member) {
-  // Drop the opened logs of other members, because those members will not start any longer.
+  // Close the logs that were opened for other members, because these members may never start. If such a
+  // member starts later, its call of open() opens its log again.
   std::erase_if(pending_opens_,
                 [&](const auto& one) { return one.first != member && is_ready(one.second, Duration(0)); });
   const Duration at_most = pending_opens_.empty() ? timeout_ : Duration(0);

@@ -20,7 +20,8 @@ class MemberLogs {
  public:
   // The start of a member waits this long for the disk.
   static constexpr Duration kOpenTimeout = std::chrono::seconds(2);
-  // Another thread calls Open, perhaps after MemberLogs is gone, so Open must own what it uses.
+  // Another thread calls Open, perhaps after the destruction of MemberLogs, so Open must own all objects that
+  // it uses.
   using Open = std::function<Result<UniqueFd>(const std::string& member)>;
 
   explicit MemberLogs(Open open, Duration timeout = kOpenTimeout)

@@ -34,7 +34,7 @@ bool is_port_free(std::uint32_t port) {
          ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
 }
 
-// Returns nothing if the text is not a number. The trainer itself will report that it is no port.
+// Returns nothing if the text is not a number. The trainer itself reports that the text is no port.
 std::optional<std::uint32_t> parse_port(const std::optional<std::string>& text) {
   std::uint32_t port = 0;
   if (!text) return std::nullopt;

@@ -17,15 +17,16 @@ namespace ratoon::local {
 
 class MetricsPorts {
  public:
-  // The kernel's range of ephemeral ports: a program that asks for any port gets one of them.
+  // The kernel's range of ephemeral ports: a program that asks for any free port gets a port of this range.
   struct PortRange {
     std::uint32_t first = 32'768;
     std::uint32_t last = 60'999;
   };
   [[nodiscard]] static PortRange read_ephemeral_range();
 
-  // Assigns ports outside of the ephemeral range, because another program gets such a port only if it names
-  // it. `named`: the value of RATOON_METRICS_PORT in the environment of `ratoon run`.
+  // Assigns ports outside of the ephemeral range, because another program gets a port outside of this range
+  // only if the program asks for exactly this port. `named`: the value of RATOON_METRICS_PORT in the
+  // environment of `ratoon run`.
   explicit MetricsPorts(std::optional<std::string> named = {}, PortRange ephemeral = read_ephemeral_range());
 
   // Assigns ports to the processes of a pod that is about to start. `pods`: the existing pods. A program gets
@@ -34,8 +35,9 @@ class MetricsPorts {
   // Adds to each running member in status.json the ports of its processes.
   void add_ports_to(nlohmann::json& members) const;
 
-  // Returns the first of the member's free ports, or nothing if too few ports are free. `named`: the lowest
-  // port to take, from RATOON_METRICS_PORT; without that variable any port may be taken.
+  // Assigns `processes` consecutive free ports to the member and returns the first of them, or nothing if too
+  // few ports are free. `named` is the lowest port that may be assigned, from RATOON_METRICS_PORT. Without
+  // `named`, any port outside of the ephemeral range may be assigned.
   [[nodiscard]] std::optional<std::uint16_t> assign(const std::string& member, std::uint32_t processes,
                                                     std::optional<std::uint32_t> named);
   // Returns the first port of the member, or nothing if it has none.

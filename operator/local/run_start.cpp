@@ -25,7 +25,8 @@ Result<void> discard_staged_checkpoints(const RunFolder& folder) {
   return StagingFolder::discard(StagingFolder::kMemoryRoot, folder.path());
 }
 
-// Returns whether the job's roles differ from those in `document`, for example in an argument for the end.
+// Returns whether the job's roles differ from the roles in `document`, for example in an argument that sets
+// the end of the training.
 bool have_roles_changed(const nlohmann::json& document, const api::TrainingJob& job) {
   const nlohmann::json::json_pointer stored("/job/spec/roles");
   const nlohmann::json::json_pointer given("/spec/roles");
@@ -89,8 +90,8 @@ Result<RunStart> begin_run(const RunFolder& folder, const api::TrainingJob& job,
                            WallTime now,
                            const std::function<Result<void>(const api::TrainingJobStatus&)>& store) {
   const auto stored = folder.read_status(job);
-  // Return a read error even if the run starts over: without the old status, its attempt numbers might repeat
-  // those of checkpoints in stores.
+  // Return a read error even if the run starts over: without the old status, the new run might repeat attempt
+  // numbers of checkpoints that are in stores.
   if (!stored) return stored.error();
   if (starts_over) {
     RunStart fresh{.status = fresh_status(stored->value_or(api::TrainingJobStatus()))};

@@ -50,7 +50,7 @@ constexpr Duration kDrainTimeout = seconds(10);
 constexpr Duration kStopRequestWindow = milliseconds(100);
 constexpr std::uint32_t kGraceSeconds = 30;  // the default of a pod
 constexpr Duration kWaitCallInterval = milliseconds(100);
-// Members leave at least this long before the run's end; they leave earlier if saves take long.
+// If a member leaves within this time before the run's end, the run ends. Slow saves make the time longer.
 constexpr Duration kLeaveBeforeEndMin = seconds(30);
 constexpr int kSaveTimesBeforeEnd = 3;
 
@@ -247,7 +247,7 @@ class Runner {
     cluster_.remove(action.uid);
     return {};
   }
-  // Deletes nothing: the job file belongs to the user. describe_cluster_only_fields() tells the user so.
+  // Deletes nothing, because the job file belongs to the user (see describe_cluster_only_fields()).
   static Result<void> act(const core::DeleteJob&) { return {}; }
   Result<void> act(const core::EmitEvent& action) {
     if (news_.print_event(action.message))
@@ -359,7 +359,7 @@ class Runner {
   RunJournal journal_;
   RunControls controls_;
   coordinator::Coordinator coordinator_;
-  // The server is declared after the coordinator, so that it is destroyed first.
+  // The server is declared after the coordinator, so that the server is destroyed first.
   std::unique_ptr<http::HttpServer> server_;
   std::optional<Timestamp> wake_at_;
   std::vector<std::string> without_node_;  // of the last decision

@@ -45,7 +45,8 @@ struct RunOptions {
   bool shows_member_output = false;
   // The runner calls this function ten times a second while it waits, so it must not block. May be empty.
   std::function<void()> while_waiting{};
-  // The runner calls this with the content of status.json after each change and every second. May be empty.
+  // The runner calls this function with the content of status.json after each change and every second. May be
+  // empty.
   std::function<void(const nlohmann::json& document)> show{};
 };
 

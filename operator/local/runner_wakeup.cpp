@@ -26,7 +26,7 @@ Result<RunnerWakeup> RunnerWakeup::open() {
   }
   // Some supervisors start programs with SIGCHLD ignored. Then the exit status of children would be lost.
   std::signal(SIGCHLD, SIG_DFL);
-  std::signal(SIGPIPE, SIG_IGN);  // if the output is no longer read, the run goes on
+  ignore_broken_output_signals();  // the run goes on if its output is no longer read, or too large
   UniqueFd signal_fd(::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC));
   UniqueFd news_fd(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
   if (!signal_fd.is_open() || !news_fd.is_open()) return system_error(errno, "opening signalfd and eventfd");

@@ -1,5 +1,5 @@
-// RunnerWakeup: the main loop of `ratoon run` sleeps only in its function sleep(). Children that end, signals
-// of the user and notifications by other threads end the sleep.
+// RunnerWakeup: the main loop of `ratoon run` sleeps only in RunnerWakeup::sleep(). Children that end,
+// signals of the user and notifications by other threads end the sleep.
 #pragma once
 
 #include <functional>
@@ -20,14 +20,15 @@ class RunnerWakeup {
 
   // sleep() also ends when this file descriptor is readable; -1 means no descriptor.
   void watch(int fd) { watched_fd_ = fd; }
-  // Makes each sleep call `act` at this interval; `act` must not block.
+  // After this call, sleep() calls `act` at the interval `every` while it sleeps. `act` must not block.
   void call_while_asleep(Duration every, std::function<void()> act) {
     call_interval_ = every;
     on_interval_ = std::move(act);
   }
   // Makes sleep() call `act` for SIGUSR1 and SIGUSR2, so that `act` can pass these signals to the trainers.
   void pass_signals_to(std::function<void(int number)> act) { on_signal_ = std::move(act); }
-  // Ends the present sleep or, if there is none, the next. Any thread may call this function.
+  // Ends the current call of sleep() or, if no thread sleeps, the next call. Any thread may call this
+  // function.
   void notify() const;
   // Returns how many requests to stop came during this sleep. SIGINT, SIGTERM and SIGHUP (the terminal
   // closed) are such requests.

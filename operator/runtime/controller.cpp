@@ -16,9 +16,11 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr Duration kRetryPauseMin = milliseconds(100);
-// Few doublings keep the retry pause short, because no event tells when the API server answers again.
+// The retry pause doubles at most this many times. It stays short, because no event tells when the API server
+// answers again.
 constexpr int kRetryDoublingsMax = 4;
-// After a pod was refused, the retry pause grows longer: a quota or a user's correction may take a while.
+// After the API server refused a pod, the retry pause doubles up to this many times, because a while may pass
+// until a quota has room or a user has corrected the job.
 constexpr int kRefusalDoublingsMax = 8;
 // The controller decides about each job at least this often, because heartbeats that change only the step
 // cause no decision.
@@ -185,9 +187,9 @@ Timestamp Controller::next_retry_time(const JobKey& key, JobMemory& memory) cons
   return clock_.now() + backoff_after(memory.failures_in_a_row++, kRetryDoublingsMax);
 }
 
-// If a claim cannot be shared, reads it repeatedly with growing pauses, because no event reports that the
-// claim was replaced. If the server does not let the operator read the claim, assumes that members can share
-// the claim.
+// If only one node can mount the volume claim, reads the claim repeatedly with growing pauses, because no
+// event reports that a user replaced the claim. If the server does not let the operator read the claim,
+// assumes that several nodes can mount the claim.
 Result<void> Controller::read_volume_claim(const api::TrainingJob& job, JobMemory& memory) {
   if (memory.claim_generation != job.meta.generation) memory.claim_reads = 0;
   if (memory.claim_reads > 0 && clock_.now() < memory.claim_due) return {};
@@ -281,8 +283,9 @@ Result<void> Controller::apply_action(const JobView& seen, const api::TrainingJo
   return {};
 }
 
-// Creates pods. If a pod is refused, skips the other pods of its role, which are equal, and creates pods of
-// other roles. After a call that got no reply from the server, creates no further pod in this round.
+// Creates pods. If the server refuses a pod, skips the other pods of the same role, which come from the same
+// template, and creates pods of other roles. After a call that got no reply from the server, creates no
+// further pod in this turn.
 Result<void> Controller::create_pods(const api::TrainingJob& job, const core::Decision& decision,
                                      JobMemory& memory, TurnSlice& slice) {
   const auto is_creation = [](const auto& action) { return std::holds_alternative<core::CreatePod>(action); };

@@ -49,23 +49,23 @@ class Controller {
     std::optional<core::RecoveryTimestamps> recovery;
     std::optional<Timestamp> lists_valid_from{};  // announced by the last decision
     Timestamp status_stored_at;
-    // These fields describe a changed status that is not stored yet: since when it waits, when it will be
-    // stored, and its members.
+    // status_changed_since, status_due and roster describe a changed status that is not stored yet: since
+    // when the status waits, when the controller will store it, and its members.
     std::optional<Timestamp> status_changed_since{};
     std::optional<Timestamp> status_due{};
     std::vector<api::MemberStatus> roster{};
     bool is_turn_cut = false;  // the last turn left actions for the next one
     int failures_in_a_row = 0;
     std::optional<Timestamp> disrupted_since{};  // since when a disruption waits for its resulting actions
-    // Set if the server refuses pods because of their template or a quota: the reason, and when to try
-    // again.
+    // The reason for which pods of the job were last refused, such as their template or a quota. The text is
+    // empty if no pod was refused. pods_due is the time of the next try.
     std::string refusal{};
     bool is_template_refused = false;
     Timestamp pods_due;
     int refusals_in_a_row = 0;
     std::set<std::string> pods_seen{};  // their UIDs at the last look, if the job was refused a pod
     std::vector<std::string> unusable_pod_names{};  // pod names that hanging pods of others hold
-    // The job's volume claim when it was last read, and the time of the next read.
+    // The job's volume claim as the controller last read it. The next read is due at claim_due.
     std::optional<core::VolumeClaim> claim{};
     std::uint64_t claim_generation = 0;  // of the job at that time
     Timestamp claim_due;
@@ -76,7 +76,7 @@ class Controller {
   void reconcile_job(const JobKey& key);
   [[nodiscard]] JobMemory& job_memory_of(const JobKey& key);
   static void note_gone_pods(const JobView& view, JobMemory& memory);
-  // Reads the volume claim if the decision needs it and it is time to read the claim.
+  // Reads the volume claim if the next read of the claim is due.
   [[nodiscard]] Result<void> read_volume_claim(const api::TrainingJob& job, JobMemory& memory);
   bool report_unreadable(const JobKey& key);  // returns whether the job is unreadable
   [[nodiscard]] Result<void> apply_decision(const JobView& seen, const core::Decision& decision,
@@ -88,7 +88,8 @@ class Controller {
                                           const core::Action& action);
   [[nodiscard]] Result<void> create_pods(const api::TrainingJob& job, const core::Decision& decision,
                                          JobMemory& memory, TurnSlice& slice);
-  // Stores why the job's pods were refused (empty: they were not), and when to request pods again.
+  // Stores the reason for which pods of the job were refused, and when to request pods again. An empty
+  // `refusal` says that no pod was refused.
   void note_refusal(std::string refusal, bool is_template_refused, JobMemory& memory) const;
   [[nodiscard]] Result<ProcessLimit::Admission> admit(const api::TrainingJob& job);
   [[nodiscard]] static bool is_pod_name_held(const JobMemory& memory, const std::string& pod);

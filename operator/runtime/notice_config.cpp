@@ -76,7 +76,7 @@ std::string choice_names(const auto& choices) {
   return join(choices, ", ", [](const auto& choice) { return choice.first; });
 }
 
-// Reads one rule, all its fields, and reports only the first problem.
+// Reads all fields of one rule, and reports only the first problem.
 class RuleReader {
  public:
   RuleReader(const json& rule, std::string place) : rule_(rule), place_(std::move(place)) {}

@@ -37,9 +37,10 @@ namespace ratoon::runtime {
 namespace {
 
 constexpr int kMemberServerThreads = 4;
-// How many namespaces may have all their workers active at the same time.
+// At most this many namespaces may have all their workers active at the same time.
 constexpr int kActiveNamespaces = 4;
-// Threads for each active worker: a worker whose call hangs is not active, and another thread replaces it.
+// The number of threads for each active worker. A worker whose call hangs does not count as active, and
+// another thread takes its place.
 constexpr int kThreadsPerWorker = 4;
 constexpr int kReviewThreads = 4;  // they review known tokens again
 constexpr Duration kSignalCheckInterval = std::chrono::milliseconds(20);
@@ -79,7 +80,8 @@ bool is_signalled(const sigset_t& signals, Duration timeout) {
   return ::sigtimedwait(&signals, nullptr, &limit) > 0;
 }
 
-// Why members cannot reach the leader; empty if they can. Threads that answer probes read it concurrently.
+// Stores why members cannot reach the leader, or an empty text if members can reach it. Threads that answer
+// probes read the text concurrently.
 class Reachability {
  public:
   void note(std::string problem) {
@@ -129,8 +131,8 @@ class Operator {
       if (leadership_->is_lost()) return lost_lease();
       if (is_signalled(signals, kSignalCheckInterval)) return {};
     }
-    // If this operator stood by until now, its cached lists may be old. A pod of a member that is missing in
-    // an old list would wrongly count as vanished.
+    // If this operator stood by until now, its cached lists may be old. If an old list lacks a member's pod,
+    // the pod would wrongly count as vanished.
     if (clock_.now() - synced > kListAgeMax) cluster_->relist();
     return lead(*url, signals);
   }
@@ -145,7 +147,7 @@ class Operator {
                                           "TLS: begin --advertise-url with https://");
   }
 
-  // The name that members expect in the certificate.
+  // Returns the name that members expect in the certificate.
   [[nodiscard]] Result<std::string> find_server_name(const std::string& url) const {
     if (!options_.tls_server_name.empty()) return options_.tls_server_name;
     auto parsed = http::parse_url(url);

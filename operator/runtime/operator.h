@@ -31,7 +31,8 @@ struct OperatorOptions {
   std::uint16_t coordinator_port = names::port::kCoordinator;
   std::uint16_t metrics_port = names::port::kOperatorMetrics;
   std::uint16_t probe_port = kProbePort;
-  // How many jobs of one namespace are handled at once. Each job makes one call to the API server at a time.
+  // The operator handles at most this many jobs of one namespace at once. Each job makes one call to the API
+  // server at a time.
   std::uint16_t workers = 4;
   std::uint32_t processes_per_namespace = 0;  // of the jobs that have pods, together; 0: no limit
   bool is_text_log = false;

@@ -123,6 +123,10 @@ def init_process_group(session, backend: str = "gloo", timeout: datetime.timedel
     place = {"rank": core.rank, "world_size": core.world_size}
 
     def connect() -> None:
+        # PyTorch's keys have the number of groups that this process has made, and a connection that failed
+        # counts, too: a process that is new to the world would look for other keys.
+        if not torch.distributed.is_initialized():
+            torch.distributed.distributed_c10d._world.group_count = 0
         torch.distributed.init_process_group(backend, store=store, timeout=limit, **place)
 
     if not session._is_of_train or board is None or backend != "gloo":
@@ -190,11 +194,11 @@ def _groups_of_gloo() -> list:
 
 def _end_collectives() -> None:
     """Gloo has no call that ends collectives. It closes all connections of a group, and what waits there fails, when a
-    receive has waited for longer than it may."""
+    receive has waited for longer than it may. A receive from a rank whose connection is closed fails at once and closes
+    nothing, so the receive is from any rank."""
     for group in _groups_of_gloo():
-        peer = 1 if group.rank() == 0 else 0
         try:
             nothing = torch.empty(1, dtype=torch.uint8)
-            group.recv([nothing], peer, _TAG_OF_NO_MESSAGE).wait(datetime.timedelta(milliseconds=1))
+            group.recv_anysource([nothing], _TAG_OF_NO_MESSAGE).wait(datetime.timedelta(milliseconds=1))
         except RuntimeError:
             pass  # the limit, as expected; or the connection had failed before

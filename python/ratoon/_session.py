@@ -34,15 +34,15 @@ def _end_of(steps: int | str | None, epochs: int | None) -> str | None:
     return steps if steps is None or isinstance(steps, str) else f"{operator.index(steps)}st"
 
 
-def _whole_numbers(numbers: tuple) -> list[int] | None:
-    """The numbers as whole numbers of 64 bits, or None if one of them is no whole number."""
-    try:
-        whole = [operator.index(number) for number in numbers]
-    except TypeError:
-        return None
-    for number in whole:
-        if not -2**63 <= number < 2**63:
-            raise RatoonError(f"sum() takes whole numbers from -2**63 to 2**63 - 1, and not {number}: give floats")
+def _whole_numbers(numbers: tuple) -> list[int]:
+    whole = []
+    for number in numbers:
+        try:
+            whole.append(operator.index(number))
+        except TypeError:
+            raise RatoonError(f"sum(whole=True) takes whole numbers, and not {number!r}") from None
+        if not -2**63 <= whole[-1] < 2**63:
+            raise RatoonError(f"sum(whole=True) takes numbers from -2**63 to 2**63 - 1, and not {number}")
     return whole
 
 
@@ -250,12 +250,14 @@ class Session:
         """A value of this step, for the history, the progress bar ("loss") and /metrics."""
         self._core.report(name, float(value), samples)
 
-    def sum(self, *numbers: int | float) -> int | float | list[int] | list[float]:
-        """Sums of numbers over all ranks. All ranks call it in the same order, with equally many numbers, and all with whole
-        numbers or all with floats. Whole numbers are summed exactly. For counts and measures: gradients have
-        average_gradients()."""
-        whole = _whole_numbers(numbers)
-        sums = self._core.sum([float(number) for number in numbers]) if whole is None else self._core.sum_integers(whole)
+    def sum(self, *numbers: float, whole: bool = False) -> float | list[float] | int | list[int]:
+        """Sums of numbers over all ranks. All ranks call it in the same order, with equally many numbers. With `whole=True` on
+        all ranks the numbers are whole numbers of 64 bits, and their sums are exact ints; otherwise the sums are floats, which
+        are exact up to 2**53. For counts and measures: gradients have average_gradients()."""
+        if whole:
+            sums = self._core.sum_integers(_whole_numbers(numbers))
+        else:
+            sums = self._core.sum([float(number) for number in numbers])
         return sums[0] if len(sums) == 1 else sums
 
     def mean(self, name: str, value: float, samples: int) -> float:

@@ -268,7 +268,9 @@ def _average(bucket: list[torch.nn.Parameter], weight: float) -> None:
     for parameter in bucket:
         if parameter.grad is None:  # other ranks may have one
             parameter.grad = torch.zeros_like(parameter)
-    flat = torch.cat([parameter.grad.reshape(-1) for parameter in bucket]).mul_(weight)
+    flat = torch.cat([parameter.grad.reshape(-1) for parameter in bucket])
+    # The mean of no samples is not a number, and 0 times NaN is NaN.
+    flat = flat.mul_(weight) if weight else flat.zero_()
     torch.distributed.all_reduce(flat)
     begin = 0
     for parameter in bucket:

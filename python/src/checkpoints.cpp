@@ -118,14 +118,16 @@ nb::list verify(const std::string& place, const cli::CheckpointSelection& select
 
 // Those that are shared, and those of the rank: rank r of a world of another size has what rank r modulo its
 // size saved.
-std::vector<std::string> names_in(const std::vector<cli::OpenPack>& packs, std::uint32_t rank) {
+std::vector<std::string> names_in(const ObjectStoreDisk& disk, const checkpoint::CheckpointId& id,
+                                  const checkpoint::Manifest& manifest, std::uint32_t rank) {
   std::set<std::string> names;
-  const auto ranks = std::ranges::count(packs, false, &cli::OpenPack::is_part);
-  for (const cli::OpenPack& pack : packs) {
-    const bool is_own = pack.record.rank.value() == rank % static_cast<std::uint32_t>(ranks);
+  const auto own = rank % static_cast<std::uint32_t>(manifest.packs.size());
+  check(cli::visit_packs(disk, id, manifest, {}, [&](const cli::OpenPack& pack) -> Result<void> {
+    const bool is_own = pack.record.rank.value() == own;
     for (const auto& tensor : pack.reader.header().layout.tensors)
       if (is_own || (tensor.box && !pack.is_part)) names.insert(tensor.name);
-  }
+    return {};
+  }));
   return {names.begin(), names.end()};
 }
 
@@ -172,7 +174,7 @@ Loaded load_one(const ObjectStoreDisk& disk, const checkpoint::CheckpointId& id,
   if (wanted.names)
     names = *wanted.names;
   else
-    names = names_in(value_of(cli::open_packs(disk, id, sealed.manifest)), wanted.from.rank);
+    names = names_in(disk, id, sealed.manifest, wanted.from.rank);
   LoadFrom from = wanted.from;
   from.step.reset();  // the manifest says it
   from.place = disk.shown(checkpoint::manifest_path(id));

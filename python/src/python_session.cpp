@@ -145,7 +145,12 @@ std::function<void(std::uint64_t)> PythonSession::keep_for_epochs(nb::callable a
   objects_.push_back(std::move(act));
   return [kept](std::uint64_t epoch) {
     const nb::gil_scoped_acquire acquired;
-    kept(epoch);
+    try {
+      kept(epoch);
+    } catch (const nb::python_error& error) {
+      rethrow_if_known(error.value());
+      throw;
+    }
   };
 }
 

@@ -69,7 +69,9 @@ made_daemon_policy=false
 # hold_daemons PACKAGE...: containerd and prometheus would start as services of the system; here they are only programs.
 # The policy checks that this setup still runs: the policy of a killed setup has no effect.
 hold_daemons() {
-  if [[ " $* " != *' containerd '* && " $* " != *' prometheus '* ]] || [[ -e $daemon_policy ]]; then return; fi
+  if [[ " $* " != *' containerd '* && " $* " != *' prometheus '* ]]; then return; fi
+  # The policy of a killed setup is replaced, and the policy of the machine stays.
+  if [[ -e $daemon_policy ]] && ! grep -qs 'kill -0 [0-9]* 2>/dev/null; then exit 101' "$daemon_policy"; then return; fi
   made_daemon_policy=true
   trap release_daemons EXIT
   printf '#!/bin/sh\nif kill -0 %d 2>/dev/null; then exit 101; fi\nexit 0\n' $$ | "${as_root[@]}" tee "$daemon_policy" >/dev/null

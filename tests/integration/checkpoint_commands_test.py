@@ -141,6 +141,9 @@ class Commands(unittest.TestCase):
         os.mkfifo(self.scratch / "pipe.pt")
         self.assert_refused(82, "is not a file, but a pipe", "export", self.place, self.scratch / "pipe.pt", "--overwrite")
         self.assertTrue((self.scratch / "pipe.pt").is_fifo())
+        (self.scratch / "link.pt").symlink_to("pipe.pt")
+        self.assert_refused(82, "is not a file, but a pipe", "export", self.place, self.scratch / "link.pt", "--overwrite")
+        self.assertTrue((self.scratch / "link.pt").is_symlink())
 
     def test_gc_says_first_and_removes_when_told(self):
         self.train(40)

@@ -46,7 +46,7 @@ MUTANTS = {
         r"if \(auto pinned = pin_if_requested\(disk, manifest, mark\); !pinned\) return [^;]*;", ""),
     "a pin of save_best that its successor leaves": (
         of_checkpoint("*PinsTest.*"), CHECKPOINT + "retention/pins.cpp",
-        r"!kept\.contains\(id\) && is_marked_as_best\(pin_reason\(disk, id\)\)", "false"),
+        r"!kept\.contains\(id\) && is_pin_of_save_best\(disk, id\)", "false"),
     "a pin that a person makes after unpin(), and that the next checkpoint removes": (
         of_checkpoint("*PinsTest.*"), CHECKPOINT + "retention/pins.cpp",
         r"if \(earlier != there->end\(\) && \*earlier < manifest\.id\) continue;", ""),
@@ -54,7 +54,18 @@ MUTANTS = {
         of_checkpoint("*PinsTest.*"), CHECKPOINT + "retention/pins.cpp", r"== one\.step && id < one\.since", "== one.step"),
     "a pin of a person that save_best removes": (
         of_checkpoint("*PinsTest.*"), CHECKPOINT + "retention/pins.cpp",
-        r"!kept\.contains\(id\) && is_marked_as_best\(pin_reason\(disk, id\)\)", "!kept.contains(id)"),
+        r"!kept\.contains\(id\) && is_pin_of_save_best\(disk, id\)", "!kept.contains(id)"),
+    "a pin of save_best that is removed before the pin of a person is there": (
+        of_checkpoint("*PinsTest.*"), CHECKPOINT + "retention/pins.cpp",
+        r"    const auto added = save_durably\(disk, second_pin_path",
+        "    static_cast<void>(unpin(disk, id));\n    const auto added = save_durably(disk, second_pin_path"),
+    "what is left of a pinned checkpoint and is removed": (
+        of_checkpoint("*PinsTest.*"), CHECKPOINT + "retention/retention.cpp",
+        r"if \(named->contains\(id\) && pinned->contains\(id\) && has_any_pack\(disk, id\)\) continue;", ""),
+    "a manifest that is misread once and loses its parts": (
+        of_checkpoint("BadWay.*"), CHECKPOINT + "parts/part_files.cpp",
+        r"const auto packs = read_file_twice\(disk, path, \[&\]\(\) -> Result<std::vector<PackRecord>> \{",
+        "const auto packs = std::invoke([&]() -> Result<std::vector<PackRecord>> {"),
     "a pin of a newer checkpoint that an older manifest removes": (
         of_checkpoint("*PinsTest.*"), CHECKPOINT + "retention/pins.cpp", r"id <= manifest\.id && !kept", "!kept"),
     "a best checkpoint that one beats which does not exist": (

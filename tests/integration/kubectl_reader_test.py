@@ -53,11 +53,11 @@ class ReadInAPod(unittest.TestCase):
         self.kubelet.log_server.lines_max = None
         self.folder = self.kubelet.save_folder("digits") / "digits"
 
-    def start(self, *words, kubeconfig=None):
+    def start(self, *words, kubeconfig=None, **how):
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("KUBE", "RATOON"))}
         return subprocess.Popen([BIN / "kubectl-ratoon", *words, "--namespace=default",
                                  f"--kubeconfig={kubeconfig or self.cluster.admin}"], stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, text=True, env=environment, cwd=self.cluster.folder)
+                                stderr=subprocess.PIPE, text=True, env=environment, cwd=self.cluster.folder, **how)
 
     def show(self, *words, code=0, kubeconfig=None):
         process = self.start(*words, kubeconfig=kubeconfig)
@@ -133,6 +133,33 @@ class ReadInAPod(unittest.TestCase):
                 said = process.communicate(timeout=PATIENCE)[1]
                 self.assertEqual(process.returncode, 130, said)
                 self.expect_no_reader()
+
+    def wait_until_it_reads(self):
+        wait_until(lambda: [pod for pod in self.readers() if pod["status"]["phase"] == "Running"], "a reader pod", PATIENCE)
+
+    def test_a_signal_that_nohup_ignores_changes_nothing(self):
+        ends = self.cluster.folder / "the reader may end"
+        self.kubelet.instead = ["sh", "-c", f"while [ ! -e '{ends}' ]; do sleep 0.05; done; exit 3"]
+        process = self.start("checkpoints", "digits", preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        self.wait_until_it_reads()
+        process.send_signal(signal.SIGHUP)
+        ends.touch()
+        said = process.communicate(timeout=PATIENCE)[1]
+        self.assertIn("did not finish: it ended with exit code 3", said)
+        self.expect_no_reader()
+
+    def test_an_output_that_is_closed_deletes_the_pod(self):
+        """As `| head -1` does."""
+        self.kubelet.instead = ["sh", "-c", "while true; do echo 1line; sleep 0.05; done"]
+        for is_ignored in (False, True):
+            with self.subTest(is_ignored=is_ignored):
+                action = signal.SIG_IGN if is_ignored else signal.SIG_DFL
+                process = self.start("checkpoints", "digits", preexec_fn=lambda: signal.signal(signal.SIGPIPE, action))
+                self.assertEqual(process.stdout.readline(), "line\n")
+                process.stdout.close()
+                self.expect_no_reader()
+                process.wait(timeout=PATIENCE)
+                process.stderr.close()
 
     def test_a_pod_that_cannot_start_says_why(self):
         waiting = {"phase": "Pending", "containerStatuses": [

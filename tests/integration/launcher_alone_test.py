@@ -234,6 +234,17 @@ class Alone(unittest.TestCase):
         self.assertEqual(code, 0, errors)
         self.assertEqual((self.folder / "zombies").read_text().strip(), "0")
 
+    def test_as_the_first_process_it_leaves_a_daemon_of_the_program_alone(self):
+        """A daemon is started by two forks: the leader of its session has ended, and the first process has adopted both."""
+        daemon = ("import os, time\nif os.fork(): os._exit(0)\nos.setsid()\nif os.fork(): os._exit(0)\n"
+                  f"open(\"{self.folder}/pid\", \"w\").write(str(os.getpid()))\ntime.sleep(1000)")
+        script = (f"python3 -c '{daemon}'; while [ ! -s {self.folder}/pid ]; do sleep 0.1; done; sleep 1; "
+                  f"cat /proc/$(cat {self.folder}/pid)/comm > {self.folder}/daemon; exit 0")
+        process = self.start("sh", "-c", script, within=["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"])
+        code, _, errors = self.finish(process)
+        self.assertEqual(code, 0, errors)
+        self.assertIn("python", (self.folder / "daemon").read_text())
+
     def test_a_coordinator_that_is_away_stops_nothing(self):
         process = self.start("sh", "-c", f"touch {self.folder}/up; sleep 3; echo done")
         wait_until(lambda: (self.folder / "up").exists(), "the program to run")

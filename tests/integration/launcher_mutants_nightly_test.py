@@ -73,8 +73,13 @@ MUTANTS = {
         "if (false)"),
     "programs that fail together and use up several restarts": (
         of_core("AFailureUsesUp*"), CORE + "members/roster.cpp",
-        r"if \(api::uses_launcher\(seen\.job\.spec\)\) ending\.is_shared",
-        "if (false) ending.is_shared"),
+        r"    ending\.is_shared = true;\n", ""),
+    "programs that fail together and whose ends are reported one after another": (
+        of_core("AFailureUsesUp*"), CORE + "members/roster.cpp",
+        r"if \(!seen\.job\.status\.is_world_formed && member\.has_been_in_world\)", "if (false)"),
+    "a member that has completed, and whose end is reported late": (
+        of_core("AMemberThatMayHaveCompleted*"), CORE + "loss/silence.cpp",
+        r"may_have_ended \? mass_limit : limit", "may_have_ended ? limit : limit"),
     "a recovery of programs without steps that has no end": (
         of_core("ARecovery*"), CORE + "status/recovery.cpp", r"if \(api::uses_launcher\(seen\.job\.spec\)\) \{", "if (false) {"),
     "the same failure twice that ends a job of programs without steps": (

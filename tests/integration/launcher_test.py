@@ -38,6 +38,11 @@ class Launched(unittest.TestCase):
         kept = run.root / "kept.json"
         wait_until(lambda: kept.exists() and json.loads(kept.read_text())["step"] >= step, f"step {step}")
 
+    def wait_for_programs(self, run):
+        """Returns once each program of launched_trainer.py listens for SIGTERM: before, the signal ends it without a word."""
+        for index in range(WORLD):
+            wait_until(lambda name=f"any-worker-{index}-i0": " begins at " in run.logs().get(name, ""), f"the program of rank {index}")
+
     def launchers(self, run):
         return {m["name"]: m["pids"] for m in run.status()["members"] if m["phase"] == "Running"}
 
@@ -100,7 +105,7 @@ class Launched(unittest.TestCase):
     def test_notice_reaches_all_programs_as_sigterm_with_its_deadline(self):
         run = self.run_job(TRAINER, words=("0", "--rank=$(RANK)", "--size=$(WORLD_SIZE)")).start()
         self.wait_for(run, 1)
-        wait_until(lambda: (run.root / "count").exists(), "a step")
+        self.wait_for_programs(run)
         run.reclaim("node-2", "60s")
         wait_until(lambda: run.job_status()["attempt"] == 2 and run.job_status()["formed"], "the hand-over")
         wait_until(lambda: "any-worker-1-i1" in run.logs() and "begins at" in run.logs()["any-worker-1-i1"], "the successor")
@@ -127,7 +132,7 @@ class Launched(unittest.TestCase):
     def test_ctrl_c_tells_the_programs_and_another_run_goes_on(self):
         run = self.run_job(TRAINER).start()
         self.wait_for(run, 1)
-        wait_until(lambda: (run.root / "count").exists(), "a step")
+        self.wait_for_programs(run)
         run.process.send_signal(signal.SIGINT)
         self.assertEqual(run.finish()[0], 130)
         self.assertIn("rank 0 told to leave in ", run.logs()["any-worker-0-i0"])

@@ -27,7 +27,16 @@ MUTANTS = {
         RUNTIME_LIMITS, "operator/runtime/jobs/process_limit.cpp", r"  in_use\.erase\(job\);\n", ""),
     "a job that counts with its present pods alone": (
         ("operator_runtime_test", "JobCacheTest.*"), "operator/runtime/jobs/job_cache.cpp",
-        r"std::max\(running, members\)", "running + 0 * members"),
+        r"\(members > 0 \? members : running\)", "(members > 0 ? running : running)"),
+    "pods of lost nodes that count": (
+        ("operator_runtime_test", "JobCacheTest.*"), "operator/runtime/jobs/job_cache.cpp",
+        r"\(members > 0 \? members : running\)", "std::max(members, running)"),
+    "a member that is new and counts as one of the last world": (
+        ("training_job_test", "RoundTrip.*"), "operator/api/training_job.cpp", r',\n\s+"trainedMembers"\}\)', "})"),
+    "starts of a pod without a bound": (
+        ("coordinator_test", "SupersededStarts.*"), "operator/coordinator/superseded_starts.cpp",
+        r"if \(starts\.size\(\) == kStartsOfProcessMax\) starts\.erase\(starts\.begin\(\)\);",
+        "static_cast<void>(kStartsOfProcessMax);"),
     "pods that have ended and still count": (
         ("operator_runtime_test", "JobCacheTest.*"), "operator/runtime/jobs/job_cache.cpp",
         r"!pods_\.at\(key\)\.pod\.has_ended\(\)", "pods_.contains(key)"),

@@ -162,7 +162,7 @@ class Remote(S3Test):
         for limit in (largest - 1, largest):
             said = self.refusal("--limit", limit, "s3://data/golden/split")
             self.assertRegex(said, f"the cache {self.cache} may hold {limit} bytes, but the largest shard, "
-                                   rf"s3://data/golden/split/shard.0000\d.mds, has {largest}: set cache_bytes_max to")
+                                   rf"s3://data/golden/split/shard.0000\d.mds, has {largest} bytes: set cache_bytes_max to")
         self.assertEqual(self.server.count_reads("golden/split/shard.00000.mds"), before)
 
 

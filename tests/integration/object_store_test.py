@@ -129,8 +129,9 @@ class RealS3(S3Test):
     def test_what_is_not_there_with_the_answer_lost(self):
         env, proxy = self.proxy(lambda number, reply: (b"", "cut") if number == 1 else (reply, "keep"))
         line = self.run_probe("put", "s3://nobucket", "k", self.source, env=env, fails=True)
-        self.assertRegex(line, "^error invalid: writing s3://nobucket/k: GET .* 404 NoSuchBucket")
-        self.assertEqual(proxy.requests, 2, "that whose answer was lost, and the question what may be wrong")
+        # On a busy machine the question may be lost, too: the write is then made again, and says the same.
+        self.assertRegex(line, "^error invalid: writing s3://nobucket/k: (GET|PUT) .* 404 NoSuchBucket")
+        self.assertIn(proxy.requests, (2, 3), "that whose answer was lost, and the question what may be wrong")
 
     # ---- connections
 

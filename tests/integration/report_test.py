@@ -214,6 +214,21 @@ class Report(unittest.TestCase):
         self.assertEqual(done.stderr, "ratoon: the file system reports an error for ..: No such file or directory; "
                                       "correct the cause and run the same command again\n")
 
+    def test_a_pipe_or_a_link_to_one_is_written_and_not_replaced(self):
+        run = LocalRun()
+        self.addCleanup(run.close)
+        subprocess.run([BIN / "counter", "--steps", "20", "--pause-ms", "1", "--save-folder", run.root, "--run-name", "alone"],
+                       check=True, capture_output=True, timeout=180)
+        pipe, link = run.root / "pipe", run.root / "link"
+        os.mkfifo(pipe)
+        link.symlink_to(pipe)
+        for target in (pipe, link):
+            with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE, text=True) as reader:
+                self.report(run.root / "alone", "--json", "-o", target)
+                self.assertEqual(json.loads(reader.communicate(timeout=60)[0])["step"], 20)
+        self.assertTrue(pipe.is_fifo())
+        self.assertTrue(link.is_symlink())
+
     def test_a_run_that_failed_says_what_its_trainer_printed_last(self):
         run = LocalRun(command=["sh", "-c", "echo begin; echo 'no <file>' >&2; exit 7"],
                        spec={"numNodes": 1, "restartPolicy": {"maxRestarts": 0}})

@@ -17,15 +17,22 @@ def of_session(tests):
 
 # what is broken: (tests, file, pattern, instead)
 MUTANTS = {
-    "a request to unpin that a lost process leaves undone": (
+    "a request to unpin that the next attempt makes again": (
         ("session_hooks_test", "TrainUnpinTest.*"), SESSION + "engine/program_requests.cpp",
-        r"if \(one\.since < id\)", "if (true)"),
+        r"  unpinned_ = std::move\(unpinned\);\n", "  for (const auto& one : unpinned) static_cast<void>(unpin(one.step));\n"),
     "a request to unpin that only one checkpoint contains": (
         of_session("ProgramRequests.*"), SESSION + "engine/program_requests.cpp", r"  return unpinned_;\n",
         "  static std::vector<checkpoint::UnpinnedStep> once;\n  return once = std::exchange(unpinned_, {});\n"),
     "an epoch that begins again after a resume within it": (
         ("session_hooks_test", "*TrainEpochsTest.*"), SESSION + "engine/engine_begin.cpp",
-        r"if \(position\.samples % position\.epoch_samples == 0 \|\|", "if (true ||"),
+        r"if \(resumed \? resumed->begins_epoch : position\.samples % position\.epoch_samples == 0\)",
+        "if (position.samples % position.epoch_samples == 0 || true)"),
+    "an epoch that begins twice after a run that ended between epochs": (
+        ("session_hooks_test", "EpochsInPlace.*"), SESSION + "engine/engine.cpp",
+        r"  beginning_epoch_\.reset\(\);  // a save from now on contains what `act` changed\n", ""),
+    "a best checkpoint that is only in a store and is forgotten": (
+        ("session_test", "TrainSavesTest.*"), SESSION + "engine/engine_saves.cpp",
+        r"if \(!is_stored \|\| \*is_stored\) committed_ids_\.insert\(one\.id\);", ""),
     "an epoch that begins within a batch, and whose beginning a resume forgets": (
         ("session_hooks_test", "*TrainEpochsTest.*"), SESSION + "engine/engine_saves.cpp",
         r"record\.begins_epoch = beginning_epoch_\.has_value\(\);", ""),

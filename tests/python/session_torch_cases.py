@@ -248,6 +248,25 @@ class Ranks(Case):
                 one, other = (self.weights(folder) for folder in (name, name + "-unbroken"))
                 self.assertEqual(one, other)
 
+    def test_a_rank_without_samples_changes_no_mean(self):
+        """Its own mean is that of no numbers."""
+        program = """
+import torch, ratoon, ratoon.torch
+with ratoon.Session(run_name="padding") as session:
+    ratoon.torch.init_process_group(session)
+    net = torch.nn.Linear(2, 1)
+    session.track(net=net)
+    for step in session.steps(1):
+        for parameter in net.parameters():
+            parameter.grad = torch.full_like(parameter, float("nan") if session.rank else 3.0)
+        session.average_gradients(net, samples=0 if session.rank else 4)
+        print("mean", [parameter.grad.flatten().tolist() for parameter in net.parameters()])
+"""
+        command = [RATOON, "launch", "--nproc", "2", "--folder", self.folder / "padding", "--", sys.executable, "-c", program]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(done.stdout.count("mean [[3.0, 3.0], [3.0]]"), 2, done.stdout + done.stderr)
+
     def weights(self, folder):
         place, = (self.folder / folder).rglob("weights.safetensors")
         return {name: bytes(tensor) for name, tensor in ratoon.checkpoints.load(place).items()}

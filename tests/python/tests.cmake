@@ -4,6 +4,7 @@ ratoon_python_test(python/stream_test INTERPRETER ${Python_EXECUTABLE} ${package
 ratoon_python_test(python/mds_test INTERPRETER ${Python_EXECUTABLE} ${package})
 ratoon_python_test(python/atomic_test INTERPRETER ${Python_EXECUTABLE} ${package})
 ratoon_python_test(python/session_test INTERPRETER ${Python_EXECUTABLE} ${package})
+ratoon_python_test(python/session_ranks_test INTERPRETER ${Python_EXECUTABLE} ${package})
 ratoon_python_test(python/train_test INTERPRETER ${Python_EXECUTABLE} ${package})
 ratoon_python_test(python/layout_test INTERPRETER ${Python_EXECUTABLE} ${package})
 ratoon_python_test(python/documented_test INTERPRETER ${Python_EXECUTABLE} ${package})

@@ -1,5 +1,6 @@
 """scripts/setup and Debian's packages: only what is missing, and one sentence where it cannot be had."""
 import os
+import pathlib
 import unittest
 
 from fake_machine import FakeMachine, assert_sentence
@@ -119,6 +120,24 @@ fi
             with open(seen) as file:
                 self.assertEqual(file.read(), held, result.stderr)
             self.assertFalse(os.path.exists(policy), "it is left behind")
+
+    def test_the_policy_of_a_killed_setup_is_replaced_and_that_of_the_machine_stays(self):
+        self.machine.use_real("tee")
+        self.machine.use_real("grep")
+        self.machine.with_packages()
+        policy = self.machine.root + "/policy"
+        of_killed_setup = "#!/bin/sh\nif kill -0 4194303 2>/dev/null; then exit 101; fi\nexit 0\n"
+        of_the_machine = "#!/bin/sh\nexit 0\n"
+        for before, code, is_left in ((of_killed_setup, "101\n", False), (of_the_machine, "0\n", True)):
+            pathlib.Path(policy).write_text(before)
+            os.chmod(policy, 0o755)
+            seen = self.machine.root + "/seen"
+            listing = self.machine.installed("prometheus")
+            ask = f"{policy}; echo $?"
+            self.machine.fake("apt-get", f"if [[ $1 == install ]]; then ({ask}) >{seen}; fi" + "\n" + apt_that_installs(listing))
+            result = self.machine.run("scripts/setup", "--without-libtorch", RATOON_DAEMON_POLICY=policy)
+            self.assertEqual(pathlib.Path(seen).read_text(), code, result.stderr)
+            self.assertEqual(os.path.exists(policy), is_left)
 
     def test_install_that_changes_nothing(self):
         self.machine.installed("g++")

@@ -1,6 +1,7 @@
 // RankGroups that meet, in threads of one process, and collectives that are given up.
 #include "agent/src/torch/collectives/group_connector.h"
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -157,6 +158,28 @@ TEST(GroupConnector, CollectivesThatWereGivenUpEndHereAndAtPeers) {
   for (const auto& work : works) {
     while (!work->isCompleted()) std::this_thread::yield();
     EXPECT_NE(work->exception(), nullptr);
+  }
+}
+
+// Ranks that are not neighbours of the lost one in the ring do not notice the loss by themselves, and their
+// connections to it are closed already when they give up.
+TEST(GroupConnector, CollectivesEndOnAllRanksAfterTheLossOfAnyRank) {
+  constexpr std::uint32_t kRanks = 6;
+  const Place place;
+  for (std::uint32_t lost = 0; lost < kRanks; ++lost) {
+    auto groups = meet(place, kRanks, lost + 1);
+    std::vector<c10::intrusive_ptr<c10d::Work>> works;
+    for (std::uint32_t rank = 0; rank < kRanks; ++rank)
+      if (rank != lost) works.push_back(begin_sum(groups[rank], at::full({64}, 1.0F)));
+    groups[lost].reset();
+    const auto has_failed = [](const auto& work) { return work->isCompleted(); };
+    while (std::ranges::none_of(works, has_failed)) std::this_thread::yield();
+    for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+      if (rank == lost) continue;
+      abort_running_collectives(*groups[rank]);
+      const auto& work = works[rank - (rank > lost ? 1 : 0)];
+      while (!work->isCompleted()) std::this_thread::yield();
+    }
   }
 }
 

@@ -39,7 +39,8 @@ struct RunPosition {
   std::uint64_t batches = 0;        // more than steps where gradients are accumulated
   std::uint64_t samples = 0;        // slots of the stream before its cursor
   std::uint64_t epoch_samples = 0;  // samples of one epoch of the stream; 0: the stream has no epochs
-  // The time in the training loop for these steps, over all starts. The time of lost steps does not count.
+  // The time in the training loop for the first `steps` steps of the run, summed over all starts of the run.
+  // The time of lost steps does not count.
   std::chrono::nanoseconds trained{0};
 };
 
@@ -48,12 +49,12 @@ struct RunPosition {
 // for epochs or for batches.
 [[nodiscard]] Result<Amount> parse_amount(std::string_view text);
 
-// Returns the shortest text that parse_amount() reads as the same amount. An epoch fraction without a short
-// decimal form, such as a third, is written as "1/3ep".
+// Returns the shortest text that parse_amount() reads as the same amount. An epoch fraction that needs more
+// than six decimal places, such as a third, is written as "1/3ep", which parse_amount() does not read.
 [[nodiscard]] std::string text_of(const Amount& amount);
 
-// Returns the run's position as a number of `unit`s. For epochs, count_of() counts samples, because a
-// fraction of an epoch is not exact.
+// Returns the run's position as a number of `unit`s. For epochs, count_of() returns a number of samples,
+// because a whole number of epochs would not contain the position within the epoch.
 [[nodiscard]] std::uint64_t count_of(const RunPosition& position, CountedIn unit);
 
 // Converts the amount to the unit of count_of(): an amount in epochs becomes a number of samples. Throws

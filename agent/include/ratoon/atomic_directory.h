@@ -13,7 +13,7 @@
 // replaced atomically, so programs that do not use Ratoon can follow it at any time.
 //
 // After the process has ended for any reason, latest() returns the directory that was finalized last. If the
-// process ends during finalize(), latest() may already be the new directory, which is then complete. The
+// process ends during finalize(), latest() may already return the new directory, which is then complete. The
 // folder of an AtomicDirectory can be moved or copied. An unfinished directory is never loaded, and prepare()
 // removes it. prepare() never removes a complete directory. To continue from an older directory, first move
 // the newer directories away, then set the link "latest" to the older one.
@@ -25,9 +25,11 @@
 //
 //   ratoon::AtomicDirectory saver("out", {.rank = rank, .barrier = [&] { group->barrier()->wait(); }});
 //
-// AtomicDirectory can continue from directories that the Python package cycling_utils wrote: set the prefix
-// and link of its version, as in the two lines at the end of this comment. Ratoon uses only the last
-// component of the path in a link, because the folders of this path may differ on this machine.
+// AtomicDirectory can continue from directories that the Python package cycling_utils wrote: set the options
+// `prefix` and `link` to the names that the version of cycling_utils uses. Ratoon uses only the last
+// component of the path in a link, because the folders of this path may differ on this machine. Of the
+// following two lines, the second is for the first versions of cycling_utils, and the first is for later
+// versions:
 //
 //   {.prefix = "AtomicDirectory_checkpoint_", .link = "AtomicDirectory.latest_checkpoint"}
 //   {.prefix = "CHK", .link = "latest_pt"}   // its first versions
@@ -53,9 +55,9 @@ namespace ratoon {
 struct AtomicDirectoryOptions {
   std::string prefix = "checkpoint_";  // prefix of the directories' names; a number follows
   std::string link = "latest";
-  // The number of newest finished directories to keep; 0 keeps all. The newest directory is always kept, and
-  // so are directories whose names end with "_force", the suffix with which cycling_utils marks directories
-  // to keep.
+  // The number of newest finished directories to keep; 0 keeps all. The newest directory is always kept. A
+  // directory whose name ends with "_force" is always kept, too, because cycling_utils marks directories to
+  // keep with this suffix.
   std::uint64_t keep = 2;
   std::uint32_t rank = 0;
   std::function<void()> barrier{};  // returns once all ranks have called it; empty: there is one rank

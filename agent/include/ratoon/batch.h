@@ -80,7 +80,8 @@ class Batch {
  public:
   // The number of batches of the run before this batch.
   [[nodiscard]] std::uint64_t index() const;
-  // The epoch in which the batch begins, and the number of earlier batches that began in that epoch.
+  // epoch() returns the epoch in which the batch begins. index_in_epoch() returns the number of earlier
+  // batches that began in that epoch.
   [[nodiscard]] std::uint64_t epoch() const;
   [[nodiscard]] std::uint64_t index_in_epoch() const;
 

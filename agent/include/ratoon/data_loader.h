@@ -56,7 +56,8 @@ struct LoaderOptions {
   std::string purpose = "augment";  // part of the random key: another purpose draws other numbers
 
   // Allocates the memory of a column: at least `bytes` bytes, at an address that is a multiple of 64. Set
-  // `allocate` to put batches into pinned or shared memory. Empty: ordinary memory.
+  // `allocate` to put batches into pinned or shared memory. If `allocate` is empty, batches are in ordinary
+  // memory.
   std::function<std::shared_ptr<std::byte>(std::size_t bytes)> allocate{};
 };
 

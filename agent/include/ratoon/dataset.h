@@ -35,8 +35,8 @@ namespace ratoon {
 // One field that all samples of a data set have.
 struct Column {
   std::string name{};
-  // The type of the elements. kBytes if the type varies between samples, as in MDS files: each sample's field
-  // then has its own type.
+  // The type of the elements. The type is kBytes if the types of this field differ between samples, as in MDS
+  // files; each sample's field then states its own type.
   ElementType type = ElementType::kBytes;
   // The shape of this field in all samples; nothing if the shape varies between samples.
   std::optional<std::vector<std::uint64_t>> shape{};
@@ -59,14 +59,15 @@ class Dataset {
   virtual void read(std::uint64_t id, Sample& into) const = 0;
 
   // Returns the number of samples of each shard, in the order of ids. An empty list means that there are no
-  // shards: samples can be read in any order at the same cost. Order::kBlocks needs the sizes of shards.
+  // shards: samples can be read in any order at the same cost. SampleOrder::kBlocks needs the sizes of
+  // shards.
   [[nodiscard]] virtual std::vector<std::uint64_t> shard_sizes() const { return {}; }
 
   // Announces that the samples `ids` will be read, in this order, after the samples of earlier calls of
   // expect(). A remote data set begins to fetch the expected samples and keeps them until they are read.
   virtual void expect(std::span<const std::uint64_t> ids) const { (void)ids; }
   // Cancels one earlier expect() with the same ids, because the samples were read or will not be read.
-  // expect_no_more() ignores sample ids without an earlier expect().
+  // expect_no_more() ignores sample ids that no earlier call of expect() announced.
   virtual void expect_no_more(std::span<const std::uint64_t> ids) const { (void)ids; }
 
   // Returns the index of the column with this name. For an unknown name, throws std::invalid_argument that

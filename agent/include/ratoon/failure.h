@@ -9,10 +9,11 @@
 
 namespace ratoon {
 
-// Interrupted: the set of training processes has changed. Interrupted leaves the training function, and
-// train() calls the function again. Interrupted does not derive from std::exception, so that a handler for
-// errors in the training function does not catch it. If a program throws Interrupted although the set of
-// processes has not changed, train() treats this exception as an error of the program.
+// Ratoon throws Interrupted when the set of training processes has changed. The exception ends the call of
+// the training function, and train() calls the function again. Interrupted does not derive from
+// std::exception, so that a handler for errors in the training function does not catch it. If a program
+// throws Interrupted although the set of processes has not changed, train() treats this exception as an error
+// of the program.
 class Interrupted {
  public:
   explicit Interrupted(std::string why) : why_(std::move(why)) {}

@@ -31,8 +31,8 @@
 
 namespace ratoon {
 
-// FolderDigest selects the content that the data set's digest covers. Each value covers more content than the
-// previous one, and takes more time.
+// FolderDigest selects the content that the data set's digest covers. With each value, the digest covers more
+// content than with the previous value, and takes more time to compute.
 enum class FolderDigest {
   kNames,  // names of classes and files, which opening the folder reads anyway
   // The digest covers the names and also the size of each file. For a million files, reading the sizes takes
@@ -47,9 +47,9 @@ struct FolderOptions {
   std::vector<std::string> extensions = {".jpg", ".jpeg", ".png",  ".ppm", ".bmp",
                                          ".pgm", ".tif",  ".tiff", ".webp"};
   bool allows_empty_classes = false;
-  // The fields that the function `decode` adds to a sample, in this order. Without `decode` there is one
-  // column, "bytes", with the file's bytes. The last column is always "label", the index of the class as
-  // std::int64_t.
+  // The fields that the function `decode` adds to a sample, in this order. Without `decode`, a sample has the
+  // column "bytes" with the file's bytes instead. FolderDataset always adds a last column, "label", with the
+  // index of the class as std::int64_t.
   std::vector<Column> columns{};
   std::function<void(std::span<const std::byte> file, Sample& into)> decode{};
   FolderDigest digest = FolderDigest::kNamesAndSizes;
@@ -57,8 +57,9 @@ struct FolderOptions {
 
 class FolderDataset final : public Dataset {
  public:
-  // Throws Failure if the root has no class folder, if a class has no file, or if a folder cannot be read. A
-  // FolderDataset follows links. The constructor refuses a link that leads to a parent folder of the link.
+  // Throws Failure if the root has no class folder, if a folder cannot be read, or if a class has no file and
+  // allows_empty_classes is false. A FolderDataset follows links. The constructor refuses a link that leads
+  // to a parent folder of the link.
   FolderDataset(std::filesystem::path root, FolderOptions options);
   [[nodiscard]] static std::shared_ptr<FolderDataset> open(std::filesystem::path root, FolderOptions options);
   ~FolderDataset() override;

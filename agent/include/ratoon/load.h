@@ -57,10 +57,10 @@ struct LoadTarget {
   std::function<void(StateReader&)> load{};
 };
 
-// Fills all objects or throws a Failure, whose message names the missing or mismatched tensor. The load()
-// templates call load_targets(). The exit code of the Failure is 82 for an error of the program or the path,
-// 83 for damaged checkpoints, and 84 for an error of the disk or the store. The program's objects are changed
-// only if all names, types and shapes match the checkpoint.
+// Fills all objects, or throws a Failure. If a tensor is missing or does not match, the message of the
+// Failure names this tensor. The load() templates call load_targets(). The exit code of the Failure is 82 for
+// an error of the program or the path, 83 for damaged checkpoints, and 84 for an error of the disk or the
+// store. The program's objects are changed only if all names, types and shapes match the checkpoint.
 LoadedFrom load_targets(const LoadFrom& from, const std::vector<LoadTarget>& targets);
 
 // Loads one object that has a TrackAdapter, such as a module of LibTorch.

@@ -47,8 +47,8 @@ struct MdsOptions {
   // folder. If the data set is a local folder, its shards are first copied to cache_folder, which helps if
   // the volume of the data set is slow.
   std::filesystem::path cache_folder{};
-  // The limit in bytes for all files in the cache folder; 0: no limit. If the cache exceeds the limit, files
-  // of shards without an expect() are deleted first.
+  // The limit in bytes for all files in the cache folder; 0: no limit. If the cache exceeds the limit, Ratoon
+  // first deletes files of shards that no call of expect() has announced.
   std::uint64_t cache_bytes_max = 0;
   StoreOptions store{};
   std::uint32_t fetch_threads = 4;  // threads that fetch, unpack and check shards before they are read
@@ -59,13 +59,13 @@ struct MdsOptions {
   // are checked even if verifies_local_files is false.
   bool verifies_local_files = true;
   // Whether shards are mapped into memory. If another process truncates a mapped file, or if the disk cannot
-  // read it, the process ends with SIGBUS, and no program can prevent that. If files may change or a network
-  // volume may be lost, set maps_files to false: shards are then read into memory.
+  // read the file, this process ends with SIGBUS, and no program can prevent that. If files may change or a
+  // network volume may be lost, set maps_files to false: shards are then read into memory.
   bool maps_files = true;
-  // The limit in bytes for shards that are unpacked or read into memory. If the shards exceed the limit, the
-  // least recently used shard without an expect() is released first, and expected shards are released last.
-  // While a thread fetches a compressed shard, it also needs memory for the compressed and the unpacked
-  // bytes. memory_bytes_max does not limit the memory for these fetches.
+  // The limit in bytes for shards that are unpacked or read into memory. If the shards exceed the limit,
+  // Ratoon first releases the least recently used shard that no call of expect() has announced. Announced
+  // shards are released last. While a thread fetches a compressed shard, it also needs memory for the
+  // compressed and the unpacked bytes. memory_bytes_max does not limit the memory for these fetches.
   std::uint64_t memory_bytes_max = std::uint64_t{2} << 30;
 };
 

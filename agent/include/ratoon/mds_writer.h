@@ -35,13 +35,13 @@ namespace ratoon {
 
 struct MdsWriterOptions {
   // The compression format: "br", "bz2", "gz", "snappy" or "zstd". A compression level may follow the format,
-  // as in "zstd:22". Empty: no compression.
+  // as in "zstd:22". If `compression` is empty, shards are not compressed.
   std::string compression{};
-  // The hash algorithms whose hashes of every shard file are written to index.json. MdsDataset checks all
-  // hashes; MosaicML Streaming checks the one hash that its user selects.
+  // The hash algorithms. For each algorithm, index.json contains the hash of every shard file. MdsDataset
+  // checks all hashes; MosaicML Streaming checks the one hash that its user selects.
   std::vector<std::string> hashes{};
-  // The maximum size of a shard. A sample that would exceed this size begins the next shard. 0: one shard has
-  // all samples. size_limit_bytes is at most 2^32-1.
+  // The maximum size of a shard, at most 2^32-1. If a sample would make a shard exceed this size, the sample
+  // begins the next shard. If size_limit_bytes is 0, one shard has all samples.
   std::uint64_t size_limit_bytes = std::uint64_t{1} << 26;
 };
 

@@ -140,9 +140,10 @@ struct Options {
   // --keep-last, RATOON_KEEP_LAST: the number of committed checkpoints to keep in the folder: 2 or more,
   // "all", or 0. With 0, Ratoon removes a checkpoint from the folder when all stores have it.
   std::uint64_t keep_last = 3;
-  // A save copies the state into memory, a staging slot, and training continues while the copy is written to
-  // the disk. Staging slots are memory of the process, or files in a folder of a memory file system. Files in
-  // a memory file system survive the process, and the next process writes the files to the disk.
+  // A save copies the state into a staging slot in memory, and training continues while the copy is written
+  // to the disk. If `staging_folder` is empty, staging slots are memory of the process; otherwise they are
+  // files in this folder, which is in a memory file system. Files in a memory file system survive the
+  // process, and the next process writes the files to the disk.
   std::string staging_folder{};     // --staging-folder, RATOON_STAGING_FOLDER
   std::uint64_t staging_slots = 2;  // --staging-slots, RATOON_STAGING_SLOTS; 0: saves wait for the disk
   // --staging-memory-mib, RATOON_STAGING_MEMORY_MIB: the memory in MiB for all staging slots of this process;
@@ -153,8 +154,9 @@ struct Options {
   std::uint64_t max_missed_saves = 3;
   // --disk-timeout, RATOON_DISK_TIMEOUT_SECONDS: the time for which one call to the disk may hang.
   std::uint64_t disk_timeout_seconds = 300;
-  // Checkpoints are copied to stores, "s3://bucket/runs" or "file:///mnt/other/runs", each run under its
-  // name. A run resumes from the newest checkpoint in its folder and in all stores (docs/train/tiers.md).
+  // Ratoon copies checkpoints to stores, such as "s3://bucket/runs" or "file:///mnt/other/runs". In a store,
+  // the checkpoints of a run are below the name of the run. A run resumes from the newest checkpoint in its
+  // folder and in all stores (docs/train/tiers.md).
   std::vector<std::string> stores{};  // --stores, RATOON_STORES; separated by commas
   StoreOptions store_options{};       // how stores are reached; the program sets them
   // --load-from, RATOON_LOAD_FROM: the folder, store or manifest of another run, with whose state this run
@@ -188,7 +190,8 @@ struct Options {
   // (<ratoon/numerics.h>). Ratoon refuses --deterministic if no computing library is attached.
   bool deterministic = false;
   // --seed, RATOON_SEED: the seed of all random number generators (default 0). If the program calls
-  // Session::stream_options(), --seed also seeds the sample order (default: the program's own seed).
+  // Session::stream_options(), --seed also seeds the sample order. Without --seed, the program's own seed
+  // seeds the sample order.
   std::optional<std::uint64_t> seed{};
   // --global-batch, RATOON_GLOBAL_BATCH: the number of samples of a step over all ranks, if the program calls
   // Session::stream_options(). Without --global-batch, the program's own value is used.
@@ -213,11 +216,12 @@ struct Options {
                                                         const FlagRules& rules = {});
 };
 
-// Reads options like from_environment() and removes Ratoon's flags and their values from argv, even if an
-// option is invalid. train() then prints the error. The word "--" and the words after it stay in argv.
+// Reads options like from_environment(), and removes Ratoon's flags and their values from argv.
+// take_options() removes the flags even if an option is invalid, and train() then prints the error. The word
+// "--" and the words after it stay in argv.
 [[nodiscard]] Result<Options> take_options(int& argc, char** argv, Options defaults = {},
                                            const FlagRules& rules = {});
-// The same for a program whose main() has `const char* argv[]`.
+// Reads options and removes Ratoon's flags from argv, for a program whose main() has `const char* argv[]`.
 [[nodiscard]] inline Result<Options> take_options(int& argc, const char** argv, Options defaults = {},
                                                   const FlagRules& rules = {}) {
   return take_options(argc, const_cast<char**>(argv), std::move(defaults), rules);

@@ -3,9 +3,10 @@
 // gigabyte.
 //
 // A file that ends within a record is refused. A file that was truncated between two records has a different
-// digest than the whole file, so no run resumes with it. If a mapped file is truncated, or if its disk cannot
-// read it, the process ends with SIGBUS, and no program can prevent that. To replace the file, write the new
-// version under another name and rename it to the old name: an open data set then keeps the old version.
+// digest than the whole file, so no run resumes with the truncated file. If a mapped file is truncated, or if
+// its disk cannot read it, the process ends with SIGBUS, and no program can prevent that. To replace the
+// file, write the new version under another name and rename it to the old name: an open data set then keeps
+// the old version.
 //
 //   using ratoon::ElementType;
 //   auto cifar = ratoon::RecordDataset::open("data/data_batch_1.bin",

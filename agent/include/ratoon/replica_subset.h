@@ -8,10 +8,10 @@
 //   ratoon::Stream stream(mine.stream({.global_batch = 32, .seed = 17, .source = all->digest()}));
 //   for (const ratoon::Slot& slot : stream.take(0, 1)) train_on(data, slot.sample);  // this rank's own 32
 //
-// ReplicaSubset arranges all N samples of the data set in a circle. Rank r of W ranks holds a contiguous
-// range, which begins at sample floor(r N / W) and continues at sample 0 after the last sample. If the
-// fraction is 1 / W or more, with W ranks, the ranks together hold every sample. Without a shuffle_seed, the
-// range of a rank is contiguous in the data set, so its shards are read in order. If the data is sorted, for
+// ReplicaSubset arranges all N samples of the data set in a circle, in which place 0 follows the last place.
+// Rank r of W ranks holds a contiguous range of places, which begins at place floor(r N / W). If each of the
+// W ranks holds a fraction of 1 / W or more, the ranks together hold every sample. Without a shuffle_seed,
+// the circle has the order of the data set, so a rank reads its shards in order. If the data is sorted, for
 // example by class, set shuffle_seed.
 #pragma once
 

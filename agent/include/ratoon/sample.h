@@ -82,8 +82,8 @@ class Sample {
   [[nodiscard]] std::span<std::byte> scratch(std::size_t size) { return allocate(size); }
   // Keeps an object alive until begin(), such as the mapped file that the fields point into.
   void keep_alive(std::shared_ptr<const void> owner);
-  // While a data set waits for bytes, it checks the stop token stop(). If a stop is requested, end the wait,
-  // because the reader no longer needs the bytes.
+  // A data set that waits for bytes checks the stop token that stop() returns. If a stop is requested, the
+  // data set ends the wait, because the reader no longer needs the bytes.
   [[nodiscard]] const std::stop_token& stop() const { return stop_; }
   void set_stop(std::stop_token stop) { stop_ = std::move(stop); }
 

@@ -37,21 +37,23 @@ using SampleRandom = CounterRandom;
   return SampleRandom::with_key(mix_into(key, epoch >> 32), sample, static_cast<std::uint32_t>(epoch));
 }
 
-// Returns the generator of the sample that this thread reads. Call it in Dataset::read() of a data set that a
-// DataLoader reads, in its `augment`, and in get() or a transform of a LibTorch data set that
-// ratoon::torch::batches() reads. The random numbers depend on the stream's seed, the epoch and the sample,
-// but not on the number of threads, the batch, the rank or restarts. Further calls for the same sample
-// continue with its next random numbers. Outside of a read, throws a Failure.
+// Returns the generator of the sample that this thread reads. Call current_sample_random() in Dataset::read()
+// of a data set that a DataLoader reads, in LoaderOptions::augment of this loader, and in get() or a
+// transform of a LibTorch data set that ratoon::torch::batches() reads. The random numbers depend on the
+// stream's seed, the epoch and the sample, but not on the number of threads, the batch, the rank or restarts.
+// Further calls for the same sample continue with its next random numbers. Outside of a read, throws a
+// Failure.
 [[nodiscard]] SampleRandom& current_sample_random();
 
-// Returns the key of the random numbers that current_sample_random() gives in a read. `purpose` is that of
-// LoaderOptions or BatchesOptions. These random numbers are not the ones that the same key gives to
-// `augment`.
+// Returns the key of the random numbers that current_sample_random() gives in a read. Pass the `purpose` of
+// LoaderOptions or BatchesOptions. The key differs from the key that sample_random_key() returns for the same
+// arguments, so a read and LoaderOptions::augment draw different random numbers.
 [[nodiscard]] std::uint64_t read_random_key(std::uint64_t seed, std::string_view purpose,
                                             std::string_view source);
 
 // SampleRandomScope makes `random` the generator that current_sample_random() returns on this thread, until
-// the scope is destroyed. Only a program that reads samples without Ratoon's loaders needs it.
+// the scope is destroyed. Only a program that reads samples without Ratoon's loaders needs a
+// SampleRandomScope.
 class SampleRandomScope {
  public:
   explicit SampleRandomScope(SampleRandom& random);

@@ -6,8 +6,8 @@
 //   const auto stored = best.wait(ratoon::SaveLevel::kStored, std::chrono::seconds(30));
 //   if (!stored) std::cerr << stored.error().message() << "\n";
 //
-// Ratoon makes a requested save when the current step ends. If the ranks call Session::agree() in every step,
-// Ratoon makes it when the next step ends, or, in the run's last step, when this step ends.
+// If the ranks call Session::agree() in every step, Ratoon makes a requested save when the next step ends.
+// Without agree(), and in the run's last step, Ratoon makes the save when the current step ends.
 //
 // Thread contract: any thread may call any function. Copies of a ticket refer to the same save.
 #pragma once

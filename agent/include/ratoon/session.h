@@ -70,7 +70,7 @@ class Session {
   //
   // Where train() would return or call its function again, a session without train() prints a message and
   // ends the process. The process's exit code is the one that train() would return, or 81 if a new process
-  // can continue. If a session ends the process, objects on the stack are not destroyed.
+  // can continue the run. If a session ends the process, objects on the stack are not destroyed.
   explicit Session(Result<Options> options);
   // Restores the tracked objects from the newest checkpoint. The run ends after finish() or at `until`, and
   // the program's loop ends with the run. --max-duration replaces `until`. Without `until` and
@@ -139,8 +139,8 @@ class Session {
 
   class StepRange;
   // Iterates over the remaining steps until `total` steps of the run are done. The loop restores the tracked
-  // objects, counts, saves and commits checkpoints, and throws Interrupted when the set of processes changes.
-  // All ranks leave the loop after the same step, because the last checkpoint needs all of them.
+  // objects, counts steps, saves and commits checkpoints, and throws Interrupted when the set of processes
+  // changes. All ranks leave the loop after the same step, because the last checkpoint needs all of them.
   //
   // The run is complete when the loop over steps() has no further step. If the training function returns from
   // within the loop after the set of processes changed, Ratoon calls it again. If it returns because the
@@ -175,7 +175,7 @@ class Session {
   // before its save, so checkpoints contain the changes that `act` makes. A resumed run repeats a call only
   // if its step was lost: the first step of the epoch for on_epoch_begin(), the last one for on_epoch_end().
   // The duration of `act` counts as validation. Call follow() first, or use epochs(). If the loop has begun,
-  // `act` is called from the next boundary of epochs on. A further call replaces `act`.
+  // `act` is called from the next boundary of epochs on. Another call of the same function replaces `act`.
   //   session.on_epoch_end([&](std::uint64_t epoch) {
   //     log(epoch, metrics.find("loss")->mean());
   //     metrics.reset();
@@ -195,8 +195,8 @@ class Session {
   // exactly. If the type cannot hold a sum, all ranks throw a Failure and no number changes. Sums of floats
   // are computed in double and rounded once. All ranks call sum() in the same order, with equally many
   // numbers of one type; a rank without values passes zeros. sum() waits for all ranks without a time limit,
-  // and says after ten seconds which ranks have not called it. Use sum() for counts, losses and measures, and
-  // average_gradients() for gradients.
+  // and logs after ten seconds which ranks have not called sum(). Use sum() for counts, losses and measures,
+  // and average_gradients() for gradients.
   //   std::array<std::int64_t, 2> counts{right, all};
   //   session.sum(counts);
   void sum(std::span<double> numbers);
@@ -227,8 +227,8 @@ class Session {
   SaveTicket save(const std::string& keep = "");
 
   // Removes the pin of this run's checkpoint of step `step`, as `ratoon checkpoint list` shows the step, in
-  // the folder and in all stores. The run then removes the checkpoint like any other. The request is part of
-  // the next checkpoint, and takes effect when that is committed; if a rank is lost before, the repeated step
+  // the folder and in all stores. The run then removes the checkpoint like any other. The request is in the
+  // next checkpoint and takes effect at its commit. If a rank is lost before the commit, the repeated step
   // calls unpin() again. One rank may call unpin() for all ranks. Without a pin, unpin() changes nothing.
   //   session.unpin(step_of_last_milestone);
   void unpin(std::uint64_t step);
@@ -334,8 +334,8 @@ class Session {
   // own collectives. agree() uses the connection of sum(). All ranks call agree() once a step, before the
   // step ends.
   void agree();
-  // Returns numbers that the program sums over all ranks and passes to take_sums(). From the sums, Ratoon
-  // computes the means of reported values. Without take_sums(), each rank shows its own values.
+  // numbers() returns the numbers that the program sums over all ranks and passes to take_sums(). From the
+  // sums, Ratoon computes the means of reported values. Without take_sums(), each rank shows its own values.
   static constexpr std::size_t kNumbers = 32;
   [[nodiscard]] std::array<float, kNumbers> numbers() const;
   void take_sums(std::span<const float, kNumbers> sums_of_all);
@@ -343,8 +343,8 @@ class Session {
   // `check` waits until no operation changes the tracked objects any longer, or throws an exception. The
   // session calls the added functions in the order in which they were added, and removes them when it ends.
   void before_saves(std::function<void()> check);
-  // Adds a function that is called only before a save that all ranks make together, and may wait for other
-  // ranks. `check` is not called for the save in complete(), which a rank may make without the others.
+  // Adds a function that is called only before a save that all ranks make together. `check` may wait for
+  // other ranks. For the save in complete(), which a rank may make alone, `check` is not called.
   void before_saves_of_all(std::function<void()> check);
   // Returns the object of type T that the session owns, and creates it at the first call. The session
   // destroys the object after the training function has returned or thrown.

@@ -18,8 +18,8 @@
 //     }
 //   };
 //
-// If a Table is tracked as "table", its tensors in the checkpoint file are "table.rows" and "table.version",
-// which any reader of safetensors shows.
+// If the program tracks a Table, the struct of this example, as "table", its tensors in the checkpoint file
+// are "table.rows" and "table.version", which any reader of safetensors shows.
 //
 // A tensor is restored on the rank that saved it. If the number of ranks changes, rank r restores the tensor
 // of rank r modulo the old number of ranks. A new rank restores no state of a random number generator, but
@@ -28,8 +28,8 @@
 //
 // A tensor with a TensorBox is shared: the box says which part of the whole tensor this rank has. Any number
 // of ranks can restore any parts of a shared tensor. The parts of all ranks must cover the whole shared
-// tensor. If several ranks save the same part of a shared tensor, they must save the same bytes. If a
-// checkpoint lacks a part of a shared tensor, Ratoon does not commit it.
+// tensor. If several ranks save the same part of a shared tensor, they must save the same bytes. Ratoon does
+// not commit a checkpoint that lacks a part of a shared tensor.
 #pragma once
 
 #include <cstddef>
@@ -92,8 +92,8 @@ template <class T>
   return {};
 }
 
-// Receives the tensors of an object that is saved. The names of an object's tensors are UTF-8 and unique. ""
-// is the name if the object is a single tensor.
+// Receives the tensors of an object that is saved. The names of an object's tensors are UTF-8 and unique. An
+// object that is a single tensor gives this tensor the name "".
 class StateWriter {
  public:
   virtual ~StateWriter() = default;
@@ -104,14 +104,15 @@ class StateWriter {
   // Adds a tensor whose bytes are in memory that `owner` keeps alive.
   virtual void tensor(TensorView view, std::shared_ptr<const void> owner) = 0;
 
-  // Throws a Failure that says why the object cannot be saved, such as "tracked 'net': " and the reason.
+  // Throws a Failure, because the object cannot be saved. The message begins with the name of the object,
+  // such as "tracked 'net': ", and ends with the reason `why`.
   [[noreturn]] virtual void refuse(const std::string& why) const = 0;
 
   // An object that changes memory of other objects, as an optimizer changes a model's parameters, names this
   // memory with changes(). If no tracked object saves the memory passed to changes(), steps() throws a
   // Failure that contains `what`, because a resume would lose the changes. Memory that an object passes to
-  // tensor() counts as saved. If an object saves a copy of its memory, such as of a GPU's memory, call
-  // lies_at() with the original memory.
+  // tensor() counts as saved. If an object passes a copy of its memory to tensor(), for example a copy of GPU
+  // memory, call lies_at() with the original memory.
   struct Memory {
     const void* begin = nullptr;
     std::uint64_t bytes = 0;
@@ -166,9 +167,9 @@ class StateReader {
   // its weights: no state of a random number generator and no other state.
   [[nodiscard]] virtual bool is_for_weights_alone() const { return false; }
 
-  // Returns a seed for a random number generator of a new rank: the checkpoint then has the states of this
-  // generator only of other ranks. Returns nothing if the checkpoint has the generator's state of this
-  // rank.
+  // If the checkpoint has the states of a random number generator only of other ranks, because this rank is
+  // new, returns a seed for the generator of this rank. Returns nothing if the checkpoint has this rank's
+  // state of the generator.
   [[nodiscard]] virtual std::optional<std::uint64_t> new_seed(const std::string& /*name*/) const {
     return std::nullopt;
   }
@@ -203,8 +204,8 @@ class StateReader {
   // function of after_all(), because objects may draw numbers while they restore themselves.
   virtual void after_all(std::function<void()> act) { at_end(std::move(act)); }
 
-  // Throws a Failure that says why the checkpoint does not match the object, such as "tracked 'net': " and
-  // the reason.
+  // Throws a Failure, because the checkpoint does not match the object. The message begins with the name of
+  // the object, such as "tracked 'net': ", and ends with the reason `why`.
   [[noreturn]] virtual void refuse(const std::string& why) const = 0;
 };
 

@@ -21,21 +21,22 @@ class Stateful {
   // Returns the full state as bytes, from which load_state() restores the object exactly.
   [[nodiscard]] virtual std::string save_state() const = 0;
 
-  // Restores a state that save_state() of the same version returned; throws for any other bytes.
+  // Restores a state that save_state() of the same version of the class returned; throws an exception for any
+  // other bytes.
   virtual void load_state(std::string_view state) = 0;
 
   // Whether the states of all ranks add up to one sum, as in Metrics. If adds_up_over_ranks() is true, Ratoon
   // calls load_states() instead of load_state().
   [[nodiscard]] virtual bool adds_up_over_ranks() const { return false; }
-  // Restores the sum of the states of one or several ranks; starts empty if `states` is empty. If the number
-  // of ranks changes, each saved state is given to exactly one rank, so the sum over all ranks does not
-  // change.
+  // Restores the sum of the states of one or several ranks. If `states` is empty, the object begins with an
+  // empty sum. If the number of ranks changes, each saved state is given to exactly one rank, so the sum over
+  // all ranks does not change.
   virtual void load_states(const std::vector<std::string>& states) {
     for (const std::string& state : states) load_state(state);
   }
 
-  // The memory, on the CPU or an accelerator, whose contents save_state() returns. A tracked optimizer is
-  // refused unless tracked objects save all parameters that it changes. saved_memory() reports the parameters
+  // The memory, on the CPU or an accelerator, whose contents save_state() returns. Ratoon refuses a tracked
+  // optimizer that changes parameters which no tracked object saves. saved_memory() reports the parameters
   // that this object saves.
   [[nodiscard]] virtual std::vector<StateWriter::Memory> saved_memory() const { return {}; }
 

@@ -28,8 +28,9 @@ struct StoreOptions {
   // Whether the bucket's name is the first part of a URL's path (true) or of its host name (false). Default:
   // a URL has the bucket in its path if the endpoint is custom or the bucket's name has a dot.
   std::optional<bool> uses_path_style{};
-  // The profile in the AWS configuration and credentials files. Empty: AWS_PROFILE, else "default". If a
-  // profile is set, access keys in environment variables are ignored, as in boto3.
+  // The profile in the AWS configuration and credentials files. If `profile` is empty, Ratoon uses
+  // AWS_PROFILE, else "default". If a profile is set, access keys in environment variables are ignored, as in
+  // boto3.
   std::string profile{};
   bool is_anonymous = false;  // requests are not signed: public buckets
 

@@ -1,7 +1,8 @@
 // Stream: which samples each step of a run takes. The stream is one endless sequence of slots, which hold one
 // sample each. The order of the samples is the same for every number of ranks. With one source of N samples,
-// slot p is at position p mod N of epoch p div N, and each epoch has its own order of the samples. A batch
-// may have samples of two epochs. At the end of an epoch, no sample is repeated or dropped to fill a batch.
+// slot p is at position p mod N of epoch p div N, and each epoch has its own order of the samples. With the
+// default EpochEnd::kCarry, a batch may have samples of two epochs, and no sample is repeated or dropped at
+// the end of an epoch to fill a batch.
 //
 //   ratoon::Stream stream({.samples = 60000, .global_batch = 256, .seed = 17, .source = "digits"});
 //   session.track("stream", stream);
@@ -34,7 +35,7 @@ namespace data {
 class LoadedState;
 }  // namespace data
 
-// How many samples of one source the batches took, and how many samples of it the run skipped.
+// How many samples of one source the batches took, and how many samples of the same source the run skipped.
 struct SourceAccount {
   std::uint64_t drawn = 0;    // samples that batches took
   std::uint64_t skipped = 0;  // samples that were skipped

@@ -27,8 +27,8 @@ struct Source {
 
 enum class SampleOrder {
   kShuffled,  // any sample at any place of its epoch ("feistel-1")
-  // The order of shards is shuffled, then the samples within each group of `window_shards` shards
-  // ("blocks-1"). In the order kBlocks, only few shards are open at once.
+  // First the order of the shards is shuffled, then the samples within each group of `window_shards` shards
+  // are shuffled ("blocks-1"). In the order kBlocks, only few shards are open at once.
   kBlocks,
   kInOrder,  // the order in which they are numbered ("in-order-1")
   kTorch,    // the order of PyTorch's DistributedSampler (ratoon/torch_stream.h makes such options)

@@ -73,14 +73,15 @@ class StreamReader {
   // Returns the number of batches, from the run's beginning, until the cursor reaches or passes `slot`.
   [[nodiscard]] std::uint64_t batches_until(std::uint64_t slot) const;
 
-  // The functions below return the sources, the seed and the slots per epoch of the stream.
+  // The functions below return the number of sources, the name and the number of samples of a source, the
+  // seed, and the slots per epoch of the stream.
   [[nodiscard]] std::uint32_t sources() const;
   [[nodiscard]] const std::string& source_name(std::uint32_t source) const;
   [[nodiscard]] std::uint64_t source_samples(std::uint32_t source) const;
   [[nodiscard]] std::uint64_t seed() const;
   [[nodiscard]] std::uint64_t epoch_slots() const;
-  // Whether both readers give the same samples and batches. They do if they were created from the same
-  // stream, which was not changed or loaded in between.
+  // Whether both readers give the same samples and batches. They do if the same stream created both readers,
+  // and was not changed or loaded between the two calls of Stream::reader().
   [[nodiscard]] bool is_same_plan(const StreamReader& other) const { return plan_ == other.plan_; }
 
  private:

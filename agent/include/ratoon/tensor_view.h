@@ -8,7 +8,7 @@
 //
 // The bytes are row-major and little-endian; the number of bytes follows from the type and the shape. A
 // TensorView does not own its bytes. The creator of a TensorView keeps the bytes alive and unchanged for as
-// long as the called function needs them.
+// long as the function that receives the TensorView needs them.
 #pragma once
 
 #include <cstddef>
@@ -41,8 +41,9 @@ struct TensorView {
   // Whether a save writes only those parts of the tensor that changed since the last checkpoint. Has no
   // effect on small tensors and on tensors with a box.
   bool is_saved_in_parts = false;
-  // Whether the program must create the tensor in its saved shape before it can be restored. If the shape of
-  // such a tensor changes during an attempt, the next save is refused, because the next start would fail.
+  // Whether the program must create the tensor in its saved shape before Ratoon can restore the tensor. If
+  // the shape of a tensor with has_fixed_shape changes during an attempt, the next save is refused, because
+  // the next start would fail.
   bool has_fixed_shape = false;
 };
 

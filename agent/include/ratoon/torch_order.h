@@ -32,7 +32,8 @@ namespace ratoon {
 // ListPosition is the same for all ranks.
 struct ListPosition {
   std::uint64_t epoch = 0;
-  // The number of entries that all ranks together have trained; all entries at the end of the epoch.
+  // The number of entries that all ranks together have trained. At the end of the epoch, `consumed` is the
+  // number of all entries of the list.
   std::uint64_t consumed = 0;
 
   friend bool operator==(const ListPosition&, const ListPosition&) = default;
@@ -65,8 +66,8 @@ class DistributedSampler : public Stateful {
   void set_epoch(std::uint64_t epoch);
 
   // size() returns the number of this rank's samples in this epoch, like len(sampler) in Python. at() returns
-  // one of these samples. If the number of ranks changed within the epoch, size() omits the last entries if
-  // they are fewer than the ranks.
+  // one of these samples. If the number of ranks changed within the epoch, size() does not count up to
+  // world_size - 1 trained entries at the front of the list.
   [[nodiscard]] std::uint64_t size() const;
   [[nodiscard]] std::uint64_t at(std::uint64_t place) const;
 
@@ -77,8 +78,8 @@ class DistributedSampler : public Stateful {
 
   // Returns the next `count` samples of this rank; fewer at the end of the epoch.
   [[nodiscard]] std::vector<std::uint64_t> fetch(std::uint64_t count);
-  // Marks the next `samples` fetched samples as trained. Throws std::invalid_argument if fewer than `samples`
-  // fetched samples are untrained.
+  // Marks the next `samples` samples of this rank as trained. Throws std::invalid_argument if fewer than
+  // `samples` samples of the epoch are untrained.
   void advance(std::uint64_t samples);
   // Makes fetch() return again the samples that were fetched but not marked as trained.
   void rewind() { fetched_ = progress_; }
@@ -153,9 +154,10 @@ class RandomSampler : public Stateful {
   void advance(std::uint64_t samples);
   void rewind();
 
-  // generator() returns the generator's state at the start of the epoch. With workers, torchdata's loader has
-  // by then already drawn a permutation (or a group of draws) that it does not use, and a number for its
-  // workers. seek() moves to place `progress` of an epoch that starts with `generator`.
+  // generator() returns the generator's state at the start of the epoch. A loader of torchdata with workers
+  // has already drawn random numbers before this state: a permutation (or, with replacement, 32 sample
+  // numbers) that it does not use, and a number for its workers. seek() moves to place `progress` of an epoch
+  // that starts with `generator`.
   [[nodiscard]] const TorchGenerator& generator() const { return generator_; }
   void seek(const TorchGenerator& generator, std::uint64_t progress);
 
@@ -188,7 +190,7 @@ class RandomSampler : public Stateful {
 };
 
 // Divides the remaining `samples` samples of a sampler into batches, like PyTorch's BatchSampler. operator[]
-// returns a batch as two places: its first, and the first after it.
+// returns two places: the first place of the batch, and the first place after the batch.
 class BatchRanges {
  public:
   BatchRanges(std::uint64_t samples, std::uint64_t batch_size, bool drop_last);

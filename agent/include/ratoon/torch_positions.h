@@ -24,10 +24,10 @@ namespace ratoon {
 [[nodiscard]] ListPosition position_of_cycling_utils(std::string_view state,
                                                      const DistributedSamplerOptions& saved_with);
 
-// Reads the JSON text of state_dict() of torchdata's StatefulDistributedSampler, or of a StatefulDataLoader
-// with this sampler or torch's DistributedSampler, with or without workers. torchdata's state has no epoch,
-// so the caller passes `epoch`. `batch_size` is needed only if the StatefulDataLoader did not take a snapshot
-// at every step.
+// Reads the JSON text of state_dict() of torchdata's StatefulDistributedSampler or StatefulDataLoader. The
+// StatefulDataLoader has this sampler or torch's DistributedSampler, with or without workers. torchdata's
+// state has no epoch, so the caller passes `epoch`. `batch_size` is needed only if the StatefulDataLoader did
+// not take a snapshot at every step.
 [[nodiscard]] ListPosition position_of_torchdata(std::string_view state,
                                                  const DistributedSamplerOptions& saved_with,
                                                  std::uint64_t epoch, std::uint64_t batch_size = 0);

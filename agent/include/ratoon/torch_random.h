@@ -78,7 +78,8 @@ class IndexList {
     virtual ~Owner() = default;
     // Throws Failure if the number at `place` was damaged in the file.
     virtual void check(std::uint64_t place) const = 0;
-    // Returns the place of a number in a permutation. Any thread may call this function. Throws like check().
+    // Returns the place of a number in a permutation. Throws Failure if numbers of the list were damaged in
+    // the file. Any thread may call this function.
     [[nodiscard]] virtual std::uint64_t place_of(std::uint64_t number) const = 0;
   };
 
@@ -109,8 +110,8 @@ class IndexList {
   bool needs_checks_ = false;
 };
 
-// torch.randperm(size, generator=generator). After torch_randperm(), `generator` has the same state as
-// PyTorch's generator after torch.randperm().
+// Returns the result of torch.randperm(size, generator=generator). After torch_randperm(), `generator` has
+// the same state as PyTorch's generator after torch.randperm().
 [[nodiscard]] IndexList torch_randperm(std::uint64_t size, TorchGenerator& generator,
                                        TorchRelease release = TorchRelease::kSince2_6);
 

@@ -138,7 +138,7 @@ void Connections::read_from(std::uint64_t id, Connection& connection) {
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (size <= 0 || !unauthenticated_.count_read(id)) return disconnect_client(id);
   // Disconnect a client that sends a request before the answer to its last request, because the server would
-  // have to store many requests.
+  // otherwise have to store many requests.
   if (store_.is_waiting(id) || !connection.unsent_bytes.empty()) return disconnect_client(id);
   connection.in.append(receive_buffer_.data(), static_cast<std::size_t>(size));
   if (!count_buffered(connection)) return disconnect_client(id);

@@ -23,7 +23,8 @@ namespace ratoon::board {
 
 // Returns the maximum number of connections for this number of ranks. Each rank may have several connections.
 [[nodiscard]] std::size_t connections_max_for(std::uint32_t world_size);
-// Returns how many open files rank 0 needs: for the connections of all ranks, and `own_files` for all else.
+// Returns how many open files rank 0 needs: those for the connections of all ranks, plus `own_files`, the
+// number of its other open files.
 [[nodiscard]] std::size_t open_files_needed_for(std::uint32_t world_size, std::size_t own_files);
 
 class Connections {

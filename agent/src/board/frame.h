@@ -18,8 +18,8 @@
 namespace ratoon::board {
 
 inline constexpr std::size_t kFrameBytesMax = std::size_t{16} << 20;  // with its head
-// The number of words in a frame is limited, because a frame of many empty words would need much more memory
-// than its bytes.
+// The number of words in a frame is limited, because a decoded frame of many empty words needs much more
+// memory than the encoded frame.
 inline constexpr std::size_t kWordsMax = std::size_t{1} << 16;
 
 // Op lists the requests of a rank, each with its arguments (words). The numbers of Op and Status are

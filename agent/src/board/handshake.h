@@ -7,7 +7,8 @@
 //   board: kDone
 //
 // A proof is an HMAC of the side (rank or board), the attempt, the rank and both nonces, with the secret as
-// its key. Each proof is valid on only one connection, and for only one side. No I/O.
+// its key. Each proof is valid on only one connection, and for only one side. The functions of this header do
+// no I/O.
 #pragma once
 
 #include <cstddef>

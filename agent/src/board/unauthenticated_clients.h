@@ -1,8 +1,9 @@
 // UnauthenticatedClients: the connections whose clients have not proved yet that they belong to the attempt,
 // oldest first. The number, the duration and the rate of unauthenticated connections are limited. These
-// limits no longer apply after the client has proved that it has the secret. At the limit, the oldest
-// unauthenticated connection of the address with the most connections is closed. An attacker's many
-// connections therefore do not displace the connection of a rank. No I/O.
+// limits no longer apply to a connection after its client has proved that it has the attempt's secret. At the
+// limit, the oldest unauthenticated connection of the address with the most connections is closed. An
+// attacker's many connections therefore do not displace the connection of a rank. UnauthenticatedClients does
+// no I/O.
 #pragma once
 
 #include <cstddef>

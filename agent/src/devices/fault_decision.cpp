@@ -36,8 +36,8 @@ std::string hardware_evidence(const DeviceFacts& facts, bool may_be_hardware) {
   return {};
 }
 
-// If the device or a communicator hangs, this process cannot continue. Replaces a suggestion to continue in
-// this process by a suggestion to start a new process.
+// If the device or a communicator hangs, or if the test kernel fails, this process cannot continue. In these
+// cases, replaces a suggestion to continue in this process by a suggestion to start a new process.
 SuggestedAction apply_probe_results(SuggestedAction opinion, AbortResult abort, ProbeResult probe) {
   if (opinion.action != kRestartInProcess) return opinion;
   const char* why = nullptr;

@@ -52,7 +52,8 @@ struct DeviceFacts {
   // True if a bad row of the device's memory will be replaced at the next reset of the device. Programs that
   // do not use the bad row still work, so a pending reset alone is no reason to leave the machine.
   bool is_remap_pending = false;
-  // True if the machine has fewer devices than at the start of the attempt, or than the platform gave to it.
+  // True if the machine has fewer devices than at the start of the attempt, or fewer devices than the
+  // platform gave to the machine.
   bool is_device_missing = false;
   // True if another process of this attempt ended before the error. A kernel that reads the memory of the
   // ended process then fails although the device works.
@@ -86,8 +87,8 @@ struct FaultDecision {
 //
 // If the device has no free memory, the result is kProgramError: the same step would need as much memory
 // again. A restart in the same process would not help, because it does not defragment the device's memory.
-// maxRestarts limits how many new processes try it. At the start, the result is not kProgramError, because
-// the previous process on this machine may not have released its memory yet.
+// The job's maxRestarts limits how many new processes try the step again. At the start, the result is not
+// kProgramError, because the previous process on this machine may not have released its memory yet.
 [[nodiscard]] FaultDecision decide_after_fault(const DeviceFault& what, FaultOrigin where, AbortResult abort,
                                                ProbeResult probe, const DeviceFacts& facts);
 

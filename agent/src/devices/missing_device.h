@@ -1,5 +1,5 @@
 // Decides why a program does not get the device that it asks for: either a device of this machine is broken,
-// or the program would get no such device on any machine. Pure.
+// or the program would get no such device on any machine. The functions are pure.
 #pragma once
 
 #include <cstdint>

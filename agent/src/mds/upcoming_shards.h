@@ -1,6 +1,6 @@
 // UpcomingShards: the shards of the samples that will be read next, in the order in which they are needed.
-// UpcomingShards opens no shards. The reader adds the shards of expected samples, and removes them when the
-// samples were read or are no longer expected.
+// UpcomingShards opens no shards. ShardReader adds the shards of expected samples. It removes these shards
+// when the samples were read or are no longer expected.
 //
 // Thread contract: only one thread at a time may use an object of this file.
 #pragma once
@@ -42,9 +42,9 @@ class UpcomingShards {
 // Returns `shards` without repetitions, in the order of their first occurrence.
 [[nodiscard]] std::vector<std::size_t> distinct_shards(std::span<const std::size_t> shards);
 
-// Returns how many of the shards, from the first one on, fit into `room` together. Opening more shards ahead
-// could displace shards that are needed earlier. The first shard always counts as fitting, even if it is
-// larger than `room`.
+// `costs` holds the costs of shards in the order in which they are needed. Returns the largest number n for
+// which the first n shards together fit into `room`. Opening more shards ahead could displace shards that are
+// needed earlier. The first shard always counts as fitting, even if it is larger than `room`.
 [[nodiscard]] std::size_t count_fitting_shards(std::span<const ShardCost> costs, const ShardCost& room);
 
 }  // namespace ratoon::mds

@@ -19,8 +19,9 @@ class Endpoint {
   [[nodiscard]] virtual std::uint16_t port() const = 0;
 };
 
-// Returns the port to open, or 0 if no port is set. In a pod the default port is names::port::kAgentMetrics.
-// Each process of a pod opens the port whose number is the default port plus its local rank.
+// Returns the port to open, or 0 if no port is set. The port of a process is a first port plus the local rank
+// of the process. The first port is `member.metrics_port` or, if this option is not set and the process runs
+// in a pod, names::port::kAgentMetrics.
 [[nodiscard]] std::uint32_t metrics_port_of(const MemberOptions& member);
 
 // Returns null if no port is set. Returns null and logs a warning if the port cannot be opened. `meters` must

@@ -85,8 +85,9 @@ struct RejoinCounts {
   std::atomic<std::uint64_t> checkpoint_unreadable{0};
 };
 
-// The numbers of members (pods or process groups) that the run has lost, by cause, as its coordinator counted
-// them when this attempt began. If there is no coordinator, lost members are not counted.
+// LostMemberCounts has the numbers of members (pods or process groups) that the run has lost, by cause. The
+// coordinator of the run counted the lost members until this attempt began. If there is no coordinator, lost
+// members are not counted.
 struct LostMemberCounts {
   std::atomic<bool> are_counted{false};
   std::atomic<std::uint64_t> disruption{0};

@@ -1,5 +1,5 @@
-// Stores the newest value of each number that the training program reports. The number of names is limited,
-// so that a program that generates names does not overload the monitoring system.
+// Stores the newest value of each number that the training program reports. A process stores the values of at
+// most kNamesMax names, so that a program that generates names does not overload the monitoring system.
 //
 // Thread contract: any thread may call any function. A function locks only to set or copy values.
 #pragma once

@@ -25,7 +25,9 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kUploadPieceBytes = 1024 * 1024;
 constexpr unsigned kPrivateFileMode = 0600;
-// A folder vanishes only if another process removes its last object, so many repetitions are unlikely.
+// write_into_folder() makes at most kCreateFolderTriesMax attempts to create a folder and write a file into
+// it. Many attempts are unlikely, because an attempt is repeated only if another process has removed the last
+// object of the folder, and the folder with it.
 constexpr int kCreateFolderTriesMax = 1000;
 
 Error upload_cancelled(const std::string& what) {

@@ -15,9 +15,9 @@ struct ObjectInfo {
   friend bool operator==(const ObjectInfo&, const ObjectInfo&) = default;
 };
 
-// A range of bytes from `begin` to before `end`. If a range goes beyond the end of the object, reading it
-// returns the bytes up to the end of the object. Reading a range that begins at or after the end of the
-// object is an error.
+// A ByteRange contains the bytes from `begin` to before `end`. If a range goes beyond the end of the object,
+// reading it returns the bytes up to the end of the object. Reading a range that begins at or after the end
+// of the object is an error.
 struct ByteRange {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;

@@ -68,16 +68,17 @@ struct PutOptions {
 
 struct UploadOptions {
   bool replaces = true;  // false: as in PutOptions
-  // The checksum that all bytes of the object must have. If the bytes of the source have another checksum,
-  // the upload fails with kCorrupted and stores nothing.
+  // `crc32c` is the expected checksum of all bytes of the object. If the bytes of the source have another
+  // checksum, the upload fails with kCorrupted and stores nothing.
   std::optional<std::uint32_t> crc32c{};
-  // An object of more than part_bytes bytes is uploaded to S3 in parts of part_bytes. Parts are larger if
-  // there would be more parts than S3 allows, and never smaller than 5 MiB, the minimum of S3. An upload
-  // takes threads * part_bytes bytes of memory.
+  // An object of more than part_bytes bytes is uploaded to S3 in parts of part_bytes. If parts of this size
+  // were more than S3 allows, the parts are larger. Parts are never smaller than 5 MiB, the minimum of S3. An
+  // upload takes threads * part_bytes bytes of memory.
   std::uint64_t part_bytes = std::uint64_t{8} << 20;
   std::uint32_t threads = 4;
-  // Receives the number of bytes stored so far, from any thread, one call at a time. If the upload starts
-  // again from the first byte, the number of stored bytes starts at 0 again.
+  // The upload calls `progress` with the number of bytes stored so far. The calls come from any thread, but
+  // never two at the same time. If the upload starts again from the first byte, the number of stored bytes
+  // starts at 0 again.
   std::function<void(std::uint64_t stored_bytes)> progress{};
   std::stop_token stop{};
 };
@@ -91,9 +92,9 @@ struct UploadedObject {
 
 // Error texts name the URI of the object, the cause and the next step. kNotFound means that the object does
 // not exist, and kPermissionDenied that credentials are missing, wrong or insufficient. kUnavailable and
-// kTimeout mean that all retries failed or the time is over; the text names the last failure. kInvalid means
-// that the call can never succeed, for example because the bucket does not exist. kCorrupted means that the
-// store gave a reply that a correct store cannot give.
+// kTimeout mean that all retries failed or that the time limit has passed. The error text names the last
+// failure. kInvalid means that the call can never succeed, for example because the bucket does not exist.
+// kCorrupted means that the store gave a reply that a correct store cannot give.
 class ObjectStore {
  public:
   virtual ~ObjectStore() = default;
@@ -111,17 +112,17 @@ class ObjectStore {
   [[nodiscard]] virtual Result<void> put(std::string_view key, std::string_view bytes,
                                          const PutOptions& options = {}) = 0;
 
-  // Writes an object of any size to a sink, piece by piece. At every moment a reader of the key gets either
-  // the old object or the whole new object. Unfinished data may remain after an error; abort_stale_uploads()
-  // removes it. After an error of the kinds kTimeout, kUnavailable or kCancelled the store may have the whole
-  // object nevertheless.
+  // Writes an object of any size from `source` to the store, piece by piece. At every moment a reader of the
+  // key gets either the old object or the whole new object. Unfinished data may remain after an error;
+  // abort_stale_uploads() removes it. After an error of the kinds kTimeout, kUnavailable or kCancelled the
+  // store may have the whole object nevertheless.
   [[nodiscard]] virtual Result<UploadedObject> upload(std::string_view key, ObjectSource& source,
                                                       const UploadOptions& options = {}) = 0;
 
   // Aborts unfinished uploads to keys that begin with `prefix`, and removes their data. An upload is aborted
-  // if it began at least `older_than` ago. In a folder, the time of the file's last write counts.
-  // `older_than` must exceed the duration of any upload, because uploads that still run are aborted, too.
-  // Returns the number of aborted uploads.
+  // if it began at least `older_than` ago. In a folder, the last write to the temporary file must be at least
+  // `older_than` ago instead. `older_than` must exceed the duration of any upload, because uploads that still
+  // run are aborted, too. Returns the number of aborted uploads.
   [[nodiscard]] virtual Result<std::uint64_t> abort_stale_uploads(std::string_view prefix,
                                                                   Duration older_than,
                                                                   std::stop_token stop = {}) = 0;

@@ -12,9 +12,10 @@ double bytes_per_second(std::uint64_t bytes, Duration took) {
   return took > Duration(0) ? static_cast<double>(bytes) / seconds(took) : 0;
 }
 
-// If time allows only one save and a replacement process may join, the save is made at the hand-over to the
-// replacement. An earlier save would delay the save at the hand-over, because both saves would use the disk.
-// If no replacement process can join, the save is made as late as possible.
+// If this process has not saved yet and there is time for only one save, plan_drain() plans the save without
+// delay. If a replacement process may join, plan_with_one_save() plans the save as late as possible instead,
+// because the hand-over to the replacement makes a save, too. An earlier save would delay the save at the
+// hand-over, because both saves would use the disk.
 DrainPlan plan_with_one_save(DrainFacts facts, bool can_be_replaced) {
   DrainPlan plan = plan_drain(facts);
   const auto saves = std::ranges::count(plan.stages, DrainAction::kFullSave, &DrainStage::act);

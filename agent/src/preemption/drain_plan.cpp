@@ -11,7 +11,8 @@ Duration transfer_time_of(std::uint64_t bytes, double measured, double assumed) 
   return from_seconds(static_cast<double>(bytes) / (is_measured ? measured : assumed));
 }
 
-// SaveTimes has the durations, until the commit, of two saves: writing the staged copy, and a full save.
+// SaveTimes has two durations: `flush` is the time until a write of the staged copy is committed, and `full`
+// is the time until a full save is committed.
 struct SaveTimes {
   Duration flush{0};
   Duration full{0};

@@ -17,7 +17,7 @@ namespace ratoon::preemption {
 // process takes time.
 inline constexpr Duration kDeadlineMargin = std::chrono::seconds(2);
 // `notice` is the time from a notice to its deadline. Returns the margin to keep free before the deadline:
-// for a short notice, a quarter of `notice`, so that time for saving remains.
+// kDeadlineMargin, but at most a quarter of `notice`, so that time for saving remains.
 [[nodiscard]] Duration margin_of(Duration notice);
 
 // DrainFacts: the input of plan_drain(), measured on the slowest rank, because a checkpoint needs the files

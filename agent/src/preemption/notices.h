@@ -47,7 +47,8 @@ class Notices {
 struct KnownEnds {
   std::optional<std::string_view> slurm_job_end_time;  // SLURM_JOB_END_TIME: seconds since 1970
   std::optional<std::string_view> time_limit;          // --time-limit: "4h"
-  // RATOON_TIME_LIMIT_SINCE: when the time limit begins, in seconds since 1970; the default is `began`.
+  // RATOON_TIME_LIMIT_SINCE: the time at which the time limit begins, in seconds since 1970. If the variable
+  // is not set, the time limit begins at `began`.
   std::optional<std::string_view> time_limit_since{};
   bool ends_run = false;  // these are the ends of a run on this machine, with all of its processes
   Timestamp began;

@@ -7,7 +7,7 @@ namespace ratoon::preemption {
 namespace {
 
 // save_interval() adds kPriorObservedSeconds to the observed time, and kPriorLosses to the observed losses,
-// so that it has a rate of losses for a new run.
+// so that a new run has a rate of losses, too.
 constexpr double kPriorObservedSeconds = 4.0 * 3600;
 constexpr double kPriorLosses = 1;
 // The interval is longer than a write by the factor kWriteTimeFactor, so that a slightly slower write delays

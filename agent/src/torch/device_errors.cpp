@@ -23,8 +23,8 @@ std::optional<devices::DeviceFault> device_fault_of(const std::exception& error)
   return std::nullopt;
 }
 
-// If the decision is to continue in this process, the exit code is kStartAgain, because the exception of the
-// training function ends this process even if its device works.
+// decide_after_fault() may decide that this process continues. In this case the exit code is kStartAgain,
+// because the exception of the training function ends this process even if its device works.
 std::optional<session::ErrorMeaning> explain_device_error(const std::exception& error) {
   const auto fault = device_fault_of(error);
   const auto decision =

@@ -61,7 +61,8 @@ Result<std::string> digest(std::span<const NamedTensor> tensors) {
 Result<std::string> digest(const ::torch::nn::Module& module) {
   std::vector<NamedTensor> tensors;
   try {
-    // A parameter and a buffer of a module may have the same name.
+    // The prefixes make the names distinct, because a parameter and a buffer of a module may have the same
+    // name.
     for (const auto& item : module.named_parameters())
       tensors.push_back({"parameter " + item.key(), item.value()});
     for (const auto& item : module.named_buffers()) tensors.push_back({"buffer " + item.key(), item.value()});

@@ -36,8 +36,8 @@ at::Tensor values_of(const at::Tensor& parameter) {
   return gradient._values();
 }
 
-// Returns true if all gradients were finite, and nothing if there is no gradient. The host waits only once
-// for each device, not once for each gradient.
+// Returns whether all gradients were finite, or nullopt if there is no gradient. The host waits only once for
+// each device, not once for each gradient.
 std::optional<bool> unscale_gradients(::torch::optim::Optimizer& optimizer, float scale) {
   const c10::AutoGradMode no_grad(false);
   const auto inverse = static_cast<float>(1 / static_cast<double>(scale));

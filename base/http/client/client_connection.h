@@ -42,11 +42,12 @@ class ClientConnection {
 
 // Returns the size of the request's body, which is a string, a memory view or a source function.
 [[nodiscard]] std::size_t body_size_of(const Request& request);
-// Returns whether the request has a Content-Length header: it has a body, or its method usually has one.
+// Returns whether the request gets a Content-Length header. It gets the header if it has a body, or if
+// requests with its method usually have a body.
 [[nodiscard]] bool has_content_length(const Request& request);
 
-// If the end or the kind of the reply is unclear, returns an error description that begins with `got a
-// reply`; otherwise returns nothing.
+// Checks the head of a reply. Returns an error description that begins with `got a reply` if the reply is no
+// final HTTP/1.1 reply, if its head is too long, or if its length is unclear. Otherwise returns nullopt.
 [[nodiscard]] std::optional<std::string> find_framing_flaw(const ResponseHead& head, bool is_http_1,
                                                            std::size_t head_bytes_max);
 

@@ -16,7 +16,8 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// cpprestsdk reads up to 64 KiB at once, so it may hold 64 KiB that it has not yet passed to our code.
+// A call fails only when cpprestsdk has read more than kCallReadAheadBytes beyond a size limit. The library
+// reads up to 64 KiB at once, and may already hold 64 KiB that it has not yet passed to our code.
 constexpr std::uint64_t kCallReadAheadBytes = 128 * 1024;
 // While bytes arrive, we check every kReplySizeCheckPause how many bytes the library has read but not passed
 // on.

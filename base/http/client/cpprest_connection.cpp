@@ -48,9 +48,9 @@ struct CpprestCallState {
   static constexpr std::uint64_t kNotYet = std::numeric_limits<std::uint64_t>::max();
 
   // cpprestsdk calls attach() before each use of a connection. If the socket is not open, the library needs a
-  // new connection. The first time, it gets the connection that we made. Later, refuse: on a second
-  // connection, the library would repeat the HTTP request, and only HttpTransport may decide to repeat a
-  // request.
+  // new connection. The first time, attach() gives it the connection that we made. Later, attach() throws,
+  // because on a second connection the library would repeat the HTTP request. Only HttpTransport may decide
+  // to repeat a request.
   void attach(void* handle) {
     using TlsStream = boost::asio::ssl::stream<tcp::socket&>;
     auto* tls_stream = is_tls ? static_cast<TlsStream*>(handle) : nullptr;

@@ -1,8 +1,8 @@
 // The authenticated connections of a server (Responder::mark_authenticated) by owner, with a limit for each
 // owner and a limit for each tenant, which is a group of owners. If an owner exceeds its limit, the server
-// closes the owner's oldest connection. So a client that opens thousands of connections does not use up the
-// places of other owners. A tenant at its limit gets no further connection, so that places remain for other
-// tenants.
+// closes the owner's oldest connection. So a client that opens thousands of connections does not keep other
+// owners from connecting. A tenant at its limit gets no further connection, so that other tenants can still
+// connect.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,8 @@ class ConnectionsByOwner {
   explicit ConnectionsByOwner(std::optional<std::size_t> tenant_max) : tenant_max_(tenant_max) {}
 
   [[nodiscard]] bool has_room(const std::string& tenant) const;
-  // Adds `session`. If the owner exceeds its limit (at least 1), returns its oldest session to close.
+  // Adds `session`. If the owner now has more sessions than its limit (at least 1), removes the owner's
+  // oldest session and returns it. The caller closes the returned session.
   [[nodiscard]] Session add(const Session& session, const ConnectionOwner& owner);
   void remove(const Session& session);
 

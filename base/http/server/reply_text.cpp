@@ -22,8 +22,9 @@ void add_line(std::string& text, std::string_view name, std::string_view value) 
   text.append(name).append(": ").append(value).append("\r\n");
 }
 
-// Only the server sets Content-Length and Transfer-Encoding. Only a handler that answers HEAD may set a
-// length: the length that the body would have.
+// Omits the headers Content-Length, Transfer-Encoding and Connection of the handler, because the server
+// itself sets these headers. In a reply to HEAD, write_reply() adds the handler's Content-Length: the length
+// that the body would have.
 std::string write_head(int status, const Headers& headers, ReplyForm form) {
   const auto reason = boost::beast::http::obsolete_reason(static_cast<boost::beast::http::status>(status));
   std::string text = "HTTP/1.1 " + std::to_string(status) + " ";

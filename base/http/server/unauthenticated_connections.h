@@ -1,10 +1,11 @@
 // The connections of a server that are not authenticated yet (Responder::mark_authenticated), oldest first,
-// up to a limit. If a new connection exceeds the limit, the server closes one of the connections. If one
-// address has many connections, the server closes that address's oldest connection without a running request,
-// or its oldest connection if all have a request. If no address has many connections, the server closes the
-// oldest silent connection, which has sent no request for longer than an honest client needs. If no
-// connection is silent, the server closes the newest connection, so that handshakes in progress can finish
-// when 1000 clients reconnect at once.
+// up to a limit. If a new connection exceeds the limit, the server closes one of the connections. If a client
+// address has more connections than 1/16 of the limit, the server closes a connection of the address that has
+// the most. It closes the oldest one without a running request, or the oldest one if all have a running
+// request. If no address has so many, the server closes the oldest connection without a running request that
+// is older than two seconds. An honest client sends its first request within two seconds. If all connections
+// have a running request or are younger, the server closes the newest connection, so that handshakes in
+// progress can finish when 1000 clients reconnect at once.
 #pragma once
 
 #include <chrono>

@@ -16,7 +16,7 @@ struct KeyedCertificate {
 
 [[nodiscard]] Result<KeyedCertificate> make_authority(const std::string& name, const Validity& validity);
 
-// A server's certificate for `name`, a host name or an IP address.
+// Issues a server's certificate for `name`, which is a host name or an IP address.
 [[nodiscard]] Result<KeyedCertificate> issue_certificate(const KeyedCertificate& authority,
                                                          const std::string& name, const Validity& validity);
 

@@ -14,7 +14,8 @@ struct ssl_st;      // SSL
 
 namespace ratoon::http {
 
-// The server name that a TLS connection expects, and why its certificate was refused. Outlives the handshake.
+// The server name that a TLS connection expects, and the reason why the server's certificate was refused. A
+// TlsPeer must outlive the handshake.
 struct TlsPeer {
   std::string expected_name;  // a host name or an IP address
   std::string problem;        // why the certificate was refused; read it only after the exchange has ended

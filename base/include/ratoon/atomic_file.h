@@ -36,7 +36,8 @@ struct AtomicFileOptions {
 [[nodiscard]] Result<void> save_file_atomically(const std::filesystem::path& path, std::string_view text,
                                                 AtomicFileOptions options = {});
 
-// A function that appends bytes to the file. If AppendBytes returns an error, `write` must return it.
+// A function that appends bytes to the file. If AppendBytes returns an error, the WriteFileBody that called
+// it must return the same error.
 using AppendBytes = std::function<Result<void>(std::span<const std::byte>)>;
 using WriteFileBody = std::function<Result<void>(const AppendBytes& append)>;
 

@@ -125,8 +125,9 @@ class CounterRandom {
     is_block_current_ = false;
   }
 
-  // UniformRandomBitGenerator. Do not use std::shuffle or the std distributions where results must be
-  // repeatable, because they differ between standard libraries.
+  // min(), max() and operator() make CounterRandom a UniformRandomBitGenerator. Do not use std::shuffle or
+  // the std distributions where results must be repeatable, because their results differ between standard
+  // libraries.
   static constexpr result_type min() { return 0; }
   static constexpr result_type max() { return std::numeric_limits<result_type>::max(); }
   constexpr result_type operator()() { return next_u64(); }

@@ -17,8 +17,8 @@
 
 namespace ratoon {
 
-// A caller can handle each kind of error in another way. Add new kinds at the end, because the numbers appear
-// in metrics.
+// From the kind of an error, a caller can decide how to handle the error. Add new kinds at the end, because
+// the numbers appear in metrics.
 enum class ErrorKind {
   kInvalid,           // the input is wrong; repeating it cannot help
   kNotFound,          // the named thing does not exist

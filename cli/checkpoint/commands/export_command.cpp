@@ -102,7 +102,10 @@ Result<void> check_target(const ExportArguments& arguments) {
   if (!std::filesystem::exists(there)) return {};
   if (std::filesystem::is_directory(there))
     return Error(ErrorKind::kInvalid, arguments.file + " is a folder: give the name of a file");
-  if (!std::filesystem::is_regular_file(there) && !std::filesystem::is_symlink(there))
+  const auto target = std::filesystem::status(arguments.file, ignored);
+  const bool is_file_or_broken_link =
+      std::filesystem::is_regular_file(target) || !std::filesystem::exists(target);
+  if (!is_file_or_broken_link)
     return Error(ErrorKind::kInvalid,
                  arguments.file + " is not a file, but a pipe or a device: write to another file");
   if (arguments.overwrites) return {};

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "base/contract/exit_code.h"
+#include "base/core/ignore_signal.h"
 #include "cli/cluster/access/cluster_options.h"
 #include "cli/cluster/reader/read_in_pod.h"
 #include "cli/cluster/reader/reader_pod.h"
@@ -43,7 +44,8 @@ Result<int> JobReader::read(const ReaderWork& work, const RelayedOutput::Take& t
                                           .node = options_.node,
                                           .seconds_max = work.seconds_max});
   if (!pod) return pod.error();
-  const StopOnSignal signals;  // the client has no threads that could get the signals in its place
+  ignore_broken_output_signals();  // a write that fails removes the pod, and a signal would leave it
+  const StopOnSignal signals;      // the client has no threads that could get the signals in its place
   return read_in_pod(*client_, *pod, {.start_timeout = std::chrono::seconds(options_.start_seconds_max)},
                      take, signals.token());
 }

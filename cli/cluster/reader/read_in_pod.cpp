@@ -160,7 +160,8 @@ class ReaderPod {
     return head || log_error_->is_retryable() ? Result<void>() : *log_error_;
   }
 
-  // Returns an error if an earlier call saw the container's end, and the log read since has no last line.
+  // Returns an error if the pod has ended, but the log has no last line with an exit code. `has_ended` is
+  // true if an earlier call saw the pod's end and the log that was read since had no new lines.
   [[nodiscard]] Result<void> look_at_end(bool& has_ended) const {
     const auto pod = get();
     if (!pod) return pod.error().is_retryable() ? Result<void>() : pod.error();

@@ -29,8 +29,8 @@ const json& first_role(const api::TrainingJob& job) {
   return kube::items_of(kube::child(*job.document, "spec"), "roles").front();
 }
 
-// Returns the user's labels or annotations. Leaves out Ratoon's labels (a member has them) and Kueue's labels
-// (a pod with them waits in a queue). The other labels may let the pod reach a store.
+// Returns the user's labels or annotations, because network policies may select the pods that can reach a
+// store by them. Leaves out Ratoon's labels (a member has them) and Kueue's (such a pod waits in a queue).
 json remove_ratoon_labels(const json& of_template) {
   json kept = json::object();
   if (!of_template.is_object()) return kept;
@@ -64,9 +64,9 @@ std::string node_of_member(const api::TrainingJob& job) {
   return first == nullptr ? "" : first->node;
 }
 
-// Makes the scheduler place the pod on the node or, without `is_required`, prefer the node, because a claim
-// with the access mode ReadWriteOnce can be mounted on only one node at a time. The result of
-// device_tolerations() lets the pod run on nodes with devices.
+// Makes the scheduler place the pod on the node or, without `is_required`, prefer the node. A claim with the
+// access mode ReadWriteOnce can be mounted on only one node at a time. The result of device_tolerations()
+// lets the pod run on nodes with devices.
 void set_node_affinity(const std::string& node, bool is_required, json& spec) {
   const json at_node = {{"key", "metadata.name"}, {"operator", "In"}, {"values", json::array({node})}};
   json& affinity = spec["affinity"]["nodeAffinity"];

@@ -1,5 +1,5 @@
 // cli/cluster/reader/: reads the checkpoints of a cluster's job for `kubectl ratoon checkpoints` and `kubectl
-// ratoon report`. Only a pod that is configured like the job's pods reaches the job's volumes and stores, so
+// ratoon report`. Only a pod that is configured like the job's pods reaches the job's volumes and stores. So
 // `kubectl ratoon` starts such a pod (the reader pod), prints its output and deletes it. The functions of
 // this header make the pod from the template of a role. They have no side effects.
 #pragma once

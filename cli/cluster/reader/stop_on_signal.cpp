@@ -2,6 +2,8 @@
 
 #include <ctime>
 
+#include "base/core/ignore_signal.h"
+
 namespace ratoon::cli {
 namespace {
 
@@ -11,7 +13,8 @@ constexpr timespec kSignalPollInterval{.tv_sec = 0, .tv_nsec = 100'000'000};
 
 StopOnSignal::StopOnSignal() {
   sigemptyset(&signals_);
-  for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals_, number);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP})
+    if (!is_ignored(number)) sigaddset(&signals_, number);
   ::pthread_sigmask(SIG_BLOCK, &signals_, &previous_signal_mask_);
   wait_thread_ = std::jthread([this](const std::stop_token& is_over) { wait(is_over); });
 }

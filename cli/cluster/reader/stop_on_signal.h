@@ -10,7 +10,8 @@ namespace ratoon::cli {
 
 class StopOnSignal {
  public:
-  // Blocks the signals in this thread and in threads that it starts later. Call before other threads exist.
+  // Blocks the signals in this thread and in threads that it starts later. Make a StopOnSignal before other
+  // threads exist.
   StopOnSignal();
   ~StopOnSignal();
   StopOnSignal(const StopOnSignal&) = delete;

@@ -17,7 +17,8 @@ std::string_view take_line(std::string_view& rest) {
   return line;
 }
 
-// Returns how many first bytes of each attempt's file have the steps on which the newest attempt builds.
+// Returns how many bytes at the beginning of each attempt's file contain the steps on which the newest
+// attempt builds.
 std::map<std::uint64_t, std::uint64_t> kept_bytes(const std::vector<AttemptFile>& files) {
   std::map<std::uint64_t, const AttemptFile*> by_attempt;
   for (const auto& file : files) by_attempt[file.attempt] = &file;

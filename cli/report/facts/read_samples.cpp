@@ -43,6 +43,7 @@ std::optional<ConsumedSamples> decode(const std::string& name, const std::string
 
 std::vector<ConsumedSamples> read_samples(const checkpoint::Disk& disk) {
   std::vector<ConsumedSamples> found;
+  raise_limit_of_open_files();
   const auto opened = open_checkpoint(disk, {}, 0);
   if (!opened || opened->packs.empty()) return found;
   for (const auto& tensor : opened->packs.front().reader.header().layout.tensors) {

@@ -1,10 +1,10 @@
 // Finds members that miss a deadline: a pod runs but its member sends no message, or a world makes no step.
-// silence.h has the rules for members that fall silent after their first message. No member counts as late
-// before the coordinator has received messages for a while. If a member's first message was already missing
-// when the coordinator started, the member gets the longer time limit that applies when many members are
-// silent (silence.h). If a process of a world is silent or has sent no message to this coordinator, only
-// silence.h applies to its world, because the world may make steps that it cannot report. When a process
-// sends its first message to this coordinator, the deadline of the world begins again.
+// silence.h has the rules for members that fall silent after their first message. No world counts as stalled
+// before the coordinator has received messages for the whole limit of silence (silence.h). If a member's
+// first message was already missing when the coordinator started, the member gets the longer time limit that
+// applies when many members are silent (silence.h). If a process of a world is silent or has sent no message
+// to this coordinator, only silence.h applies to its world, because the world may make steps that it cannot
+// report. When a process sends its first message to this coordinator, the deadline of the world begins again.
 #pragma once
 
 #include <optional>

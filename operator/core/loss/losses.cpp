@@ -35,17 +35,18 @@ std::vector<MemberToReplace> find_members_to_replace(const Observation& seen, co
   return to_replace;
 }
 
-// Returns whether the loss must not fail the job. If the spec has no limit, an outage (of the storage, or of
-// the connection to all members) never fails the job.
+// Returns whether the loss does not count toward the job's limit of consecutive losses. If the spec does not
+// set this limit, an outage (of the storage, or of the connection to all members) does not count.
 bool is_exempt_from_loss_limit(const api::RestartPolicy& policy, const Loss& loss) {
   const bool is_outage = loss.is_storage_fault || loss.is_whole_job_unheard;
   return loss.cause == EndCause::kDisruption &&
          (loss.is_platform_caused || (is_outage && !policy.is_losses_max_given));
 }
 
-// Counts members of the last world whose launcher restarted a process in the same pod: such a restart ends
-// the world, as the loss of a member does. Returns 0 while the job is being suspended, because its world then
-// exists until it has saved, and each decision until then would count the restart again.
+// Counts members of the last world whose launcher restarted a process in the same pod. The restart of a
+// process ends the world, as the loss of a member does. Returns 0 while the job is being suspended: the world
+// of such a job exists until it has saved, and each decision before the end of the save would count the same
+// restart again.
 std::size_t count_restarted_in_place(const Observation& seen, const RosterChange& change) {
   if (seen.world.empty() || seen.job.spec.is_suspended || seen.job.status.suspending_since) return 0;
   std::map<std::pair<std::string_view, std::uint32_t>, std::string_view> starts;

@@ -33,7 +33,8 @@ struct Members {
 };
 
 struct MessageTimes {
-  // The last message of the quietest process that was in a world and has not completed.
+  // When the process that has been silent for the longest time sent its last message, among the processes
+  // that were in a world and have not completed.
   std::optional<Timestamp> quietest;
   std::optional<Timestamp> quietest_starting;  // the same among those that were in no world
   std::optional<Timestamp> newest;             // of any of its processes
@@ -45,8 +46,8 @@ bool is_starting(const Observation& seen, const api::ProcessFacts& process) {
   return find_assigned_process(seen, process.identity) == nullptr;
 }
 
-// `sits`: the member is or was in a world whose assignments this operator process does not know, so any
-// process that does not ask to join counts as a process of this world.
+// `sits` is true if the member is or was in a world whose assignments this operator process does not know. If
+// `sits` is true, each process of the member that does not ask to join counts as a process of this world.
 MessageTimes message_times_of(const Observation& seen, const api::MemberStatus& member, const api::Pod& pod,
                               bool sits) {
   MessageTimes times;
@@ -91,16 +92,17 @@ std::optional<Timestamp> find_lost_node(const Observation& seen, const api::Memb
   if (suspect == suspects.end() || suspect->is_unreachable) return std::nullopt;
   const WallTime since = suspected_since(seen, *suspect);
   const Timestamp suspected_at = now - std::max(Duration(0), seen.wall_now.since_epoch - since.since_epoch);
-  // If this member started or sent a message after the lost member's last heartbeat, their node is alive,
-  // although the other member was lost.
+  // If this member started or sent a message after the lost member's last heartbeat, the node of both members
+  // is alive.
   if (member.first_message_awaited_since > since || times.newest > suspected_at) return std::nullopt;
   return std::max(seen.listening_since, suspected_at);
 }
 
 Members find_members(const Observation& seen, Timestamp now) {
   Members found;
-  // True for a member of a world: all its processes have sent messages, perhaps only to an earlier leader.
-  // False for a successor, because it may have sent no message yet.
+  // Returns true for a member that is or was in a world whose assignments this operator process does not
+  // know: all processes of the member have sent messages, perhaps only to an earlier leader. Returns false
+  // for a successor, because a successor may have sent no message yet.
   const auto sits = [&](const api::MemberStatus& member) {
     const bool has_met_world =
         seen.job.status.is_world_formed ? is_world_forgotten(seen) : member.has_been_in_world;
@@ -212,9 +214,9 @@ NodeZones node_zones_of(const std::vector<MemberSilence>& members) {
   return places;
 }
 
-// Returns whether the platform reports any node as lost whose members have sent no message. If the platform
-// reports none, the silent members may not have found this operator process yet, because the address of a new
-// leader may reach them seconds late. This can happen on one node or on many.
+// Returns whether the platform reports the node of any member in `unheard` as lost. If the platform reports
+// none of these nodes as lost, the members may not have found this operator process yet. The address of a new
+// leader may reach members seconds late, on one node or on many nodes.
 bool is_any_node_reported_lost(const Observation& seen, const std::vector<MemberSilence>& unheard) {
   return std::ranges::any_of(unheard, [&](const MemberSilence& member) {
     return std::ranges::any_of(seen.nodes, [&](const api::Node& node) {
@@ -223,18 +225,18 @@ bool is_any_node_reported_lost(const Observation& seen, const std::vector<Member
   });
 }
 
-// Moves members that were silent for too long from `silent` to `result.lost`. For a mass silence, the limit
-// is ten times as long as otherwise.
+// Moves members that were silent for longer than `limit` from `silent` to `result.lost`. For a mass silence,
+// the limit is `mass_limit`.
 void apply_failure_policy(std::vector<MemberSilence>& silent, const NodeZones& silent_beside,
                           std::size_t everywhere_from, const NodesByActivity& activity, Duration limit,
-                          Timestamp now, SilentMembers& result) {
+                          Duration mass_limit, Timestamp now, SilentMembers& result) {
   // A member that was lost no longer counts as silent, so apply the rules again to the other silent members.
   for (bool is_settled = false; !is_settled;) {
     NodeZones places = node_zones_of(silent);
     places.insert(silent_beside.begin(), silent_beside.end());
     const MassSilence mass = find_mass_silence(std::move(places), everywhere_from, activity);
     const auto silence_limit_of = [&](const MemberSilence& member) {
-      return mass.includes(member) ? limit * kMassSilenceFactor : limit;
+      return mass.includes(member) ? mass_limit : limit;
     };
     is_settled = std::erase_if(silent, [&](const MemberSilence& member) {
                    if (now - member.heard < silence_limit_of(member)) return false;
@@ -263,7 +265,8 @@ void keep_silent_members(std::vector<MemberSilence>& members, Duration limit, Du
   });
 }
 
-// `quiet`: members that are still starting and have sent no message for the whole limit of silence.
+// The members in `quiet` are still starting and have sent no message for the whole limit of silence. These
+// members count as lost only after the job's start deadline.
 void wait_for_starting(const Observation& seen, const std::vector<MemberSilence>& quiet, Duration limit,
                        Timestamp now, SilentMembers& result) {
   const Duration deadline = std::chrono::seconds(seen.job.spec.start_deadline_seconds);
@@ -306,13 +309,19 @@ SilentMembers find_silent(const Observation& seen, Timestamp now) {
   wait_for_starting(seen, members.starting, limit, now, result);
   NodeZones quiet = node_zones_of(members.starting);  // judged later; they send no heartbeats
   std::erase_if(quiet, [&](const auto& place) { return activity.talking.contains(place.first); });
-  // At least 2 nodes must be silent: one silent node, with all its members, is an ordinary loss.
-  apply_failure_policy(members.heard, quiet, 2, activity, limit, now, result);
+  const Duration mass_limit = limit * kMassSilenceFactor;
+  // Programs of launchers end at about the same time, and only a pod's end says that its program has
+  // completed. A kubelet may report this end later than the limit of silence. So if a member has completed, a
+  // silent member may have completed, too.
+  const bool may_have_ended = api::uses_launcher(seen.job.spec) && members.completed > 0;
+  // A mass silence needs at least 2 silent nodes: one silent node, with all its members, is an ordinary loss.
+  apply_failure_policy(members.heard, quiet, 2, activity, may_have_ended ? mass_limit : limit, mass_limit,
+                       now, result);
   // Members that have never sent a message to this operator process are checked last, so that they do not
   // delay the decision about other members.
   quiet.merge(node_zones_of(members.heard));
   const std::size_t everywhere_from = is_any_node_reported_lost(seen, members.unheard) ? 2 : 1;
-  apply_failure_policy(members.unheard, quiet, everywhere_from, activity, limit, now, result);
+  apply_failure_policy(members.unheard, quiet, everywhere_from, activity, limit, mass_limit, now, result);
   return result;
 }
 

@@ -19,7 +19,7 @@
 
 namespace ratoon::core {
 
-// How many times longer the silence of most nodes may last than the silence of one member.
+// The silence of most nodes may last kMassSilenceFactor times as long as the silence of one member.
 inline constexpr int kMassSilenceFactor = 10;
 
 struct SilentMembers {

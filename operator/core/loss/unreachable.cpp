@@ -57,7 +57,8 @@ bool is_any_peer_reported(const Observation& seen) {
   });
 }
 
-// Returns nothing for a member that is silent or leaves the world, because other rules apply to it.
+// Returns the member with its processes that have not completed. Returns nothing if the member is silent or
+// leaves the world, because other rules apply to such a member.
 std::optional<ReportingMember> find_reporting_member(const Observation& seen, const api::MemberStatus& member,
                                                      Timestamp silent_before, Timestamp now) {
   if (member.is_absent || member.uid.empty() || is_completed(seen, member)) return std::nullopt;
@@ -89,8 +90,8 @@ std::map<std::string_view, ReportingMember> find_reporting_members(const Observa
 
 class BrokenLinks {
  public:
-  // `since`: when the accuser first reported an unreachable peer. `named`: when the accuser last named a
-  // further unreachable peer.
+  // Adds a broken link: a process of the member `accuser` reports that it cannot reach the member `accused`.
+  // The process has reported unreachable peers since `since`, and last named a further peer at `named`.
   void add(const ReportingMember& accuser, const ReportingMember& accused, Timestamp since, Timestamp named) {
     add_end(*accuser.member, *accused.member);
     add_end(*accused.member, *accuser.member).is_accused = true;
@@ -147,7 +148,8 @@ std::string describe(const Observation& seen, const NodeLinks& place, const api:
       kExplanationBytesMax);
 }
 
-// Returns when the world last made a step, or when a process last got its assignment in this world.
+// Returns the later of two times: when the world last made a step, and when a process last got its assignment
+// in this world.
 Timestamp newest_progress_time(const std::map<std::string_view, ReportingMember>& reporting) {
   Timestamp newest;
   for (const auto& [uid, reporter] : reporting)

@@ -24,9 +24,10 @@ NoticeRule shutdown_rule(const char* name, std::optional<Duration> leaves = {}, 
           .node_end_after = leaves};
 }
 
-// Each time is the shortest that the platform's documents promise. AWS reclaims a spot instance two minutes
-// after its notice. GKE gives only the first 15 of 30 seconds to pods other than system pods. Azure announces
-// an eviction at least 30 seconds before the eviction, and setting the taint takes some of this time.
+// Each duration in the rules is the shortest that the platform's documents promise. AWS reclaims a spot
+// instance two minutes after its notice. GKE gives only the first 15 of 30 seconds to pods other than system
+// pods. Azure announces an eviction at least 30 seconds before the eviction, and setting the taint takes some
+// of this time.
 NoticeRules make_built_in_rules() {
   constexpr Duration kAwsSpotLeaves = std::chrono::seconds(120);
   constexpr Duration kGkeSpotLeaves = std::chrono::seconds(15);

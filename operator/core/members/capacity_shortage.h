@@ -1,6 +1,6 @@
-// Finds out whether the next world lacks nodes: no node takes some of its members, or a quota refuses their
-// pods. An elastic job lacks nodes only if fewer than minReplicas members have one, since it forms a world
-// with fewer members by itself.
+// Finds out whether the next world lacks nodes: no node has room for some of its members, or a quota refuses
+// the pods of these members. An elastic job lacks nodes only if fewer than minReplicas members have a node,
+// since minReplicas members are enough for a world.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ struct CapacityShortage {
   std::size_t members_with_nodes = 0;  // members of the job that have a node
 };
 
-// `members` are the job's members of this decision.
+// The parameter `members` contains the members that the decision under way gives to the job.
 [[nodiscard]] CapacityShortage find_capacity_shortage(const Observation& seen,
                                                       const std::vector<api::MemberStatus>& members);
 

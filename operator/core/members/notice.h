@@ -26,8 +26,8 @@ namespace ratoon::core {
 // Returns when the next notice of any node will begin; notices that have begun already do not count.
 [[nodiscard]] std::optional<WallTime> next_notice_of_nodes(const Observation& seen);
 
-// Stores when each member's node will end. For a taint without a time, the member's end counts from the
-// moment when the operator first saw the taint, so a stored time is never postponed. If a node's end is no
+// Stores when each member's node will end. For a taint without a time, the operator computes the node's end
+// from the moment when it first saw the taint, and never postpones a stored time. If a node's end is no
 // longer announced, removes its stored time.
 void record_node_end_times(const Observation& seen, std::vector<api::MemberStatus>& members);
 // Returns when the member's node or pod will end, whichever is earlier, or nothing if no time is known.
@@ -35,7 +35,7 @@ void record_node_end_times(const Observation& seen, std::vector<api::MemberStatu
 [[nodiscard]] std::vector<api::Departure> departures_of(const Observation& seen,
                                                         const std::vector<api::MemberStatus>& members);
 
-// Returns when the first grace period of the pods that are being deleted ends.
+// Returns the earliest end of a grace period among the pods that are being deleted.
 [[nodiscard]] std::optional<WallTime> next_pod_end(const Observation& seen);
 
 // Names a successor for each member of the world that has not completed and must leave its node, because its

@@ -51,7 +51,12 @@ std::optional<MemberEnd> find_end_of_pod(const Observation& seen, const api::Mem
     return MemberEnd{EndCause::kDisruption,
                      "exit code 0 while its node was about to end: its work is not complete"};
   // Programs that fail together have one cause, although each launcher reports its own program's failure.
-  if (api::uses_launcher(seen.job.spec)) ending.is_shared = ending.cause == EndCause::kApplication;
+  if (api::uses_launcher(seen.job.spec) && ending.cause == EndCause::kApplication) {
+    // Kubelets report the ends one after another. The loss that was reported first has ended the world.
+    if (!seen.job.status.is_world_formed && member.has_been_in_world)
+      return MemberEnd{EndCause::kDisruption, ending.explanation + ", after another member was lost"};
+    ending.is_shared = true;
+  }
   if (!api::is_agentless(seen.job.spec)) return ending;
   if (find_classification_time(seen, charges.is_one_disrupted, pod)) return std::nullopt;
   return classify_in_group(charges.is_one_disrupted, std::move(ending));

@@ -50,7 +50,8 @@ void record_pod_facts(const Observation& seen, api::MemberStatus& member);
 // without the facts about its former incarnation.
 [[nodiscard]] api::MemberStatus make_fresh_incarnation(const api::MemberStatus& member);
 
-// Returns the incarnation after this one: the member's successor if it has one.
+// Returns the incarnation that follows `member`: the member's successor if the member has one, otherwise the
+// incarnation with the next number.
 [[nodiscard]] api::MemberStatus next_incarnation(const api::MemberStatus& member);
 
 // Returns all incarnations that may have a pod: each member, and its successor if it has one.
@@ -90,8 +91,8 @@ struct RosterChange {
   [[nodiscard]] bool keeps_world() const { return losses.empty() && gives_up_world.empty(); }
 };
 
-// Replaces each member that ended, vanished, fell silent or is condemned (hung, late, unreachable or stalled)
-// by its next incarnation, and counts each loss once.
+// Replaces each member that ended, vanished, fell silent or is in `to_replace` (hung, late, unreachable or
+// stalled) by its next incarnation, and counts each loss once.
 [[nodiscard]] RosterChange replace_lost(const Observation& seen, const std::vector<api::MemberStatus>& silent,
                                         const std::vector<MemberToReplace>& to_replace = {});
 

@@ -30,9 +30,9 @@ namespace ratoon::core {
 [[nodiscard]] std::vector<api::NodeToAvoid> nodes_to_avoid(const Observation& seen,
                                                            const std::vector<api::SuspectNode>& suspects);
 
-// By its affinity, a pod that waits for a node excludes the nodes that were to avoid when it was created. If
-// an excluded node may be used again, this function replaces the pod by a new incarnation without that
-// exclusion. The replaced pod does not count as a loss.
+// The affinity of a pod excludes the nodes that the operator avoided when it created the pod. If a pod still
+// waits for a node and an excluded node may be used again, this function replaces the pod by a new
+// incarnation without that exclusion. The replaced pod does not count as a loss.
 void recreate_unplaced(const Observation& seen, const std::vector<api::NodeToAvoid>& avoid_nodes,
                        std::vector<api::MemberStatus>& members);
 

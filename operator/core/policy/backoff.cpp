@@ -22,9 +22,9 @@ bool is_any_pause_needed(const std::vector<Loss>& losses) {
   return std::ranges::any_of(losses, needs_pause);
 }
 
-// Returns the pause for a member outside the current world. The pause does not depend on steps of that world,
-// because they do not show whether this member works. If a member is to be replaced, the pause before its
-// next successor grows with the number of its successors that failed.
+// Returns the pause for a member outside the current world. The pause does not depend on steps of the world,
+// because these steps do not show whether this member works. If a member will be replaced by a successor, the
+// pause before its next successor grows with the number of its successors that failed.
 Duration pause_outside_world(const api::RestartPolicy& policy, const api::MemberStatus& member) {
   if (!member.is_leaving())
     return policy.backoff_seconds == 0 ? Duration(0) : std::chrono::seconds(policy.backoff_max_seconds);
@@ -92,9 +92,13 @@ void forget_rejection_if_none_waits(api::TrainingJobStatus& status) {
 }
 
 std::optional<WallTime> end_pauses(const Observation& seen, std::vector<api::MemberStatus>& members) {
+  // If the clock went back since a pause began, the stored moment may be days away.
+  const auto longest = std::chrono::seconds(seen.job.spec.restart_policy.backoff_max_seconds);
+  const WallTime latest{seen.wall_now.since_epoch + longest};
   std::optional<WallTime> next;
   for (auto& member : members) {
     if (!member.not_before) continue;
+    member.not_before = std::min(*member.not_before, latest);
     if (*member.not_before <= seen.wall_now) {
       member.not_before.reset();
     } else {

@@ -21,7 +21,8 @@ void record_kubelet_rejection(const RosterChange& change, api::TrainingJobStatus
 // If no member of the job waits any longer, clears the reason that record_kubelet_rejection() stored.
 void forget_rejection_if_none_waits(api::TrainingJobStatus& status);
 
-// Clears pauses that have ended, and returns when the next pause ends.
+// Clears pauses that have ended, shortens pauses that are longer than any pause may be, and returns when the
+// next pause ends.
 [[nodiscard]] std::optional<WallTime> end_pauses(const Observation& seen,
                                                  std::vector<api::MemberStatus>& members);
 

@@ -13,7 +13,8 @@ namespace ratoon::core {
 // cleanPodPolicy None: deletes no pod of a current member; the coordinator asks running members to leave.
 // cleanPodPolicy Running: deletes pods that run and do not end by themselves, and pods whose other containers
 // run long after the trainer ended. cleanPodPolicy All: also deletes pods that have ended, with their logs.
-// If the job succeeded, pods of completed members first end by themselves.
+// If the job succeeded, the operator does not delete running pods of completed members, because these pods
+// end by themselves.
 [[nodiscard]] std::vector<Action> clean_pods(const Observation& seen, const api::TrainingJobStatus& status,
                                              const std::string& reason);
 

@@ -1,6 +1,6 @@
 // operator/core/policy/: the policies of a job's spec, one file for each. The failure policy names the roles
-// whose failures can fail the job. The operator creates failed members of other roles again after a pause,
-// any number of times: an evaluator that cannot start does not stop the training.
+// whose failures can fail the job. The operator replaces failed members of other roles after a pause, any
+// number of times. For example, an evaluator that cannot start does not stop the training.
 #pragma once
 
 #include <string>

@@ -8,7 +8,8 @@
 
 namespace ratoon::core {
 
-// Returns the longest of all processes' last saves, or nothing if no process has saved yet.
+// Returns the duration of the longest save among the last saves of all processes, or nothing if no process
+// has saved yet.
 [[nodiscard]] std::optional<Duration> longest_save(const Observation& seen);
 
 // Returns how long to wait for the save that a world was asked to make: the time of two saves, because the

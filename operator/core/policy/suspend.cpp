@@ -16,8 +16,9 @@
 namespace ratoon::core {
 namespace {
 
-// Returns whether every member has sent a message to this operator. Until then, a suspension waits, because a
-// silent member may be in a long save. If it stays silent, it counts as lost.
+// Returns whether every member has sent a message to this operator. Until every member has sent a message, a
+// suspension waits, because a silent member may be in a long save. A member that stays silent for too long
+// counts as lost.
 bool is_all_heard(const Observation& seen, const api::TrainingJobStatus& status) {
   return std::ranges::all_of(status.members, [&](const auto& member) {
     if (member.is_absent || is_completed(seen, member)) return true;

@@ -17,8 +17,9 @@ namespace ratoon::core {
 [[nodiscard]] std::optional<WallTime> drain_deadline(const Observation& seen,
                                                      const api::TrainingJobStatus& status);
 
-// Gives each member that has not completed (in a group: each member) a new incarnation without a pod, which
-// supersedes the existing pods. A member whose pod ends because of a suspension does not count as lost.
+// Gives each member that has not completed a new incarnation without a pod, which supersedes the existing
+// pods. If the job's programs report no steps, members that have completed also get a new incarnation. A
+// member whose pod ends because of a suspension does not count as lost.
 void release_members(const Observation& seen, std::vector<api::MemberStatus>& members);
 
 // Ends the decision's world, gives its members new incarnations without pods, and deletes all pods of the

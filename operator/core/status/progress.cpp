@@ -14,8 +14,8 @@ namespace ratoon::core {
 
 namespace {
 
-// Rounds to six digits, which are enough for people. Six digits survive encoding as JSON exactly, so a value
-// that is read back is equal to the stored one.
+// Rounds to six significant digits, which are precise enough for users. JSON keeps six digits exactly, so a
+// value that is read back is equal to the stored value.
 double round_to_six_digits(double value) {
   constexpr int kDigits = 6;
   std::array<char, 32> text{};
@@ -120,7 +120,7 @@ void record_run_results(const Observation& seen, api::TrainingJobStatus& status)
   const auto note = [&status](const auto& member) {
     if (!member.is_completed) return;
     if (!member.weights.empty()) status.final_weights = member.weights;
-    // If several ranks report different reasons for finish(), the first reason stays.
+    // If several ranks report different reasons for finish(), the job's status keeps the first reason.
     if (status.finish_reason.empty()) status.finish_reason = member.finish_reason;
   };
   std::for_each(seen.pods.begin(), seen.pods.end(), note);

@@ -12,13 +12,13 @@
 
 namespace ratoon::core {
 
-// Within an attempt the step never decreases, and the newest checkpoint becomes older only if it turns out to
-// be damaged. Heartbeats of an old attempt do not change the progress.
+// Within an attempt the step never decreases. An older checkpoint replaces the newest checkpoint only if the
+// newest one turns out to be damaged. Heartbeats of an old attempt do not change the progress.
 void note_progress(const std::vector<api::ProcessFacts>& processes, api::TrainingJobStatus& status);
 
-// Records the last world's newest step, which a process made or read in the run's history. The function
-// records the step as soon as the process waits for the next world, because the process may be lost before
-// that world forms.
+// Records the newest step of the last world. A process that waits for the next world reports the newest step
+// that it made or found in the run's history. The function records the step at once, because the process may
+// be lost before the next world forms.
 void record_steps_of_left_world(const Observation& seen, api::TrainingJobStatus& status);
 
 // Returns whether a process that read the checkpoint again reports it as damaged. A report of damage takes
@@ -36,7 +36,8 @@ void record_steps_of_left_world(const Observation& seen, api::TrainingJobStatus&
 void record_saves_before_leaving(const std::vector<api::ProcessFacts>& processes,
                                  api::TrainingJobStatus& status);
 
-// Records the save location that each process reports when it joins.
+// Records the save location of the first process that reported one. A process reports its save location when
+// it joins.
 void record_save_location(const std::vector<api::ProcessFacts>& processes, api::TrainingJobStatus& status);
 
 // Records the path of the trained weights, and the reason of an early finish(), as soon as a completed

@@ -31,8 +31,8 @@ bool do_all_assigned_report(const Observation& seen, const std::function<bool(co
   });
 }
 
-// Returns whether each process of the world's members has completed or fulfils `says`. Call
-// do_all_members_report() if the operator does not know the world's assignments.
+// Returns whether each process of the world's members has completed or has a newest heartbeat for which
+// `says` is true. Call do_all_members_report() if the operator does not know the world's assignments.
 bool do_all_members_report(const Observation& seen, const std::function<bool(const Heartbeat&)>& says) {
   return std::ranges::all_of(seen.job.status.members, [&](const api::MemberStatus& member) {
     if (member.is_absent || member.is_completed) return true;
@@ -61,7 +61,8 @@ Timestamp last_message_time_of(const Observation& seen, const Loss& loss, Timest
     last = std::min(sign, last.value_or(sign));
   }
   if (last) return *last;
-  // The member sent this operator no message: use the time at which this operator began to listen.
+  // The member sent this operator no message. A silent member of a world that a former leader formed counts
+  // as silent since this operator began to listen.
   return is_world_forgotten(seen) && loss.is_silent ? std::min(now, seen.listening_since) : now;
 }
 
@@ -190,8 +191,8 @@ void finish(const Observation& seen, const Watch& watch, Decision& decision) {
   decision.recovery.reset();
 }
 
-// Returns the losses. If the whole world was given up, no single member was lost: returns the loss of the
-// world's first member, which the recovery then names.
+// Returns the losses of `change`. If the operator gives up the whole world, no single member is lost. In this
+// case, the function returns one loss of the world's first member, so that the recovery names this member.
 std::vector<Loss> losses_of(const Observation& seen, const RosterChange& change) {
   if (change.gives_up_world.empty()) return change.losses;
   const auto& members = seen.job.status.members;
@@ -243,7 +244,8 @@ void begin_after_hand_over(const Observation& seen, Timestamp now, Decision& dec
   }
 }
 
-// If this decision forms the next world, adds the steps that it must repeat to the recovery.
+// If this decision forms the next world, adds to the recovery the number of steps that this world must
+// repeat.
 void add_repeated_steps(const Observation& seen, Decision& decision) {
   const auto& before = seen.job.status;
   auto& status = decision.status;

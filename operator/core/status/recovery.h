@@ -1,5 +1,6 @@
-// Measures the phases of a recovery. The status stores the loss, so that a new leader can continue. A new
-// leader does not know when past phases ended: it adds their time to the first phase whose end it sees.
+// Measures the phases of a recovery. The job's status stores the loss, so that a new leader can continue the
+// measurement. A new leader does not know when past phases ended, so it adds the time of these phases to the
+// first phase whose end it observes.
 #pragma once
 
 #include <optional>
@@ -12,7 +13,8 @@
 namespace ratoon::core {
 
 // Begins to measure at a loss or a hand-over, records the end of each phase, and writes the durations to the
-// status after the first step of all ranks. Call watch_recovery() after repeated steps were counted.
+// status after the first step of all ranks. If the decision forms a world, call watch_recovery() after
+// form_world(), which counts the repeated steps.
 void watch_recovery(const Observation& seen, const RosterChange& change, Timestamp now, Decision& decision);
 
 }  // namespace ratoon::core

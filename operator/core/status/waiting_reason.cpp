@@ -12,8 +12,8 @@
 namespace ratoon::core {
 namespace {
 
-// The user is told if the scheduler or kubelet reports nothing about a pod for this time. A scheduler
-// normally decides within a second.
+// If the scheduler or kubelet reports nothing about a pod until its timeout, the operator tells the user. A
+// scheduler normally decides within a second.
 constexpr Duration kSchedulerTimeout = std::chrono::seconds(30);
 constexpr Duration kKubeletTimeout = std::chrono::seconds(60);
 

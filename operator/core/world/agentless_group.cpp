@@ -54,7 +54,8 @@ std::optional<api::GroupRankAssignment> find_group_rank_assignment(
     return find_previous_group_pod(seen, members) == nullptr ? std::optional(seat) : std::nullopt;
   const api::Pod* first = find_pod(seen, members.front());
   if (first == nullptr || first->address.empty()) return std::nullopt;
-  // Wait while a pod of this group that found no node is replaced: it may get a node at this very moment.
+  // Wait while a replaced pod of this group may still run. The pod was replaced because it had no node, but
+  // the scheduler may give it a node at this very moment.
   const bool has_twin = std::ranges::any_of(seen.pods, [&](const api::Pod& pod) {
     return pod.rank0_pod_uid == first->uid && !is_in_roster(pod, members) && may_program_run(seen, pod);
   });
@@ -148,7 +149,8 @@ void restart_group(const Observation& seen, RosterChange& change) {
   for (const auto& member : change.members) pause = std::max(pause, member.not_before);
   for (auto& member : change.members) {
     // Replace even a member that has no pod in the observation: its requested pod may still appear, and would
-    // join the wrong group. A member that this decision found lost already has its next incarnation number.
+    // join the wrong group. If this decision has found that a member is lost, the member already has its next
+    // incarnation number.
     if (contains(seen.job.status.members, member)) member = make_fresh_incarnation(member);
     member.not_before = pause;
   }

@@ -25,15 +25,16 @@ namespace ratoon::core {
 // and pods that still exist long after their grace period.
 [[nodiscard]] const api::Pod* find_previous_group_pod(const Observation& seen,
                                                       const std::vector<api::MemberStatus>& members);
-// Returns until when a new group waits for the pods of the previous group, or nothing if the new group runs.
+// Returns until when a new group waits for a pod of the previous group. Returns nothing if the new group
+// runs, no such pod exists, or the pod is not being deleted.
 [[nodiscard]] std::optional<WallTime> previous_group_deadline(const Observation& seen,
                                                               const api::TrainingJobStatus& status);
 
-// Returns whether the program in this pod reached its end. If a program exits with 0 because its pod or node
-// ends, it was only interrupted.
+// Returns whether the program in this pod has completed its work. A program that exits with 0 because its pod
+// or node ends was only interrupted.
 [[nodiscard]] bool has_reached_end(const Observation& seen, const api::Pod& pod);
 
-// Returns whether the pod is gone whose address the other members use for rank 0. The pod may have vanished
+// Returns whether the pod whose address the other members use for rank 0 is gone. This pod may have vanished
 // before its UID was stored, and another pod may have its name now.
 [[nodiscard]] bool has_lost_rank0_pod(const Observation& seen);
 
@@ -41,8 +42,9 @@ namespace ratoon::core {
 // pods, so call it once per decision and not once per member.
 [[nodiscard]] bool is_any_member_disrupted(const Observation& seen);
 
-// Returns how the end of a member of the group counts. If a member was lost to an outside cause, failures of
-// other members follow from that loss. Several failures at the same time count as one failure.
+// Returns the cause that the operator records for the end of a member. If another member was lost by a cause
+// outside of the program (`is_one_disrupted`), a failure counts as a consequence of that loss. Several
+// failures at the same time count as one failure.
 [[nodiscard]] MemberEnd classify_in_group(bool is_one_disrupted, MemberEnd ending);
 
 // Returns when a failure may be classified, or nothing if the operator may classify it now. The operator

@@ -7,7 +7,7 @@
 
 namespace ratoon::core {
 
-// `growth` must be empty if no world trains.
+// If no world trains, pass an empty GrowthPlan as `growth`.
 [[nodiscard]] api::Announcement announce(const Observation& seen, const api::TrainingJobStatus& status,
                                          bool keeps_world, const GrowthPlan& growth);
 

@@ -12,8 +12,8 @@
 namespace ratoon::core {
 namespace {
 
-// How much longer a new world waits for a member that has sent a message. Such a member is about to join, and
-// training without it would gain only a few seconds.
+// A new world waits this much longer for a member that has sent a message. Such a member is about to join,
+// and training without it would gain only a few seconds.
 constexpr auto kJoinDelay = std::chrono::seconds(10);
 
 bool is_elastic(const api::TrainingJob& job, const std::string& role_name) {

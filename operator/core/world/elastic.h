@@ -1,7 +1,8 @@
 // Elastic jobs: decides when the next world is formed without missing members, and when a world ends because
-// members came back. A role may have up to maxReplicas members; as soon as numNodes of them are ready, a
-// world is formed without waiting for the others. The job's status marks members without which a world was
-// formed (is_absent), so that a later leader of the operator knows them.
+// members came back. A role may have up to maxReplicas members. As soon as numNodes of them are ready, the
+// operator forms a world without waiting for the other members of the role. The job's status marks as absent
+// (is_absent) each member without which the world was formed, so that the next leading operator knows the
+// absent members.
 #pragma once
 
 #include <optional>
@@ -15,14 +16,15 @@ namespace ratoon::core {
 struct NextWorldMembers {
   std::vector<api::MemberStatus> members;     // the roster, with is_absent for the next world
   std::optional<WallTime> last_wait_ends_at;  // when the wait for the last missing member ends
-  // The time at which the wait for the first missing member ends, even if too few members are ready then.
+  // The earliest time at which the wait for a missing member ends, even if too few members are ready then.
   std::optional<WallTime> next_wait_ends_at;
 };
 
 // Returns all members. Marks a member that is not ready as absent in three cases: the last world was formed
-// without it, numNodes members of its role are ready, or the wait for missing members is over
-// (shrinkAfterSeconds after `world_awaited_since`, plus growCooldownSeconds before the first world). A world
-// has at least minReplicas members of each role, and all members of a role with `replicas`.
+// without the member, numNodes members of its role are ready, or the wait for missing members is over. The
+// wait ends shrinkAfterSeconds after `world_awaited_since`. Before the first world, the wait is longer by
+// growCooldownSeconds. A world has at least minReplicas members of each role, and all members of a role with
+// `replicas`.
 [[nodiscard]] NextWorldMembers pick_next_world_members(const Observation& seen,
                                                        const std::vector<api::MemberStatus>& members,
                                                        WallTime world_awaited_since);
@@ -34,7 +36,7 @@ struct GrowthPlan {
 };
 [[nodiscard]] GrowthPlan find_growth(const Observation& seen, const api::TrainingJobStatus& status);
 
-// Returns by how many members the world is smaller than the job's spec asks for.
+// Returns the number of members that the job's spec requests and the world lacks.
 [[nodiscard]] std::uint32_t count_missing(const api::TrainingJobSpec& spec,
                                           const std::vector<api::MemberStatus>& members);
 

@@ -25,10 +25,10 @@ namespace {
 
 using Processes = std::vector<const api::ProcessFacts*>;
 
-// Returns the processes whose commits and lists of checkpoints count: those of current or completed
-// members, and those of older incarnations, which may have saved after their successor made its list. The
-// new list of members counts in addition to the stored list, which may lack the UID of a pod that was
-// observed only now.
+// Returns the processes whose commits and lists of checkpoints count. These are the processes of current and
+// completed members, and of older incarnations, which may have saved after their successor listed its
+// checkpoints. The function uses `members` in addition to the stored members, because a stored member may
+// lack the UID of a pod that was observed only now.
 Processes find_relevant_processes(const Observation& seen, const std::vector<api::MemberStatus>& members) {
   auto named = named_incarnations(seen.job.status.members);
   std::ranges::copy(named_incarnations(members), std::back_inserter(named));
@@ -45,8 +45,8 @@ Processes find_relevant_processes(const Observation& seen, const std::vector<api
   return found;
 }
 
-// Returns whether the checkpoint no longer exists, by the list of a process: the process was in a world newer
-// than the checkpoint's, but its list lacks the checkpoint.
+// Returns whether a process's list shows that the checkpoint no longer exists: the process was in a world
+// that is newer than the checkpoint, but its list lacks the checkpoint.
 bool lacks_checkpoint(const JoinRequest& joiner, const InventoryEntry& entry) {
   return joiner.left_attempt > entry.attempt &&
          std::none_of(joiner.inventory.begin(), joiner.inventory.end(), [&](const auto& held) {
@@ -72,8 +72,9 @@ std::vector<InventoryEntry> find_reported_commits(const Observation& seen, const
 }
 
 // Returns the last durable checkpoint of the status, if all members can reach its storage tier. This
-// checkpoint may be in no list: waiting processes may have made their lists before its commit, and the others
-// may be gone. Returns nothing if a process shows that the checkpoint no longer exists.
+// checkpoint may be in no list: waiting processes may have made their lists before the checkpoint's commit,
+// and all other processes may be gone. Returns nothing if a process shows that the checkpoint no longer
+// exists.
 std::vector<InventoryEntry> stored_checkpoint_entries(const api::TrainingJobStatus& status,
                                                       const std::vector<JoinRequest>& joiners) {
   if (!status.last_checkpoint) return {};
@@ -104,9 +105,9 @@ bool is_any_list_requested(const Observation& seen, const Processes& processes) 
   return seen.lists_valid_from && newest_list(processes) > *seen.lists_valid_from;
 }
 
-// Returns whether all lists of checkpoints are from before the end of the last world, or so old that an
-// unreachable process may have committed since then. A member of the last world lists its checkpoints after
-// it has left that world, so its list is newer than the world's end.
+// Returns whether all lists of checkpoints were made before the end of the last world, or are so old that an
+// unreachable process may have committed a checkpoint after them. A member of the last world lists its
+// checkpoints after it has left that world, so its list is newer than the world's end.
 bool are_checkpoint_lists_stale(const Observation& seen, const Processes& processes, Timestamp now) {
   constexpr auto kHolds = std::chrono::seconds(2);
   if (is_any_list_requested(seen, processes)) return false;
@@ -161,9 +162,9 @@ bool has_unheard_completion(const Observation& seen, const api::MemberStatus& me
 }
 
 // Returns whether a process may have completed after all lists of checkpoints were made, so that no list
-// contains its last commit. This operator knows no time of a completion that no process reported to it. But
-// if the stored status had the completion when the operator requested new lists, the completion is older than
-// these lists.
+// contains its last commit. If no process reported a completion to this operator, the operator does not know
+// the time of the completion. But if the stored status had the completion when the operator requested new
+// lists, the completion is older than these lists.
 bool may_any_completion_be_newer(const Observation& seen, const Processes& processes,
                                  const std::vector<api::MemberStatus>& members,
                                  std::optional<Timestamp> completed, Timestamp now) {
@@ -195,8 +196,8 @@ std::string tier_of_resume_point(const std::optional<ResumePoint>& resume,
   return tier;
 }
 
-// Returns an error if no member finds the run's durable checkpoint. The run must not start over in this case,
-// because perhaps only a volume is missing.
+// Returns an error text if no member finds the run's durable checkpoint, and an empty text otherwise. Without
+// this checkpoint, the run must not start over, because perhaps only a volume is missing.
 std::string find_missing_checkpoint(const std::optional<ResumePoint>& last,
                                     const std::optional<ResumePoint>& resume) {
   if (!last || resume) return "";
@@ -223,7 +224,8 @@ bool is_given_up(const ResumePoint& point, const std::vector<JoinRequest>& joine
   });
 }
 
-// Reports if the run resumes from a checkpoint older than the last durable one and thus repeats steps.
+// Emits an event if the run resumes from a checkpoint that is older than the last durable one. The run then
+// repeats steps.
 void report_older_resume_point(const std::optional<ResumePoint>& resume,
                                const std::vector<JoinRequest>& joiners, Decision& decision) {
   auto& last = decision.status.last_checkpoint;
@@ -261,7 +263,8 @@ RunLosses losses_of(const api::Restarts& lost) {
   return {.disruption = lost.disruption, .application = lost.application, .hung = lost.hung};
 }
 
-// Returns an attempt that no checkpoint has yet: after a loss of the status, `attempt` may be an old number.
+// Returns `attempt`, or a higher number if `joiners` know a checkpoint or a world of `attempt` or of a later
+// attempt. After a loss of the status, `attempt` may be an old number.
 Attempt newest_attempt(Attempt attempt, const std::vector<JoinRequest>& joiners) {
   for (const auto& joiner : joiners) {
     for (const auto& entry : joiner.inventory) {
@@ -290,8 +293,9 @@ void set_running(const Observation& seen, const Gang& gang, const std::optional<
                    std::to_string(status.step.value()) + describe_missing(seen.job.spec, status.members);
 }
 
-// If ratoon-launcher starts the programs, gives completed members a new incarnation, because a program learns
-// the number of ranks at its start, and then waits for all of them. Returns whether any member had completed.
+// If ratoon-launcher starts the programs, gives each completed member a new incarnation. A program learns the
+// number of ranks at its start and then waits for all ranks, so the completed members must start again.
+// Returns whether any member had completed.
 bool renew_completed_members(const Observation& seen, Decision& decision) {
   if (!api::uses_launcher(seen.job.spec)) return false;
   auto& members = decision.status.members;

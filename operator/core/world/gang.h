@@ -14,7 +14,7 @@ namespace ratoon::core {
 // Returns whether all processes of the current world are alive and have not left it.
 [[nodiscard]] bool is_intact(const Observation& seen, const std::vector<api::MemberStatus>& members);
 
-// Returns whether all processes of this incarnation wait for an attempt or have completed.
+// Returns whether all processes of the member's incarnation wait for the next world or have completed.
 [[nodiscard]] bool is_ready(const Observation& seen, const api::MemberStatus& member);
 
 struct Gang {
@@ -24,7 +24,8 @@ struct Gang {
   [[nodiscard]] bool is_complete() const { return joiners.size() == needed; }
 };
 
-// Returns the processes of current incarnations that wait for an attempt, except those of absent members.
+// Returns the processes of current incarnations that wait for the next world, without the processes of absent
+// members.
 [[nodiscard]] Gang gather_joiners(const Observation& seen, const std::vector<api::MemberStatus>& members);
 
 // Returns an assignment (rank, world size, ...) for each process of a complete gang.

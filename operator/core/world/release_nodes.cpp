@@ -20,7 +20,8 @@ using api::JobPhase;
 
 constexpr std::uint32_t kDoublingsMax = 3;
 
-// Returns a number from 0 to 1 that depends on the job and on the release.
+// Returns a number from 0 to 1 that depends on the job's identity and on `number`, the number of the release
+// of nodes.
 double hash_to_fraction(const api::TrainingJob& job, std::uint32_t number) {
   const std::string text =
       job.meta.name_space + "/" + job.meta.name + "/" + job.meta.uid + "/" + std::to_string(number);
@@ -90,6 +91,9 @@ std::vector<Action> end_release(const Observation& seen, api::TrainingJobStatus&
     wait.retry_at = std::min(*wait.retry_at, seen.wall_now);
     wait.releases = 0;
   }
+  // If the clock went back since the pause began, the stored moment may be days away.
+  const Duration pause = pause_after_release(seen.job, wait.releases);
+  wait.retry_at = std::min(*wait.retry_at, WallTime{seen.wall_now.since_epoch + pause});
   if (*wait.retry_at > seen.wall_now) return {};
   if (is_any_node_held(seen)) {
     status.message = "waits until its former pods are gone, and then asks for nodes again";

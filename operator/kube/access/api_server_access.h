@@ -42,7 +42,8 @@ using ReadKubeconfigFile = std::function<Result<std::string>(const std::string& 
                                                         const std::string& context,
                                                         const ReadKubeconfigFile& read_file);
 
-// For a pod: `host` and `port` are the variables KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT.
+// Returns the access of a program in a pod, by the pod's service account. `host` and `port` are the values of
+// the variables KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT.
 [[nodiscard]] Result<ApiServerAccess> in_cluster_access(const std::string& host, const std::string& port,
                                                         const ReadKubeconfigFile& read_file);
 

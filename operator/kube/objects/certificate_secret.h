@@ -1,5 +1,6 @@
 // The Secret with the certificate that the operator shows to members. Besides the fields of its type
-// kubernetes.io/tls, this Secret has the authorities that members trust and the key of the newest authority.
+// kubernetes.io/tls, this Secret has the certificates of the authorities that members trust, and the private
+// key of the newest authority.
 #pragma once
 
 #include <string>
@@ -20,11 +21,11 @@ struct CertificateParts {
 
 [[nodiscard]] CertificateParts read_certificate_secret(const nlohmann::json& secret);
 
-// Returns a whole new Secret, to be created if the Secret does not exist yet.
+// Returns a complete Secret, which the caller creates if the Secret does not exist yet.
 [[nodiscard]] nlohmann::json make_certificate_secret(const std::string& name, const CertificateParts& parts);
 
-// The patch that writes `parts` into the Secret that was read. The server refuses the patch if the Secret was
-// written after it was read.
+// Returns the patch that writes `parts` into `secret`. The server refuses the patch if another writer has
+// changed the Secret since `secret` was read.
 [[nodiscard]] nlohmann::json write_certificate_parts(const nlohmann::json& secret,
                                                      const CertificateParts& parts);
 

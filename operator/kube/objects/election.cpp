@@ -7,7 +7,8 @@
 namespace ratoon::kube {
 namespace {
 
-// A longer lease counts as this one: a wrong record with a long lease would keep all candidates from leading.
+// A lease with a longer duration counts as a lease of this duration. Otherwise a wrong record with a long
+// duration would keep all candidates from leading.
 constexpr Duration kLeaseMax = std::chrono::minutes(1);
 
 // Returns the duration in the lease's record, but at least our own setting and at most kLeaseMax.

@@ -1,4 +1,4 @@
-// Election: chooses one of several operators as the leader; only the leader writes. The rule that keeps two
+// Election: chooses one of several operators as the leader, and only the leader writes. Two rules keep two
 // operators from writing at the same time:
 //
 //   a leader writes only until `renew` after it sent its last renewal that succeeded;

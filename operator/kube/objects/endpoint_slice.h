@@ -17,7 +17,7 @@ namespace ratoon::kube {
 [[nodiscard]] nlohmann::json make_slice_patch(const nlohmann::json& slice, const std::string& service,
                                               const std::string& address, std::uint16_t port);
 
-// Returns a whole new slice, to be created if the slice does not exist.
+// Returns a complete slice, which the caller creates if the slice does not exist.
 [[nodiscard]] nlohmann::json make_endpoint_slice(const std::string& service, const std::string& address,
                                                  std::uint16_t port);
 

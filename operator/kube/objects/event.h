@@ -28,8 +28,8 @@ struct EventSubjectKind {
 inline constexpr EventSubjectKind kJobKind{names::kApiVersion, names::kKind};
 inline constexpr EventSubjectKind kSecretKind{"v1", "Secret"};
 
-// Returns a new event about `object`. `name` must be new in the object's namespace; `reporter`: this
-// program's instance.
+// Returns a new event about `object`. `name` must be new in the object's namespace. `reporter` is the name of
+// this program's instance.
 [[nodiscard]] nlohmann::json make_event(const api::ObjectMeta& object, const EventText& text,
                                         const std::string& name, const std::string& reporter, WallTime time,
                                         std::uint32_t count = 1, const EventSubjectKind& kind = kJobKind);

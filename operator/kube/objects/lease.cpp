@@ -49,8 +49,8 @@ json make_lease(const std::string& name, const std::string& holder, Duration dur
 }
 
 json acquire_lease(const Lease& read, const std::string& holder, Duration duration, WallTime now) {
-  // The number of changes of the leader only informs people, but if it overflowed, the server would refuse
-  // every new leader.
+  // Limit the number of changes of the leader, which only informs people. If this number overflowed, the
+  // server would refuse the lease of every new leader.
   const std::uint32_t transitions = std::min(read.transitions, kNumberMax - 1) + 1;
   return make_lease_patch(read, make_lease_spec(holder, duration, transitions, now));
 }

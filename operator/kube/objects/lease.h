@@ -23,7 +23,7 @@ struct Lease {
 
 [[nodiscard]] Lease read_lease(const nlohmann::json& object);
 
-// Returns a whole new Lease, to be created if the Lease does not exist yet.
+// Returns a complete Lease, which the caller creates if the Lease does not exist yet.
 [[nodiscard]] nlohmann::json make_lease(const std::string& name, const std::string& holder, Duration duration,
                                         WallTime now);
 // The functions below return patches for the Lease `read`. The server refuses a patch if the Lease was

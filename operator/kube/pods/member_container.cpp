@@ -54,7 +54,8 @@ json agent_variables(const PodSettings& settings) {
   return variables;
 }
 
-// Returns variables with rank and world size for a program without the agent, which has no coordinator.
+// Returns variables with rank and world size for a program without the agent, because no coordinator tells
+// them to such a program.
 json group_variables(const api::GroupRankAssignment& seat) {
   namespace env = names::env;
   return json::array({seat.master_address.empty() ? variable_from_field(env::kMasterAddress, "status.podIP")

@@ -1,5 +1,5 @@
-// operator/kube/pods/: pods and nodes. The functions of this header make a member's pod from its role's
-// template: they add the fields that a member needs to the user's fields.
+// operator/kube/pods/: makes the pods of members, and reads pods and nodes. The functions of this header make
+// a member's pod from its role's template: they add the fields that a member needs to the user's fields.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 namespace ratoon::kube {
 
 // An annotation of a pod without the agent: the UID of the rank 0 pod whose address the pod got at its start.
-// Only code in operator/kube/pods/ writes and reads this annotation and the next one.
+// Only code in operator/kube/pods/ reads and writes kMasterPodAnnotation and kTrainerContainerAnnotation.
 inline constexpr std::string_view kMasterPodAnnotation = "ratoon.dev/meets";
 // An annotation with the name of the trainer's container, before which webhooks may insert other containers.
 inline constexpr std::string_view kTrainerContainerAnnotation = "ratoon.dev/trainer";

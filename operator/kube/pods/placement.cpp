@@ -94,8 +94,9 @@ std::vector<std::string> exclude_nodes(json& pod_spec, const NodesToAvoid& nodes
     else
       excluded.push_back(&node);
   }
-  // Set only one of the two preferences. A disliked node has no pods of the job any longer, so a preference
-  // for nodes without pods of the job would lead the pod to the disliked node.
+  // Prefer either nodes without pods of the job, or nodes that are not disliked, but never both. A disliked
+  // node may have no pods of the job, so a preference for nodes without pods of the job would lead the pod to
+  // the disliked node.
   if (disliked.empty())
     prefer_spread(pod_spec, job_uid);
   else

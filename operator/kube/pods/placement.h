@@ -1,5 +1,5 @@
 // Places a member's pod: not on a node where a member was lost, and preferably on a node without other pods
-// of the job. If the pod's node is lost, Kubernetes deletes the pod soon.
+// of the job. The pod tolerates a lost node only for a short time, after which Kubernetes deletes the pod.
 //
 // To keep a pod off a node, the operator uses anti-affinity to the job's pods that are still on it, because
 // autoscalers ignore a pod whose required node affinity names nodes (docs/design/0007-placement.md).
@@ -20,9 +20,10 @@ struct NodesToAvoid {
   std::vector<std::string> faulty{};      // nor on these, if there is room elsewhere
 };
 
-// Keeps the pod away from `nodes`; if there are none, spreads the job's pods over hosts. If such a node has
-// neither a taint nor pods of the job, the pod only prefers other nodes. Does not spread pods if the user
-// sets pod affinity or topologySpreadConstraints. Returns the nodes that are excluded by anti-affinity.
+// Keeps the pod away from `nodes`. The pod only prefers other nodes to a faulty node, and to an avoided node
+// that has neither a taint against the pod nor pods of the job. If there is no such node, spreads the job's
+// pods over hosts, unless the user sets pod affinity or topologySpreadConstraints. Returns the nodes that
+// anti-affinity excludes.
 std::vector<std::string> exclude_nodes(nlohmann::json& pod_spec, const NodesToAvoid& nodes,
                                        const std::string& job_uid);
 

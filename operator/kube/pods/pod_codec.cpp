@@ -190,9 +190,9 @@ void record_last_output(const json& terminated, api::Pod& pod) {
   pod.last_lines = tail_of_text(string_field(terminated, "message"), api::kLastLinesBytesMax);
 }
 
-// Reads the completion record, if the termination message is one. Ignores it if the exit code is from 80 to
-// 99, by which the agent reports that the run is not at its end. Any other exit code may come from cleanup
-// after the program wrote the record.
+// Reads the completion record, if the termination message is one. Ignores the record if the exit code is from
+// 80 to 99, because the agent reports by these codes that the run is not at its end. With any other exit code
+// the record counts, because the code may come from cleanup after the program wrote the record.
 void read_completion_record(const std::string& message, api::Pod& pod) {
   constexpr int kOwnCodesFrom = 80;
   constexpr int kOwnCodesTo = 99;

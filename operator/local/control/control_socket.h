@@ -1,5 +1,6 @@
-// ControlSocket: a Unix socket in the run's folder, on which `ratoon run` takes requests of its owner. The
-// socket's file mode and a check of each connection's credentials keep out other users. No method blocks.
+// ControlSocket: a Unix socket in the run's folder, on which `ratoon run` receives requests from the user who
+// owns the run, and from root. The socket's file mode and a check of each connection's credentials keep out
+// other users. No method blocks.
 #pragma once
 
 #include <filesystem>
@@ -17,7 +18,8 @@ namespace ratoon::local {
 class ControlSocket {
  public:
   // The caller must hold the lock of the run's `folder`. An existing socket can then only come from a killed
-  // run, so open() replaces it. `disk` removes the socket at the end, and must outlive the ControlSocket.
+  // run, so open() replaces it. The destructor removes the socket by a call through `disk`, so `disk` must
+  // outlive the ControlSocket.
   [[nodiscard]] static Result<ControlSocket> open(const std::filesystem::path& folder, DiskWriter& disk);
   ~ControlSocket();
   ControlSocket(ControlSocket&& other) noexcept = default;

@@ -1,4 +1,5 @@
-// LossSchedule: decides when a run loses which simulated node, regularly or as in a recorded trace. Pure.
+// LossSchedule: decides which simulated node a run loses and when, at regular intervals or as in a recorded
+// trace. Pure.
 //
 //   0,add,node1            a trace: milliseconds since the start, what happened, the node's name
 //   2040000,remove,node1

@@ -57,7 +57,8 @@ void RunControls::follow_schedule() {
   std::vector<std::string> came;
   for (const auto& due : schedule_.take_due_events(clock_.now(), occupied)) {
     if (due.is_added) {
-      // An old node with this name may have a preemption notice: remove it before you add the new node.
+      // An old node with this name may still exist and have a preemption notice. Remove the old node before
+      // you add the new node.
       if (cluster_.nodes().end_of(due.node)) static_cast<void>(end(due.node));
       cluster_.nodes().add(due.node);
       came.push_back(due.node);

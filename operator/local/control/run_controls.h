@@ -1,7 +1,7 @@
 // operator/local/control/: changes a local run when the user asks for it. RunControls carries out requests:
-// kill a member, remove a node, suspend, resume. A command and a trace remove a node in the same way: the
-// node may get a preemption notice, and its processes are killed at the end. The operator's core does not
-// know that such a loss was made on purpose, and treats it like any other loss.
+// kill a member, remove a node, suspend, resume. A command and a trace remove a node in the same way:
+// RunControls kills the node's processes, at once or after the time of a preemption notice. The operator's
+// core does not know that the user caused this loss, and treats it like any other loss.
 #pragma once
 
 #include <filesystem>
@@ -32,7 +32,7 @@ class RunControls {
         print_(std::move(say)),
         is_suspended_(is_suspended) {}
 
-  // From now on, process_pending() adds and removes nodes as `plan` says.
+  // After this call, process_pending() adds and removes nodes as `plan` says.
   void follow_plan(LossPlan plan) { schedule_ = LossSchedule(std::move(plan), clock_.now()); }
   // The owner of the run can send requests after this call. If the socket cannot be created, prints why.
   void listen(const std::filesystem::path& folder, DiskWriter& disk);
@@ -42,7 +42,8 @@ class RunControls {
   // Serves the waiting requests and carries out planned losses.
   void process_pending();
   [[nodiscard]] std::optional<Timestamp> next_event_time() const;
-  // Returns whether the run is suspended. The last request decides; before any request, the job's spec.
+  // Returns whether the run is suspended, according to the last request. Before the first request, the job's
+  // spec decides.
   [[nodiscard]] bool is_suspended() const { return is_suspended_; }
 
  private:

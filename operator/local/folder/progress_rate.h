@@ -11,7 +11,8 @@ namespace ratoon::local {
 
 class ProgressRate {
  public:
-  // How far the training was at one time, in steps and in the unit of its end (such as epochs).
+  // The progress of the training at one time: in steps, and as a position in the unit of the training's end,
+  // such as epochs.
   struct Point {
     Timestamp at;
     std::uint64_t steps = 0;

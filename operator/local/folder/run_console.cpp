@@ -21,7 +21,7 @@ void RunConsole::print_checkpoint(const api::TrainingJobStatus& before,
            std::to_string(saved->attempt.value()) + ")");
 }
 
-// Reports that the job waits for its next world if the wait is long and the job is not suspended.
+// If the job is not suspended and has waited for its next world for kLongWait, prints why the job waits.
 void RunConsole::print_long_wait(const api::TrainingJobStatus& before, const api::TrainingJobStatus& next) {
   const bool is_waiting = !next.is_world_formed && next.phase != api::JobPhase::kSuspended;
   if (!is_waiting || next.message != before.message) waiting_since_ = clock_.now();

@@ -25,10 +25,10 @@ class RunConsole {
   void print_line(const std::string& line) const { print_(line); }
   // Prints a line if `next` has a newer checkpoint than `before`.
   void print_checkpoint(const api::TrainingJobStatus& before, const api::TrainingJobStatus& next) const;
-  // Prints a line if a wait takes long.
+  // Prints a line if the job has waited long for its next world.
   void print_long_wait(const api::TrainingJobStatus& before, const api::TrainingJobStatus& next);
-  // Prints the message of an event unless it repeats the last message, because a loss that ends the job emits
-  // two events with one message. Returns whether it printed the message.
+  // Prints the message of an event unless the last event had the same message, because a loss that ends the
+  // job emits two events with the same message. Returns whether print_event() printed the message.
   bool print_event(const std::string& message);
   // Prints the last output of the first failed member, as soon as it failed. Without this output, the user
   // would see only after the tenth failed start of the job why the program cannot start.

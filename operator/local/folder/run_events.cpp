@@ -82,7 +82,8 @@ void RunEvents::observe_world(const api::TrainingJobStatus& status, WallTime now
     write_(make_event_line("recovery", now, {{"disruption", api::encode_status(status)["lastDisruption"]}}));
 }
 
-// The sums of the ledger change only when another part of the time begins, so write a line only at that time.
+// Writes a line only when the job enters another part of its time ledger, because the sums of the ledger
+// change only at that time.
 void RunEvents::observe_ledger(const api::JobTimeLedger& ledger, WallTime now) {
   if (ledger.part == last_status_.ledger.part && ledger.since == last_status_.ledger.since) return;
   write_(make_event_line("ledger", now, {{"ledger", api::encode_time_ledger(ledger)}}));

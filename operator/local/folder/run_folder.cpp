@@ -34,16 +34,17 @@ constexpr const char* kStatusFile = "status.json";
 constexpr const char* kLogsFolder = "logs";
 constexpr const char* kUidFile = "uid";
 
-// Takes the lock of the folder. Tries several times, because is_in_use() in another process takes the lock
-// for a moment, and must not look like another run.
-bool take_lock(int fd) {
+// Takes the lock of the folder, and returns 0 or the errno of the failure. Tries several times, because
+// is_in_use() in another process takes the lock for a moment, and must not look like another run.
+int take_lock(int fd) {
   constexpr int kTries = 20;
   constexpr int kPauseMillis = 10;
   for (int i = 0; i < kTries; ++i) {
-    if (::flock(fd, LOCK_EX | LOCK_NB) == 0) return true;
+    if (::flock(fd, LOCK_EX | LOCK_NB) == 0) return 0;
+    if (errno != EWOULDBLOCK && errno != EINTR) return errno;
     ::poll(nullptr, 0, kPauseMillis);
   }
-  return false;
+  return EWOULDBLOCK;
 }
 
 Error unreadable_file_error(const std::string& path, const Error& why) {
@@ -52,7 +53,8 @@ Error unreadable_file_error(const std::string& path, const Error& why) {
               ": move it away, and the next `ratoon run` goes on from the newest checkpoint"};
 }
 
-// Checks that a rename can move the path's content: a mount point cannot be moved, and a link's target stays.
+// Checks that a rename can move the path's content. A mount point cannot be renamed, and renaming a link does
+// not move the link's target.
 Result<void> check_movable(const fs::path& path) {
   struct stat above{};
   struct stat there{};
@@ -82,7 +84,14 @@ Result<RunFolder> RunFolder::open(fs::path folder) {
   UniqueFd lock(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kFileMode));
   if (!lock.is_open()) return system_error(errno, "opening " + lock_path);
   static_cast<void>(::fchmod(lock.get(), kFileMode));  // an older version made it readable for others
-  if (!take_lock(lock.get())) {
+  const int refusal = take_lock(lock.get());
+  if (refusal != 0 && refusal != EWOULDBLOCK) {
+    const Error why = system_error(refusal, "locking " + lock_path);
+    return Error(why.kind(), why.message() +
+                                 ": the file system of a run's folder must support flock(); "
+                                 "enable it, or pass another --folder");
+  }
+  if (refusal != 0) {
     return Error(ErrorKind::kAlreadyExists,
                  "another `ratoon run` is running in " + folder.string() +
                      ": wait for it, end it with Ctrl-C, or pass another --folder");
@@ -161,8 +170,8 @@ Result<void> RunFolder::write_token(const std::string& token) const {
 Result<std::string> RunFolder::job_uid() const {
   const fs::path path = folder_ / kUidFile;
   const auto text = read_file(path);
-  // Draws a new identity only if the file with the identity is missing or damaged. If the file with the
-  // identity cannot be read now, keep it: with a new identity, the run could not use its own checkpoints.
+  // Return an error if the file with the identity may exist but cannot be read now. If the run drew a new
+  // identity in this case, it could not use its own checkpoints.
   const bool is_known =
       text || text.error().kind() == ErrorKind::kNotFound || text.error().kind() == ErrorKind::kInvalid;
   if (!is_known)

@@ -61,8 +61,8 @@ void RunJournal::note_progress(const std::vector<api::ProcessFacts>& processes,
     if (!process.beat || !process.beat->outlook || process.beat->attempt != status.attempt) continue;
     outlook_ = process.beat->outlook;
     if (!status.is_world_formed) continue;
-    // Compute the rate from the time at which the heartbeat arrived: its steps were made by then, and not by
-    // the later time of this observation.
+    // Compute the rate with the time at which the heartbeat arrived. This observation is later, and the
+    // process may have made further steps since the heartbeat.
     const Timestamp heard = std::min(now, process.last_heard);
     progress_rate_.add_point(
         {.at = heard, .steps = process.beat->step.value(), .position = outlook_->position});

@@ -17,7 +17,7 @@ namespace ratoon::local {
 
 class RunJournal {
  public:
-  // How many of the newest entries of each kind the journal keeps.
+  // The journal keeps at most this many of the newest entries of each kind.
   static constexpr std::size_t kEntriesMax = 100;
 
   // Restores the entries from the earlier run's status.json; parts may be missing in that file.

@@ -1,8 +1,9 @@
-// Finds where the members of a local run save. This is in the run's folder, unless their program or an option
-// after `--` of `ratoon run` or `ratoon launch` (--save-folder, --run-name) names another place.
+// Finds where the members of a local run save. The members save in the run's folder, unless their program or
+// an option after `--` of `ratoon run` or `ratoon launch` (--save-folder, --run-name) names another place.
 //
-// A path within the run's folder is returned relative to it, so that it stays valid when the folder is
-// copied, moved or restored. Paths outside of the run's folder are returned as absolute paths.
+// The functions return a path within the run's folder relative to this folder, so that the path stays valid
+// when the folder is copied, moved or restored. They return paths outside of the run's folder as absolute
+// paths.
 #pragma once
 
 #include <filesystem>

@@ -21,7 +21,8 @@ class StagingFolder {
   // belong to an earlier run.
   [[nodiscard]] static Result<void> discard(const std::filesystem::path& memory_root,
                                             const std::filesystem::path& run_folder);
-  // Removes the folder if it is empty, which it is after all processes completed and removed their own files.
+  // Removes the folder if it is empty. The folder is empty after all processes have completed and removed
+  // their own files.
   ~StagingFolder();
   StagingFolder(StagingFolder&& other) noexcept;
   StagingFolder& operator=(StagingFolder&& other) noexcept;

@@ -17,8 +17,8 @@
 
 namespace ratoon::local {
 
-// Returns whether the two status documents differ only in position, rate or newest checkpoint. Returns false
-// if `next` has the run's first checkpoint.
+// Returns whether the two status documents differ only in the training's progress or in the newest
+// checkpoint. Returns false if `next` has the run's first checkpoint.
 [[nodiscard]] bool differs_only_in_progress(const nlohmann::json& before, const nlohmann::json& next);
 
 class StatusFile {
@@ -43,12 +43,12 @@ class StatusFile {
       : StatusFile(std::move(path), std::move(write), std::move(say), Timeouts()) {}
 
   // Returns an error only if the run's very first write fails. Reports later errors once, and the next call
-  // of put() tries the write again. If only numbers have grown, waits with the write until kWriteIntervalMin
-  // has passed since the last write. While a write hangs, put() begins no other write; the first call after
-  // its end writes the newest document.
+  // of put() tries the write again. If only the progress or the newest checkpoint has changed, put() does not
+  // write before kWriteIntervalMin has passed since the last write. While a write hangs, put() begins no
+  // other write; the first call after its end writes the newest document.
   [[nodiscard]] Result<void> put(nlohmann::json document, Timestamp now);
-  // If a write hangs, waits for its end, and then for the write of `document`, for a limited time each.
-  // Returns an error if the write of `document` fails.
+  // If an earlier write hangs, waits for a limited time for its end. Then writes `document` and waits for a
+  // limited time for the end of this write. Returns an error if `document` could not be written.
   [[nodiscard]] Result<void> put_last(nlohmann::json document);
 
  private:
@@ -59,7 +59,7 @@ class StatusFile {
   };
 
   void begin_write(nlohmann::json document, Timestamp now);
-  // Returns the outcome of the write that was begun, or nothing if the write takes longer.
+  // Returns the outcome of the pending write, or nothing if the write does not end within `at_most`.
   [[nodiscard]] std::optional<Result<void>> wait_for_write(Duration at_most);
   void report_outcome(const Result<void>& outcome);
   [[nodiscard]] Result<void> hung_write_error() const;

@@ -46,7 +46,8 @@ std::vector<std::string_view> needed_controllers(const api::TrainingJobSpec& spe
   return controllers;
 }
 
-// Disables swap. With swap, the kernel would only slow down a member beyond its limit, and not kill it.
+// The settings of a memory limit also disable swap. With swap, the kernel would not kill a member that
+// exceeds its limit, but only slow it down.
 std::vector<CgroupSetting> cgroup_settings(const api::ResourceLimits& limits, std::string_view controller,
                                            bool is_unified) {
   const std::string period = std::to_string(kCpuPeriodMicros);

@@ -19,9 +19,9 @@ class Cgroups {
  public:
   Cgroups() = default;  // enforces no limits
 
-  // Prepares cgroups for members with limits of the given kinds. First kills and removes cgroups that a
-  // killed run left in the same folder. The old cgroups have no owner, because the caller holds the folder's
-  // lock. `root` is the folder that contains /proc and /sys.
+  // Prepares cgroups for members with limits of the given kinds. First removes the cgroups that a killed run
+  // in the same folder left, and kills their processes. The old cgroups have no owner, because the caller
+  // holds the folder's lock. `root` is the folder that contains /proc and /sys.
   [[nodiscard]] static Cgroups open(const std::filesystem::path& root,
                                     const std::filesystem::path& run_folder,
                                     const std::vector<std::string_view>& controllers);
@@ -41,7 +41,7 @@ class Cgroups {
   [[nodiscard]] Result<std::vector<std::string>> confine(
       const std::string& member, const api::ResourceLimits& limits, std::vector<std::string> command,
       const std::vector<std::string>& variables = {}) const;
-  // Returns whether the kernel killed a process of the member because it reached its memory limit.
+  // Returns whether the kernel killed a process of the member because the member reached its memory limit.
   [[nodiscard]] bool was_out_of_memory(const std::string& member) const;
   // When a member has ended, call remove(): it kills the member's remaining processes and removes its cgroup.
   void remove(const std::string& member);

@@ -162,11 +162,24 @@ void LocalCluster::record_exit_code(PodEntry& entry) {
   api::Pod& pod = entry.pod;
   pod.exit_code = entry.group.exit_code();
   pod.phase = *pod.exit_code == 0 ? api::PodPhase::kSucceeded : api::PodPhase::kFailed;
-  if (*pod.exit_code != 0) pod.last_lines = read_last_lines(planner_(pod).log_path, api::kLastLinesBytesMax);
-  // With another exit code, the kernel killed at most a child process of the trainer, and not the trainer.
+  if (*pod.exit_code != 0) pod.last_lines = last_lines_of(pod);
+  // If the exit code is not kSigkillExitCode, the kernel killed at most a child process of the trainer, and
+  // not the trainer.
   if (*pod.exit_code == kSigkillExitCode && cgroups_.was_out_of_memory(pod.name))
     pod.end_reasons = {"OOMKilled"};
   cgroups_.remove(pod.name);
+}
+
+std::string LocalCluster::last_lines_of(const api::Pod& pod) {
+  // Members that fail together have their logs on one disk: wait for a disk that hangs only once.
+  const bool hangs =
+      pending_read_.valid() && pending_read_.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
+  if (hangs) return "";
+  pending_read_ = log_reader_.begin<std::string>([path = planner_(pod).log_path]() -> Result<std::string> {
+    return read_last_lines(path, api::kLastLinesBytesMax);
+  });
+  if (pending_read_.wait_for(log_read_timeout_) != std::future_status::ready) return "";
+  return pending_read_.get().value_or("");
 }
 
 std::vector<api::Pod> LocalCluster::pods() const {

@@ -3,7 +3,9 @@
 // node that will be removed gets no new pod.
 #pragma once
 
+#include <chrono>
 #include <functional>
+#include <future>
 #include <map>
 #include <string>
 #include <vector>
@@ -13,6 +15,7 @@
 #include <ratoon/result.h>
 
 #include "operator/api/pod.h"
+#include "operator/local/disk_writer.h"
 #include "operator/local/members/cgroups.h"
 #include "operator/local/members/node_pool.h"
 #include "operator/local/members/process_group.h"
@@ -21,10 +24,16 @@ namespace ratoon::local {
 
 class LocalCluster {
  public:
+  static constexpr Duration kLogReadTimeout = std::chrono::seconds(5);
   // A Planner returns the plan with which launch() starts the processes of a pod. The pod has a UID already.
   using Planner = std::function<MemberLaunchPlan(const api::Pod& pod)>;
 
-  LocalCluster(NodePool nodes, Planner plan) : nodes_(std::move(nodes)), planner_(std::move(plan)) {}
+  // When a member has failed, its last lines are read from its log for at most `log_read_timeout`.
+  LocalCluster(NodePool nodes, Planner plan, Duration log_read_timeout = kLogReadTimeout)
+      : nodes_(std::move(nodes)),
+        planner_(std::move(plan)),
+        log_read_timeout_(log_read_timeout),
+        log_reader_(log_read_timeout) {}
 
   // Call set_cgroups() before the first pod is created; otherwise no resource limits are enforced.
   void set_cgroups(Cgroups cgroups) { cgroups_ = std::move(cgroups); }
@@ -64,6 +73,8 @@ class LocalCluster {
   [[nodiscard]] std::string find_node(const api::Pod& pod) const;
   [[nodiscard]] Result<ProcessGroup> launch(const api::Pod& pod) const;
   void record_exit_code(PodEntry& entry);
+  // Returns an empty text while the disk with the log does not answer.
+  [[nodiscard]] std::string last_lines_of(const api::Pod& pod);
   void reap_orphans() const;
 
   NodePool nodes_;
@@ -72,6 +83,9 @@ class LocalCluster {
   std::map<std::string, PodEntry> entries_;  // by name
   // Maps "role-index" to the member's last node, because a replacement should get another node.
   std::map<std::string, std::string> last_node_by_member_;
+  const Duration log_read_timeout_;
+  DiskWriter log_reader_;
+  std::future<Result<std::string>> pending_read_;
 };
 
 // Returns a text that says that no node is free for these pods. The text is empty if `pods` is empty.

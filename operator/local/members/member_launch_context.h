@@ -1,5 +1,6 @@
-// MemberLaunchContext: the resources of a local run's members: their token, the lifeline (a pipe that closes
-// when `ratoon run` ends), a staging folder in memory, and the launch plan that uses these resources.
+// MemberLaunchContext has the resources of a local run's members: their token, the lifeline (a pipe that
+// closes when `ratoon run` ends), and a staging folder in memory. It makes the launch plan of each member
+// from these resources.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,7 @@ namespace ratoon::local {
 
 class MemberLaunchContext {
  public:
-  // Draws a new random token. `began`: when the run began.
+  // Creates the resources, with a new random token. `began` is the time at which the run began.
   [[nodiscard]] static Result<MemberLaunchContext> create(WallTime began);
 
   // Writes the token's file and, if the job stages checkpoints, creates the staging folder in memory. Returns

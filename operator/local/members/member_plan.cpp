@@ -42,8 +42,9 @@ api::VariableMap identity_environment(const api::TrainingJob& job, const api::Po
   return place;
 }
 
-// Returns the variables of all processes of the member. As on a cluster, values in the pod template may refer
-// to all of Ratoon's variables, and may override the variables that configure the training.
+// Returns the variables that all processes of the member have in common. As on a cluster, values in the pod
+// template may refer to all of Ratoon's variables, and may override the variables that configure the
+// training.
 api::VariableMap common_environment(const api::TrainingJob& job, const api::Role& role, const api::Pod& pod,
                                     const MemberLaunchInputs& inputs) {
   const api::VariableMap place = identity_environment(job, pod, inputs);

@@ -19,7 +19,7 @@ namespace ratoon::local {
 class NodePool {
  public:
   // Makes node-1 to node-<size>. As in a cloud's node group, a new node replaces each node that will be
-  // removed, so that there are always `size` nodes.
+  // removed, so that there are always `size` nodes without an announced end.
   explicit NodePool(std::size_t size);
   // Makes an empty pool: only nodes that add() adds will exist.
   NodePool() = default;

@@ -81,7 +81,7 @@ Result<UniqueFd> reopen_pipe(int fd) {
 }
 
 // Makes the kernel kill the process group when the pipe's last writer has ended, provided that one process of
-// the group still has the file open.
+// the group still has the pipe open.
 void kill_group_when_closed(int fd, pid_t group) {
   const bool is_set = ::fcntl(fd, F_SETOWN, -group) == 0 && ::fcntl(fd, F_SETSIG, SIGKILL) == 0 &&
                       ::fcntl(fd, F_SETFL, O_ASYNC | O_NONBLOCK) == 0;

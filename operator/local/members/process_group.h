@@ -39,8 +39,8 @@ class ProcessGroup {
   void reap();
   void kill() const;
   void send(int signal) const;
-  // Sends SIGINT, like Ctrl-C at a terminal. After interrupt() the end of one process does not kill the
-  // others: each process ends when it is ready.
+  // Sends SIGINT, like Ctrl-C at a terminal. After interrupt(), reap() does not kill the other processes if
+  // one process fails, so that each process can end when it is ready.
   void interrupt();
 
   [[nodiscard]] bool has_ended() const { return running_.empty(); }

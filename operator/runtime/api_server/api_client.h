@@ -63,7 +63,8 @@ class ApiClient {
                                                   http::BodySink& sink, std::stop_token stop) const;
 
   [[nodiscard]] const std::string& server() const { return access_.server; }
-  // Returns the namespace for calls that do not name one (from the kubeconfig or the pod).
+  // Returns the namespace for calls that do not name a namespace. This namespace comes from the kubeconfig or
+  // from the pod.
   [[nodiscard]] const std::string& name_space() const { return access_.name_space; }
 
  private:

@@ -37,7 +37,7 @@ std::shared_ptr<http::HttpTransport> CaReloadingTransport::current_transport() {
   if (now - ca_read_at_ < kCaReloadInterval) return transport_;
   ca_read_at_ = now;
   auto ca_pem = read_file(ca_file_);
-  // Keep the CA if the file cannot be read or has only half of its new content.
+  // Keep the current CA if the file cannot be read, has not changed or has only a part of its new content.
   if (!ca_pem || ca_pem->empty() || *ca_pem == options_.tls.ca_pem) return transport_;
   http::TransportOptions renewed = options_;
   renewed.tls.ca_pem = std::move(*ca_pem);

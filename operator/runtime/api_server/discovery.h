@@ -1,5 +1,6 @@
 // Discovery: finds, from the environment of the operator's pod, the API server and the address at which
-// members reach the operator. Reads the environment through a function, so that a test can replace it.
+// members reach the operator. Reads the environment through a function, so that a test can replace the
+// environment.
 #pragma once
 
 #include <functional>

@@ -11,7 +11,8 @@
 namespace ratoon::runtime {
 
 // Reads a kubeconfig file, in YAML or JSON. An empty `context` means the file's current-context. If the
-// kubeconfig's user has a credential plugin, runs it once: its result is `token` or the client certificate.
+// kubeconfig's user has a credential plugin, runs the plugin once, and stores the plugin's result as `token`,
+// as the client certificate or as both.
 [[nodiscard]] Result<kube::ApiServerAccess> read_kubeconfig(const std::string& path,
                                                             const std::string& context = {},
                                                             const RunProgram& run = run_program);

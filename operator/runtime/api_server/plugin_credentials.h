@@ -1,6 +1,6 @@
 // PluginCredentials: stores the token of a credential plugin, and runs the plugin again shortly before the
-// token expires and after the server refused it. A certificate from a plugin is not renewed: the program
-// makes all its connections with the first one.
+// token expires and after the server refused it. PluginCredentials does not renew a certificate from a
+// plugin: all connections to the API server use the plugin's first certificate.
 //
 // Thread contract: any thread may call its methods; one thread runs the plugin, and other callers wait.
 #pragma once

@@ -96,7 +96,7 @@ class Reflector {
   const ReflectorOptions options_;
   const Logger log_;
 
-  // Only the reflector's thread uses the next four members of this class.
+  // Only the reflector's thread uses resource_version_, pause_, server_pause_ and events_received_.
   std::string resource_version_;  // empty: list first
   Duration pause_{0};             // the last pause; 0 after progress
   Duration server_pause_{0};      // requested by the server when it refused the last watch

@@ -56,7 +56,7 @@ std::string member_label_selector() {
 
 }  // namespace
 
-// The order of these class members matters: C++ destroys them in reverse order, so that no object uses an
+// The order of the members of Parts matters: C++ destroys them in reverse order, so that no object uses an
 // object that is already destroyed.
 struct Cluster::Parts {
   Parts(kube::ApiServerAccess access, const Clock& own_clock, ClusterOptions options)
@@ -271,9 +271,9 @@ Result<CreateOutcome> Cluster::create_pod(const api::TrainingJob& job, const cor
       kube::make_member_pod(job, action.pod, {.avoided = action.avoid_nodes, .faulty = action.faulty_nodes},
                             parts_->pod_settings());
   if (!pod) return pod.error();
-  // The server validates first pods strictly, because the operator passes on the user's template unchanged.
-  // For instance, a misspelled field could make a job train without a GPU. Replacement pods are created
-  // without strict validation, so that the validation never delays a running job.
+  // The server validates the first pod of each member strictly, because the operator passes on the user's
+  // template unchanged. For instance, a misspelled field could make a job train without a GPU. Replacement
+  // pods are created without strict validation, so that the validation never delays a running job.
   const auto unknown =
       action.pod.incarnation == 0 ? kube::UnknownFields::kRefused : kube::UnknownFields::kLeftOut;
   const auto made = parts_->call(key_of(job), kube::create(pod_reference(job, ""), *pod, unknown));

@@ -31,8 +31,8 @@ using kube::PodSettings;
 
 struct ClusterOptions {
   std::string name_space;  // the namespace that is served; empty: all
-  // A thread of the cluster calls this function for each job that a change concerns, perhaps before connect()
-  // returns. on_change must return quickly.
+  // A thread of the Cluster object calls this function for each job that a change concerns, perhaps before
+  // connect() returns. on_change must return quickly.
   JobCache::OnChange on_change;
   api::NodeFactKeys node_facts{};  // the facts of nodes that decisions read
   PodSettings settings;
@@ -44,8 +44,8 @@ struct ClusterOptions {
   std::unique_ptr<http::HttpTransport> transport{};  // absent: one of its own
 };
 
-// kNameIsHeld: the name belongs to a pod of another or a deleted job, or to a pod that still exists long
-// after its grace period and is not part of this job.
+// kNameIsHeld: the name belongs to a pod of another job or of a deleted job, or to a pod that belongs to no
+// job and still exists long after its grace period.
 enum class CreateOutcome { kMade, kNameIsHeld };
 
 class Cluster {
@@ -63,7 +63,8 @@ class Cluster {
   // For a shutdown: ends calls to the API server that wait for an answer. All later calls fail at once.
   void end_calls();
 
-  // Runs one list or one watch of each kind that is due, and then writes the waiting events.
+  // Makes one list call or watch call for each kind of objects whose next call is due, and then writes the
+  // waiting events.
   void step(const std::stop_token& stop);
 
   // Returns the job with its pods and nodes, or nothing if the job does not exist, is being deleted or cannot

@@ -20,7 +20,8 @@ void EventFilter::forget_old(Group& group, Timestamp now) {
   if (group.overflow && is_old(*group.overflow)) group.overflow.reset();
 }
 
-// Returns the series that counts the message: that of its text, or the one that further messages share.
+// Returns the series that counts the message: the series of its text or, beyond the limit, the series that
+// all further messages of the reason share.
 EventFilter::Series& EventFilter::event_series_of(Group& group, const std::string& text, bool may_write) {
   if (const auto known = group.series_by_text.find(text); known != group.series_by_text.end())
     return known->second;

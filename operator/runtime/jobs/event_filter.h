@@ -2,10 +2,11 @@
 // and no job can flood the API server. A message that is repeated within ten minutes counts as the same
 // event, and increases that event's count. Up to ten different messages of one reason (such as MemberLost)
 // get separate events. Further messages of the same reason share one event, whose note is the newest message.
-// This lasts until the reason has had no message for ten minutes. A job may write 25 events at once, and one
-// more every five minutes. A job that has used up its budget of events may write one event of each reason
-// every five minutes. Messages without their own event increase the count of another event, so that many
-// messages of one reason do not hide another reason. The filter has no clock: callers pass the time. The
+// A message that has not been repeated for ten minutes no longer counts among the ten. The shared event ends
+// when it has had no message for ten minutes. A job may write 25 events at once, and one more every five
+// minutes. A job that has used up its budget of events may write one event of each reason every five minutes,
+// so that many messages of one reason do not hide another reason. A message for which no event may be written
+// increases the count of an event of the same reason. The filter has no clock: callers pass the time. The
 // filter forgets a job that had no messages for a while.
 #pragma once
 

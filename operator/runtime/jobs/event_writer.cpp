@@ -12,7 +12,8 @@ constexpr Duration kEventTimeout = std::chrono::seconds(10);
 // If writing an event took long, the next event of its namespace waits this many times as long.
 constexpr int kBackoffFactor = 9;
 constexpr Duration kSlowWrite = std::chrono::seconds(1);
-// How often the thread looks for namespaces whose retry pause is over, if no event is emitted meanwhile.
+// The thread looks for namespaces whose retry pause is over at this interval, if no event is emitted
+// meanwhile.
 constexpr Duration kBackoffCheckInterval = std::chrono::milliseconds(500);
 
 }  // namespace

@@ -342,7 +342,8 @@ ProcessesInUse JobCache::processes_in_use(const std::string& name_space) const {
     const bool is_known = entry != jobs_.end() && entry->second.job.meta.uid == it->first.second;
     const std::uint64_t members = is_known ? entry->second.job.status.members.size() : 0;
     const std::uint64_t each = is_known ? entry->second.job.spec.processes_per_node : 1;
-    in_use[owner] += std::max(running, members) * each;
+    // Pods beside the members, such as successors and pods that hang on a lost node, do not count.
+    in_use[owner] += (members > 0 ? members : running) * each;
   }
   return in_use;
 }

@@ -56,8 +56,8 @@ class JobCache {
       : on_change_(std::move(on_change)), node_facts_(std::move(node_facts)) {}
 
   // The functions below store changes that the API server sent. Before each change from a watch, call
-  // advance_jobs_version() or advance_pods_version(). Do not call them while a list is incomplete, because
-  // objects that are not in the list yet may exist.
+  // advance_jobs_version() or advance_pods_version(). Do not call these two functions while a list is
+  // incomplete, because objects may exist that the list does not contain yet.
   void put_job(const nlohmann::json& object);
   void remove_job(const nlohmann::json& object);
   void put_pod(const nlohmann::json& object);

@@ -18,7 +18,7 @@
 
 namespace ratoon::runtime {
 
-// The number of processes of each job of one namespace that has pods.
+// Maps each job that has pods to the number of its processes, for the jobs of one namespace.
 using ProcessesInUse = std::map<JobKey, std::uint64_t>;
 
 class ProcessLimit {

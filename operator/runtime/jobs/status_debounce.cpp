@@ -26,7 +26,8 @@ bool differ_only_in_progress(api::TrainingJobStatus a, const api::TrainingJobSta
   return a == b;
 }
 
-// Returns whether the statuses differ only in a newer commit. A revoked checkpoint is another difference.
+// Returns whether the statuses differ in a newer commit, and otherwise at most in the training's progress. A
+// revoked checkpoint is another difference.
 bool differ_only_in_commit(api::TrainingJobStatus a, const api::TrainingJobStatus& b) {
   if (!a.last_checkpoint || !b.last_checkpoint || is_newer(*a.last_checkpoint, *b.last_checkpoint))
     return false;

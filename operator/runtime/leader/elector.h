@@ -46,7 +46,7 @@ class Election {
     Duration time{0};                                // length of the pause, or timeout of the call
   };
 
-  // All arguments must outlive the elector.
+  // The clock and the fence must outlive the Election.
   Election(const Clock& clock, Logger log, Fence& fence, ElectorOptions options);
 
   // Returns the next step: at most one read of the lease, then at most one claim, then a pause.
@@ -90,7 +90,7 @@ class Election {
 
 class Elector {
  public:
-  // All arguments must outlive the elector; the client must not be fenced.
+  // All arguments must outlive the elector. The client must have no fence.
   Elector(const ApiClient& client, const Clock& clock, const Logger& log, Fence& fence,
           ElectorOptions options);
   // Gives the lease back if this process holds it. Destroy the elector after all writers have stopped.

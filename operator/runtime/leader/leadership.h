@@ -1,5 +1,5 @@
 // operator/runtime/leader/: elects one leader among several operators. Leadership: says whether this operator
-// is the leader, which runs the jobs. While it is, directs members to it.
+// is the leader, which runs the jobs. While this operator leads, Leadership directs members to this operator.
 //
 // Thread contract: one thread calls begin(), publish_endpoint() and endpoint_problem(); any thread may call
 // the other methods.
@@ -46,7 +46,8 @@ class Leadership {
   // Directs members to this operator. Call publish_endpoint() every few seconds. Returns whether members are
   // directed to this operator.
   bool publish_endpoint();
-  // Why members may not find this operator, as of the last check; empty if they find it.
+  // Returns why members may not find this operator, according to the last check. Returns an empty text if
+  // members find this operator.
   [[nodiscard]] const std::string& endpoint_problem() const { return endpoint_problem_; }
 
  private:

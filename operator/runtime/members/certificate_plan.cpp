@@ -86,7 +86,8 @@ Result<SigningAuthority> make_authority(WallTime begins, WallTime now) {
   return SigningAuthority{.keyed = std::move(*made), .validity = validity};
 }
 
-// Issues a certificate of the authority into `into`. `chain`: certificates that link it to older authorities.
+// Issues a certificate, signed by `authority`, and stores it in `into`. `chain` has the certificates that
+// link this certificate to older authorities.
 Result<void> issue(const SigningAuthority& authority, const std::string& chain, const std::string& name,
                    WallTime now, CertificateParts& into) {
   const WallTime from = std::max(now, authority.validity.begins);
@@ -183,7 +184,8 @@ Result<CertificateParts> carry_out(const CertificatePlan& plan, const Certificat
       return held.value_or(found);
     case CertificateMove::kIssue: {
       auto issued = reissue_certificate(found, name, now);
-      // Check the result: the certificate that has the key ca.key may itself be no authority's.
+      // Check the result, because the certificate that has the key ca.key may not be the certificate of an
+      // authority.
       if (!issued || assess(*issued, name, now).problem.empty()) return issued;
       break;
     }

@@ -2,9 +2,9 @@
 // functions here read no clock and call no server.
 //
 // An authority is valid for ten years and a certificate for 90 days. Both the authority and the certificate
-// are renewed after two thirds of their validity. Pods trust only the authorities that existed when they were
-// made. The former authority therefore signs the new one, so that these pods accept new certificates until
-// the former authority expires.
+// are renewed after two thirds of their validity. A pod trusts only the authorities that existed when the pod
+// was created. The former authority therefore signs the new one, so that existing pods accept new
+// certificates until the former authority expires.
 //
 // The rules work even if a clock is wrong. A new certificate is valid from the time at which its authority
 // became valid, and a new authority from the time at which its predecessor became valid. So members accept

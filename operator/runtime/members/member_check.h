@@ -1,4 +1,5 @@
-// Authenticates members: only a caller with a token that was issued for a member's pod may act for it.
+// Authenticates members: a caller may act for a member only with a token that was issued for the member's
+// pod.
 #pragma once
 
 #include <string_view>

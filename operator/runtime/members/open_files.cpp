@@ -8,7 +8,7 @@ namespace ratoon::runtime {
 namespace {
 
 constexpr std::size_t kOpenFilesMin = 20;  // no system allows fewer
-// Enough for the largest job (65,536 processes), in which each process needs two connections.
+// This number is enough for the largest job (65,536 processes), in which each process needs two connections.
 constexpr std::size_t kConnectionsMax = std::size_t{2} * 65'536;
 
 }  // namespace

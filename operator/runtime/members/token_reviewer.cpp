@@ -15,7 +15,8 @@ bool may_be_token(std::string_view text) {
   return !text.empty() && text.size() <= kTokenBytesMax;
 }
 
-// The hash is cryptographic, so that no attacker can make two tokens collide. Tokens are not stored.
+// TokenReviewer stores each answer by this hash of the token, and not by the token itself. The hash is
+// cryptographic, so that no attacker can make two tokens collide.
 std::string sha256(std::string_view text) {
   std::string digest(SHA256_DIGEST_LENGTH, '\0');
   SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(),

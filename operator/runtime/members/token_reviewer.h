@@ -28,8 +28,8 @@ namespace ratoon::runtime {
 
 class TokenReviewer {
  public:
-  // The greatest number of tokens that wait for a new review (their text is in memory meanwhile). Beyond it,
-  // waiting tokens are dropped, and the next messages of their members add them again.
+  // The greatest number of tokens that wait for a new review (their text is in memory meanwhile). If more
+  // tokens wait, TokenReviewer drops waiting tokens, and the next messages of their members add them again.
   static constexpr std::size_t kRefreshQueueMax = 4096;
 
   TokenReviewer(const ApiClient& client, const Clock& clock) : client_(client), clock_(clock) {}

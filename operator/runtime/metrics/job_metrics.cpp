@@ -187,9 +187,10 @@ void JobMetrics::add_to(std::size_t family, const JobKey& key, WallTime now,
   }
 }
 
-// Adds the time of the current part up to now, so that the curve also grows between two statuses. The sum of
-// a part may become too high, because the detection of a loss moves the time since the loss to another part.
-// A counter that was too high then stays constant until the true value has reached it.
+// Adds one counter for each part of the job's time ledger. The counter of the current part includes the time
+// up to now, so that it also grows between two statuses. A counter may become too high, because the detection
+// of a loss moves the time since the loss to another part of the ledger. A counter that was too high then
+// stays constant until the true value has reached it.
 void JobMetrics::add_ledger(const JobKey& key, WallTime now, std::vector<ClientMetric>& series) {
   for (std::size_t i = 0; i < kLedgerNames.size(); ++i) {
     double total = ledger_.seconds[i];

@@ -1,6 +1,6 @@
 // operator/runtime/metrics/: the pages for Prometheus and for kubelet's probes. OperatorMetrics: the metrics
-// of jobs, such as phase, progress, losses and recovery durations. The operator serves them, and not the
-// members, so that their curves continue when members are replaced.
+// of jobs, such as phase, progress, losses and recovery durations. The operator, and not the members, serves
+// these metrics, so that their time series continue when members are replaced.
 //
 // Thread contract: every method may be called from any thread.
 #pragma once

@@ -15,7 +15,8 @@ FairQueue::WaitingJobs& FairQueue::waiting_jobs_of(NamespaceQueue& line, bool is
 }
 
 void FairQueue::add(const JobKey& key, Urgency urgency, Timestamp due) {
-  // A namespace without waiting jobs and workers counts as just served: its turn comes after the others.
+  // A namespace that had no waiting jobs and no workers counts as just served: its turn comes after the turns
+  // of the other namespaces.
   NamespaceQueue& line =
       lines_.try_emplace(key.name_space, NamespaceQueue{.served = take_count_}).first->second;
   if (waiting_jobs_of(line, slow_.contains(key), urgency).emplace(due, key).second) ++waiting_;

@@ -57,9 +57,11 @@ class FairQueue {
   [[nodiscard]] std::optional<JobKey> take(Timestamp now);
   // Frees the worker of a taken job, whose turn lasted for the time `turn`.
   void give_back(const JobKey& key, Duration turn);
-  // Call forget() after give_back() of a job that no longer exists: a later job of its name is not slow.
+  // Call forget() after give_back() of a job that no longer exists, so that a later job of the same name does
+  // not count as slow.
   void forget(const JobKey& key) { slow_.erase(key); }
-  // If jobs wait because `active_max` workers are active, returns when one will no longer count as active.
+  // If jobs wait because `active_max` workers are active, returns when the first of these workers will no
+  // longer count as active.
   [[nodiscard]] std::optional<Timestamp> next_place_at(Timestamp now) const;
 
   struct Backlog {
@@ -80,7 +82,8 @@ class FairQueue {
     std::uint64_t served = 0;  // the number of the last take() that took one of its jobs, or before it came
     [[nodiscard]] bool is_unused() const;
   };
-  // The first job of a namespace that may get a worker now.
+  // The job of a namespace that gets the namespace's next worker. `line` is null if no job of the namespace
+  // may have a worker now.
   struct Candidate {
     NamespaceQueue* line = nullptr;
     WaitingJobs* turns = nullptr;

@@ -37,7 +37,7 @@ class WorkQueue {
   void add_now(const JobKey& key, Urgency urgency = Urgency::kRoutine);
   // Blocks until a job is due and may have a worker, and takes it. Returns nothing if `stop` is requested.
   [[nodiscard]] std::optional<JobKey> take(const std::stop_token& stop);
-  // Takes a job that is due without waiting; returns nothing if no job is due.
+  // Does not wait: takes a job that is due, or returns nothing if no job is due.
   [[nodiscard]] std::optional<JobKey> take_due();
   // Returns when the taken job was added because of a disruption, or nothing if it was added without one.
   // Only the thread that took the key may call disrupted_since().

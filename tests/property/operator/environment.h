@@ -1,7 +1,7 @@
 // The environment's settings for a run of laws: the number of seeds, and the first one.
 //   RATOON_SEED=1234                     one
 //   RATOON_FIRST_SEED=9 RATOON_SEEDS=50  so many from that one on; without the first, the commit says it:
-//   RATOON_COMMIT=0a1b2c3d...            so that no two commits look at the same worlds; without it, from 1 on
+//   RATOON_COMMIT=0a1b2c3d...            so that no two commits look at the same worlds; otherwise from 1
 //   RATOON_SHARD=2 RATOON_SHARDS=4       a share of them
 #pragma once
 

@@ -257,7 +257,7 @@ void Laws::check_suspended(const Observation& seen, const Decision& decision) co
 
 // A member waits whose program or storage failed, whose pod a kubelet did not start, or that may have no
 // connection to the operator or to other members. A member that was lost otherwise does not wait; a pause
-// that is over is no pause.
+// that is over is no pause, and no pause is longer than the longest that the job allows now.
 void Laws::check_pauses(const Observation& seen, const Decision& decision) const {
   std::set<std::string> made;
   for (const auto& action : decision.actions)
@@ -265,13 +265,17 @@ void Laws::check_pauses(const Observation& seen, const Decision& decision) const
   const bool is_any_crash = decision.status.restarts.application > seen.job.status.restarts.application ||
                             is_any_rejected(decision) || lost_its_storage(decision) ||
                             is_any_member_unheard(decision) || is_any_unreachable(decision);
+  const std::chrono::seconds longest(seen.job.spec.restart_policy.backoff_max_seconds);
+  const WallTime latest{seen.wall_now.since_epoch + longest};
   for (const auto& member : decision.status.members) {
     if (!member.not_before) continue;
     EXPECT_GT(*member.not_before, seen.wall_now);
+    EXPECT_LE(*member.not_before, latest);
     EXPECT_FALSE(made.contains(name_of(member))) << name_of(member) << " was to be made later";
     const auto* before = find_member(seen.job.status, member);
-    EXPECT_TRUE((before != nullptr && before->not_before == member.not_before) || is_any_crash)
-        << name_of(member) << " waits for no reason";
+    const bool has_waited = before != nullptr && before->not_before &&
+                            std::min(*before->not_before, latest) == *member.not_before;
+    EXPECT_TRUE(has_waited || is_any_crash) << name_of(member) << " waits for no reason";
     EXPECT_TRUE(decision.wake_at || decision.status.suspending_since) << "no decision would end the pause";
   }
   if (!is_any_crash || seen.job.spec.restart_policy.backoff_seconds == 0) return;

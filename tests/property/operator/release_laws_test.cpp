@@ -117,7 +117,8 @@ TEST(ReleaseLaws, JobsThatCompeteForNodesAllEnd) {
     if (HasFailure()) return;
   }
   std::cout << all.count() << " competitions, " << tally.releases << " releases\n";
-  EXPECT_TRUE(all.count() < kEnoughToCount || tally.releases >= all.count() / 4) << "few jobs ever had to free nodes";
+  EXPECT_TRUE(all.count() < kEnoughToCount || tally.releases >= all.count() / 4)
+      << "few jobs ever had to free nodes";
 }
 
 // The law above is worth its name only if there is something to free the jobs from.

@@ -233,6 +233,8 @@ void SimulatedCluster::check_status(Served& job, const api::TrainingJobStatus& b
     const bool leaves_no_pod = (after.suspending_since && !after.is_world_formed) || core::is_released(after);
     if (member.is_completed && leaves_no_pod) job.may_end.insert(member.uid);
     if (member.incarnation < known->incarnation) find_broken(name_of(member) + " went back");
+    if (member.incarnation != known->incarnation && member.has_been_in_world && !after.is_world_formed)
+      find_broken(name_of(member) + " counts as a member of a world, and is new");
     if (member.incarnation != known->incarnation)
       ++ends;
     else if (!known->uid.empty() && member.uid != known->uid)

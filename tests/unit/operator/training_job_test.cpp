@@ -324,6 +324,24 @@ TEST(RoundTrip, ALossThatIsNoNumberAnyMoreGoes) {
   EXPECT_EQ(progress["tokens"], 1234) << "a newer program's";
 }
 
+// A field that stays although it is no longer set is a fact about another time: a new member that counts as
+// one of the last world, for example, is silent as soon as it starts.
+TEST(RoundTrip, AStatusThatReplacesAnotherOneLeavesNothingOfIt) {
+  json document = minimal();
+  document["status"] = encode_status(full_status());
+  auto job = decode_training_job(document);
+  ASSERT_TRUE(job) << job.error().message();
+  ASSERT_EQ(job->status, full_status());
+  TrainingJobStatus next;
+  next.members = {{.role = "worker", .index = 0, .incarnation = 3, .uid = "v"}};
+  job->status = next;
+  const auto again = decode_training_job(encode_training_job(*job));
+  ASSERT_TRUE(again) << again.error().message();
+  EXPECT_EQ(again->status, next);
+  job->status = full_status();
+  EXPECT_EQ(decode_training_job(encode_training_job(*job))->status, full_status());
+}
+
 TEST(RoundTrip, ASelectorGoesWithTheLastRoleThatItIsOf) {
   json document = minimal();
   document["status"] = encode_status(full_status());

@@ -19,7 +19,7 @@ struct Averaging {
   // A function that makes the step's last call of backward(), and only this call. average_gradients() calls
   // this function and averages gradients while the function runs.
   std::function<void()> backward{};
-  // How many bytes of gradients are summed in one collective; the same value on all ranks. The default of
+  // How many bytes of gradients are summed in one collective. Set the same value on all ranks. The default of
   // bucket_bytes is 25 MiB on an accelerator and 8 MiB on the CPU.
   std::optional<std::size_t> bucket_bytes{};
   // On an accelerator: whether gradients of a half-precision type are also summed in that type. Sums in half

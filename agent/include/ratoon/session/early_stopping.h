@@ -6,8 +6,8 @@
 //   const double loss = session.mean("validation loss", mean_here, samples_here);  // the same on all ranks
 //   if (patience.is_over(loss)) session.finish("the loss did not fall for 5 validations");
 //
-// If the object is tracked, a resumed run ends at the same step as an uninterrupted run. All ranks must pass
-// the same values, such as the results of Session::mean().
+// If the EarlyStopping object is tracked, a resumed run ends at the same step as an uninterrupted run. All
+// ranks must pass the same values, such as the results of Session::mean().
 #pragma once
 
 #include <cstdint>

@@ -9,9 +9,9 @@
 //   }
 //
 // Each batch is one step of the run. The step of an epoch's last batch ends only when the body of the loop
-// over epochs ends. Its checkpoint therefore contains the changes that the code after the loop over batches
-// makes, and a resume does not repeat this code. A batch with samples of two epochs belongs to the epoch in
-// which it begins.
+// over epochs ends. The checkpoint of this step therefore contains the changes that the code after the loop
+// over batches makes, and a resume from the checkpoint does not repeat this code. A batch with samples of two
+// epochs belongs to the epoch in which it begins.
 //
 // The run ends after `count` epochs, at --max-duration, or after Session::finish(). If the run ends within an
 // epoch, the code after the loop over batches still runs once, after the last step.

@@ -1,14 +1,14 @@
-// FileState: tracks the state of a library that writes it to a file and reads it back from a file.
+// FileState: tracks a state that a library writes to a file and reads back from a file.
 //
 //   ratoon::FileState trainer({.save = [&](const std::string& path) { library.save(path); },
 //                              .load = [&](const std::string& path) { library.load(path); }});
 //   session.track("trainer", trainer);
 //
 // Each save calls `save` with the path of a new file in a temporary folder, and copies the file into the
-// checkpoint. The checkpoint verifies the bytes and copies them to stores, as it does with tensors. When the
-// state is restored, `load` gets the path of a file with the same bytes. The temporary folder is removed
-// after each call. A large file whose bytes change in few places is saved in parts
-// (TrackedAs::is_saved_in_parts).
+// checkpoint. Ratoon verifies the bytes of the file and copies them to stores, like the bytes of tensors.
+// When the state is restored, `load` gets the path of a file with the same bytes. The temporary folder is
+// removed after each call. A file of 1 MiB or more is saved in parts (TrackedAs::is_saved_in_parts): a save
+// writes only the parts that have changed.
 //
 // The bytes of the file are in memory during the save, and the training thread waits for `save`.
 #pragma once

@@ -1,5 +1,5 @@
 // The types that Session::steps() and Session::in() return, and the definitions of Session's templates.
-// <ratoon/session.h> includes them.
+// <ratoon/session.h> includes this header.
 //
 //   for (const std::uint64_t step : session.steps(1000)) {
 //     const auto waits = session.in(ratoon::Phase::kData);

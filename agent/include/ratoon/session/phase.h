@@ -1,5 +1,5 @@
-// Phase: the parts of a step that Session::in() tells apart, for the accounts of time and the detection of
-// hangs.
+// Phase: a part of a step. Session::in() records the phase for the time accounting and for the hang
+// detection.
 //
 //   const auto validates = session.in(ratoon::Phase::kValidation);
 //   validate(net);

@@ -8,11 +8,11 @@
 //     optimizer = std::make_unique<torch::optim::Adam>(net->parameters(), rate);
 //   });
 //
-// Each save saves the object that the pointer has at that time, under the names that the object itself would
-// have. A resume restores the object that the training function made before steps(), so make an object with
-// the same shapes there, and make it anew in on_epoch_begin(): a resume within an epoch does not call
-// on_epoch_begin(). The pointer must not be empty at track(), at a save or at a resume. A subclass of
-// Stateful cannot be tracked by a pointer.
+// Each save saves the object to which the pointer points at that time, under the names that the object itself
+// would have. A resume restores the object that the training function made before steps(). Before steps(),
+// make an object with the same shapes as the saved object, because a resume within an epoch does not call
+// on_epoch_begin(). Make the objects of later epochs in on_epoch_begin(). The pointer must not be empty at
+// track(), at a save or at a resume. A subclass of Stateful cannot be tracked by a pointer.
 #pragma once
 
 #include <cstdint>

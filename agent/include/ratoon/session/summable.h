@@ -14,8 +14,8 @@ namespace ratoon {
 template <class T>
 concept Summable = std::is_arithmetic_v<T> && !std::same_as<T, long double>;
 
-// The type in which a number is summed: float and double as they are, integers in 64 or 32 bits. Integers of
-// fewer than 32 bits, and bool, are summed as std::int32_t.
+// The type in which a number is summed. Numbers of type float or double are summed in their own type, and
+// integers in 64 or 32 bits. Integers of fewer than 32 bits, and bool, are summed as std::int32_t.
 template <Summable T>
 using SumOf = std::conditional_t<
     std::is_floating_point_v<T>, T,

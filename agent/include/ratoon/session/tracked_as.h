@@ -15,8 +15,9 @@ namespace ratoon {
 
 struct TrackedAs {
   bool is_weight = true;  // false: an object of weights, such as a tensor, that is none: a replay buffer
-  // true: a save writes only those parts of the object's large tensors (of 1 MiB and more) that changed since
-  // the last committed checkpoint. For large objects that change in few places between two saves.
+  // If true, a save writes only those parts of the object's large tensors (of 1 MiB and more) that changed
+  // since the last committed checkpoint. Set is_saved_in_parts for large objects that change in few places
+  // between two saves.
   bool is_saved_in_parts = false;
 };
 struct TrackedMemory {

@@ -6,13 +6,13 @@
 //   torch::load(net, "out/net.pt");
 //
 // The file has the same bytes as a file of torch::save. atomic_save() writes to a temporary file in the
-// folder of the path. The synced temporary file is renamed to the path. After any crash or power cut, the
-// file has either the old content or all of the new content. If atomic_save() fails, the old file is
-// unchanged and no temporary file remains. atomic_save() removes temporary files that killed writers of the
-// same path have left.
+// folder of the path. Then it syncs the temporary file and renames the file to the path. After any crash or
+// power cut, the file has either the old content or all of the new content. If atomic_save() fails, the old
+// file is unchanged and no temporary file remains. atomic_save() removes temporary files that killed writers
+// of the same path have left.
 //
-// A list of names and tensors is saved as a dictionary, like torch.save in Python does. torch.load(path,
-// weights_only=True) and torch::pickle_load read it.
+// atomic_save() saves a list of names and tensors as a dictionary, as torch.save in Python does.
+// torch.load(path, weights_only=True) and torch::pickle_load read this dictionary.
 //
 //   ratoon::torch::atomic_save({{"weight", weight}, {"step", torch::tensor(17)}}, "out/state.pt");
 //

@@ -11,10 +11,10 @@
 //
 // If the option `backward` is set, average_gradients() averages a bucket (group) of gradients while
 // backward() computes the next gradients. In the first step, the buckets are averaged in the order from the
-// last parameter of the model to the first; later, in the order in which rank 0's backward() completed them
-// in the step before. The order does not change the means. If backward() computes no gradient for a
-// parameter, its bucket waits until backward() has returned. If a step accumulates the gradients of several
-// backward() calls, pass the last of these calls:
+// last parameter of the model to the first. In each later step, they are averaged in the order in which rank
+// 0's backward() completed them in the previous step. The order does not change the means. If backward()
+// computes no gradient for a parameter, its bucket waits until backward() has returned. If a step accumulates
+// the gradients of several backward() calls, pass the last of these calls:
 //
 //   for (const auto& part : parts_but_the_last) loss_of(part).backward();
 //   const auto loss = loss_of(last_part);
@@ -22,9 +22,9 @@
 //   torch::nn::utils::clip_grad_norm_(net->parameters(), 1.0);
 //   optimizer.step();
 //
-// If ranks have unequal numbers of samples, each rank sets `samples` to its number, and the result is the
-// mean over all samples. Unless `sum_in_half_precision` is set, gradients in half precision are summed in
-// single precision, and the result is rounded once.
+// If ranks have unequal numbers of samples, each rank sets `samples` to its number of samples, and the result
+// is the mean over the samples of all ranks. Unless `sum_in_half_precision` is set, gradients in half
+// precision are summed in single precision, and the result is rounded once.
 //
 // The averaged gradients are in memory of the session, on the device of the parameters. The averaged
 // gradients are valid until zero_grad() or the next average_gradients().
@@ -44,12 +44,13 @@
 //   session.average_gradients(std::vector{log_temperature});
 //
 // Each module has buckets of its own, so that the gradients of one module are averaged while backward() still
-// computes those of another one. A step may use only some of the modules: a module without gradients on all
-// ranks keeps none. The first call compares the weights of all modules and tensors in the list between ranks.
+// computes those of another one. A step may use only some of the modules: if no rank has gradients for a
+// module, its gradients stay undefined. The first call compares the weights of all modules and tensors in the
+// list between ranks.
 //
 // Modules that are trained in turn, such as the two networks of a GAN, need one call of average_gradients()
-// each. Each call may pass its own `backward`: gradients that the generator's backward() adds to the
-// discriminator are not averaged.
+// each. Each call may pass its own `backward`. The call for the generator does not average the gradients that
+// its backward() adds to the discriminator.
 //
 //   session.average_gradients(*discriminator, {.backward = [&] { loss.backward(); }});
 //   discriminator_optimizer.step();

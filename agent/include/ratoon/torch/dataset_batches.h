@@ -8,8 +8,8 @@
 //     batches.advance(batch);  // only now it counts: a batch that was not trained is returned again
 //   }
 //
-// If the dataset throws while a batch is read, the call that returns this batch throws. After an exception of
-// the dataset, the next call reads the batch again. A change of the stream takes effect at the next batch.
+// If the dataset throws while a batch is read, the call of next() for this batch throws. The following call
+// of next() reads the batch again. A change of the stream takes effect at the next batch.
 //
 // Thread contract: one thread at a time. Each worker thread has its own copy of the dataset.
 #pragma once
@@ -103,8 +103,8 @@ class BatchCursor {
  public:
   BatchCursor(Stream& stream, std::uint32_t rank, std::uint32_t world_size);
 
-  // Whether the position of the stream was changed by other calls than train(), such as load_state(). If
-  // was_moved() returns true, the cursor continues at the stream's new position.
+  // Whether calls other than BatchCursor::train(), such as Stream::load_state(), have changed the position of
+  // the stream. If was_moved() returns true, the cursor continues at the stream's new position.
   [[nodiscard]] bool was_moved();
   void go_to_first_untrained() { next_ = stream_->batches(); }
   void step() { ++next_; }

@@ -27,7 +27,7 @@ struct NamedTensor {
   at::Tensor tensor{};
 };
 
-// 32 hexadecimal digits. Returns an error if two tensors have the same name.
+// Returns the digest as 32 hexadecimal digits, or an error if two tensors have the same name.
 [[nodiscard]] Result<std::string> digest(std::span<const NamedTensor> tensors);
 
 // Returns the digest of all parameters and buffers of the module and its submodules. The digest covers no

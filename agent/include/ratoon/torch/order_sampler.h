@@ -29,7 +29,8 @@ namespace ratoon::torch {
 
 namespace detail {
 
-// Write and read the state of a sampler as one text in an archive, for torch::save() and torch::load().
+// write_state() and read_state() write and read the state of a sampler as one text in an archive, for
+// torch::save() and torch::load().
 void write_state(::torch::serialize::OutputArchive& archive, const std::string& state);
 [[nodiscard]] std::string read_state(::torch::serialize::InputArchive& archive);
 

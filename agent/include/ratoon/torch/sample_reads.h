@@ -4,9 +4,9 @@
 //   ratoon::torch::SampleReads reads{.indices = {3, 5}, .random = {random_of_3, random_of_5}};
 //   auto batch = ratoon::torch::read_samples(dataset, reads);
 //
-// ratoon::torch::batches() calls read_samples(). If a dataset or a transform has a get_batch() or an
-// apply_batch() of its own, it gets the whole batch at once, and current_sample_random() throws a Failure
-// there.
+// ratoon::torch::batches() calls read_samples(). A dataset with its own get_batch(), or a transform with its
+// own apply_batch(), gets the whole batch at once. In its own get_batch() or apply_batch(),
+// current_sample_random() throws a Failure.
 #pragma once
 
 #include <concepts>
@@ -91,7 +91,8 @@ template <class Source, class Transform>
 struct SampleReader<::torch::data::datasets::MapDataset<Source, Transform>> {
   using Mapped = ::torch::data::datasets::MapDataset<Source, Transform>;
 
-  // MapDataset returns its own members as const, but calls functions of them that are not.
+  // MapDataset returns its members as const references, but read() calls non-const functions of these
+  // members.
   static typename Mapped::BatchType read(Mapped& mapped, SampleReads& reads) {
     auto& source = const_cast<Source&>(mapped.dataset());
     auto& transform = const_cast<Transform&>(mapped.transform());
@@ -101,7 +102,7 @@ struct SampleReader<::torch::data::datasets::MapDataset<Source, Transform>> {
 
 }  // namespace detail
 
-// Returns what dataset.get_batch(reads.indices) returns.
+// Returns the same batch as dataset.get_batch(reads.indices).
 template <class Dataset>
 [[nodiscard]] typename Dataset::BatchType read_samples(Dataset& dataset, SampleReads reads) {
   return detail::SampleReader<Dataset>::read(dataset, reads);

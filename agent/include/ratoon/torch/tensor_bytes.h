@@ -23,7 +23,8 @@ struct TensorBytes {
   std::string name{};
   std::string_view dtype{};           // "F32", "BF16", "I64", "BOOL", ...: a literal
   std::vector<std::int64_t> shape{};  // empty for a scalar
-  // Row-major and little-endian. The bytes are not copied, so later writes to the tensor change them.
+  // The bytes of the tensor, row-major and little-endian. They are not a copy, so later writes to the tensor
+  // change them.
   std::span<const std::byte> bytes{};
   at::Tensor owner{};  // keeps that memory alive
 };

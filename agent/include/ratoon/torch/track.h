@@ -16,19 +16,19 @@
 // "net.fc1.weight" or "optimizer.state.0.exp_avg". If a buffer has the same name as a parameter of its
 // module, the tensor of the buffer has the prefix "buffer:", as in "net.buffer:scale".
 //
-// With a module, the session saves the states of LibTorch's default generators, from which dropout and
-// similar layers draw: the CPU's generator as "net.generator:cpu" and, for a module on a GPU, that GPU's
-// generator as "net.generator:cuda:0". After a resume, each rank draws the same random numbers as without an
-// interruption. On a rank without saved states, LibTorch's default generators are seeded with
-// Session::seed_of() of their names.
+// If the program tracks a module, the session also saves the states of LibTorch's default generators, from
+// which dropout and similar layers draw. The CPU's generator is saved as "net.generator:cpu". For a module on
+// a GPU, that GPU's generator is saved, too, as "net.generator:cuda:0". After a resume, each rank draws the
+// same random numbers as without an interruption. On a rank without saved states, LibTorch's default
+// generators are seeded with Session::seed_of() of their names.
 //
 // A learning rate schedule changes its optimizer, so track the optimizer too. The session saves only the
 // count of steps of a schedule. If your own schedule class has other state, track this state separately. For
 // a tensor, the session tracks the program's variable: if the program assigns another tensor to the variable,
 // the new tensor is saved.
 //
-// Weights that are dense and on the CPU are restored in place, and keep the bits that were saved. If a tensor
-// in the checkpoint has another name, shape or type, a Failure with exit code 82 names it, and no object has
+// Weights that are dense and on the CPU are restored in place, bit for bit as they were saved. If a tensor in
+// the checkpoint has another name, shape or type, a Failure with exit code 82 names it, and no object has
 // changed.
 #pragma once
 

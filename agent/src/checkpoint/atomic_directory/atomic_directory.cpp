@@ -1,14 +1,15 @@
 // The name of a directory shows whether it is finished: "<prefix>7" is finished, and "<prefix>7.unfinished"
-// is not. The name proves nothing if its number is greater than that of the linked directory. If a temporary
-// link names such a directory, prepare() removes it, because a save was interrupted after it renamed the
-// directory and before it replaced the link. Otherwise prepare() keeps the directory, because a user may have
-// set the link back, or cycling_utils has not filled the directory yet.
+// is not. A directory with a finished name may still be unfinished if its number is greater than the number
+// of the directory that the link names. If a temporary link names this directory, prepare() removes the
+// directory, because a save was interrupted after it renamed the directory and before it replaced the link.
+// If no temporary link names the directory, prepare() keeps it, because a user may have set the link back, or
+// cycling_utils has not filled the directory yet.
 //
 // finalize() syncs all files of the directory and then their folders. Next, finalize() makes the new link
 // under a temporary name, renames the directory and replaces the link, and syncs the folder after each of
-// these steps. If no directory is finished yet, finalize() replaces the link before it renames the
-// directory, so that an interruption between these steps leaves no directory that has a finished name and no
-// link to it.
+// these steps. If no directory is finished yet, finalize() replaces the link before it renames the directory.
+// In the reverse order, an interruption between the two steps could leave a directory that has a finished
+// name but no link.
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>

@@ -1,5 +1,5 @@
-// checkpoint/atomic_directory/: AtomicDirectory: directories that other libraries fill and that are finished
-// as a whole or not at all.
+// checkpoint/atomic_directory/: Implements AtomicDirectory, for directories that other libraries fill and
+// that are finished as a whole or not at all.
 //
 // Functions that sync, remove and inspect whole trees of folders, for AtomicDirectory. An error of the disk
 // is thrown as Failure with exit code 84.

@@ -172,6 +172,9 @@ Result<std::optional<InventoryEntry>> commit_all(Disk& disk, const CheckpointId&
   // otherwise remove it at once. If the commit fails, the pin is harmless, because it then names a checkpoint
   // that does not exist.
   if (auto pinned = pin_if_requested(disk, manifest, mark); !pinned) return pinned.error();
+  // Also unpin before the commit: if this process is lost between the two, the repeated step asks again.
+  // After the commit, no later process would know whether the pins were removed, or a user has pinned again.
+  unpin_if_requested(disk, manifest);
   // save_durably() never overwrites a file. If another process wrote the manifest, find_committed() returns
   // that checkpoint, or kConflict if the process belongs to another job.
   const std::string text = encode_manifest(manifest);
@@ -180,7 +183,6 @@ Result<std::optional<InventoryEntry>> commit_all(Disk& disk, const CheckpointId&
   if (saved) {
     write_commit_note(disk, id.attempt);
     unpin_no_longer_best(disk, manifest);
-    unpin_if_requested(disk, manifest);
     return std::optional(entry_of(id, manifest_digest(text), true));
   }
   if (saved.error().kind() == ErrorKind::kAlreadyExists) return find_committed(disk, id, owner);

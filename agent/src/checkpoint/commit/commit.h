@@ -62,8 +62,9 @@ enum class EarlierWriteTry { kNever, kBefore };
 
 // Step 3 of a commit: writes the manifest. Returns nothing if receipts are missing. Returns the committed
 // checkpoint, even if another process committed it. Returns kInvalid if the packs do not make up one whole
-// checkpoint; the message names the tensor. `receipts` holds, by rank, the receipts that earlier calls have
-// read: try_commit() does not read them again. try_commit() empties `receipts` if it returns an error.
+// checkpoint; the message names the tensor that is not whole. `receipts` holds, by rank, the receipts that
+// earlier calls have read: try_commit() does not read them again. try_commit() empties `receipts` if it
+// returns an error.
 [[nodiscard]] Result<std::optional<InventoryEntry>> try_commit(Disk& disk, const CheckpointId& id,
                                                                std::uint32_t world_size,
                                                                std::string_view mark, std::string_view owner,

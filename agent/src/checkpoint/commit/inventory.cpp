@@ -130,9 +130,9 @@ Result<bool> read_listed_manifests(const Disk& disk, std::span<const CheckpointI
   return true;
 }
 
-// Moves the checkpoints that rollbacks gave up into their own list. Call separate_given_up_checkpoints()
-// after listing the manifests: a rollback writes its record before it moves manifests to aside/, so the
-// record of each moved manifest exists.
+// Moves the checkpoints that rollbacks gave up from the lists `complete` and `damaged` into the list
+// `given_up`. Call separate_given_up_checkpoints() after listing the manifests: a rollback writes its record
+// before it moves manifests to aside/, so the record of each moved manifest exists.
 Result<void> separate_given_up_checkpoints(const Disk& disk, Inventory& found) {
   auto rollbacks = rollbacks_in(disk);
   if (!rollbacks) return rollbacks.error();

@@ -45,8 +45,8 @@ struct SealedManifest {
 [[nodiscard]] Result<SealedManifest> read_manifest(const Disk& disk, const CheckpointId& id);
 
 // Returns true if a pack file that the manifest names does not exist. Returns false also if the disk cannot
-// list the pack files. A process of an older attempt may write its manifest after a newer attempt has removed
-// its packs: a manifest without packs is no checkpoint.
+// list the pack files. A process of an older attempt may write a manifest after a newer attempt has removed
+// the packs that the manifest names. A manifest without packs is no checkpoint.
 [[nodiscard]] bool lacks_a_pack(const Disk& disk, const Manifest& manifest);
 
 [[nodiscard]] InventoryEntry entry_of(const CheckpointId& id, std::string digest, bool is_complete);

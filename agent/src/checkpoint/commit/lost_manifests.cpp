@@ -37,7 +37,8 @@ Result<std::vector<Attempt>> attempts_with_packs(const Disk& disk) {
   return attempts;
 }
 
-// Returns the attempts for which a file `committed.a<attempt>` says that they have committed, oldest first.
+// Returns the attempts that have a file `committed.a<attempt>`, oldest first. The file says that the attempt
+// has committed a checkpoint.
 Result<std::vector<Attempt>> attempts_with_commit_note(const Disk& disk) {
   const auto entries = list_if_there(disk, kPacks);
   if (!entries) return entries.error();

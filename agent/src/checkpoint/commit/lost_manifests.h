@@ -14,10 +14,10 @@
 
 namespace ratoon::checkpoint {
 
-// Returns the name of a link, such as `latest`, that leads to a pack whose attempt is newer than all
-// manifests, including manifests in quarantine/ and aside/. Links are made only after commits, so a link to
-// an attempt without a manifest shows that the manifest was lost. Returns nothing if no link leads to an
-// attempt that is newer than all manifests, or if manifests/ contains a manifest.
+// If manifests/ contains no manifest, returns the name of a link, such as `latest`, that leads to a pack
+// whose attempt is newer than all manifests in quarantine/ and aside/. Links are made only after commits, so
+// a link to an attempt without a manifest shows that the manifest was lost. Returns nothing if manifests/
+// contains a manifest, or if no link leads to a pack of a newer attempt.
 [[nodiscard]] Result<std::optional<std::string>> find_link_without_manifest(
     const Disk& disk, const std::filesystem::path& run_folder);
 

@@ -36,8 +36,9 @@ class RunStore {
  public:
   // Creates the folder if it does not exist.
   [[nodiscard]] static Result<RunStore> open(const std::filesystem::path& folder);
-  // `mark`, a text that no other process uses, is in the names of this process's temporary files. `owner`:
-  // see commit.h.
+  // `mark`, a text that no other process uses, is in the names of this process's temporary files. `owner`,
+  // the identity of the job, is written into packs, receipts and manifests; if `owner` is empty, no identity
+  // is recorded or compared.
   [[nodiscard]] static Result<RunStore> open(std::shared_ptr<Disk> disk, std::string mark,
                                              std::string owner = {});
 

@@ -44,8 +44,8 @@ class WriteFile {
   // Do not ignore an error of close(), because some file systems report lost bytes only here.
   [[nodiscard]] virtual Result<void> close() = 0;
 
-  // Writes bytes like write(), but the caller promises that they do not change until the file is renamed or
-  // removed, so that a file that is kept in memory need not copy them.
+  // Writes bytes like write(), but the caller promises that the bytes do not change until the file is renamed
+  // or removed. A file that is kept in memory therefore need not copy the bytes.
   [[nodiscard]] virtual Result<void> write_borrowed(std::uint64_t at, std::span<const std::byte> bytes) {
     return write(at, bytes);
   }
@@ -68,8 +68,8 @@ class ReadFile {
     return false;
   }
   // Reads `count` bytes at offset `at`, a multiple of kDirectAlignment, into the beginning of `room`.
-  // Bypasses the page cache if possible, for large reads that are not repeated soon. read_directly()
-  // may also change bytes of `room` after the first `count` bytes.
+  // Bypasses the page cache if possible. Use read_directly() for large reads that are not repeated soon.
+  // read_directly() may also change bytes of `room` after the first `count` bytes.
   [[nodiscard]] virtual Result<void> read_directly(std::uint64_t at, const ReadBuffer& room,
                                                    std::uint64_t count) const {
     return read(at, room.bytes().first(count));
@@ -96,8 +96,8 @@ class Disk {
 
   [[nodiscard]] virtual Result<std::unique_ptr<WriteFile>> create(const std::string& path) = 0;  // a new file
   [[nodiscard]] virtual Result<std::unique_ptr<ReadFile>> open(const std::string& path) const = 0;
-  // Renames a file to `to`, and returns kAlreadyExists if `to` exists. The rename is atomic: of several
-  // renames to one name, exactly one succeeds.
+  // Renames a file to `to`, or returns kAlreadyExists if a file `to` exists already. The rename is atomic: of
+  // several renames to one name, exactly one succeeds.
   [[nodiscard]] virtual Result<void> rename_no_replace(const std::string& from, const std::string& to) = 0;
   [[nodiscard]] virtual Result<void> remove(const std::string& path) = 0;         // a file or link
   [[nodiscard]] virtual Result<void> remove_folder(const std::string& path) = 0;  // an empty folder

@@ -49,7 +49,8 @@ enum class Durability { kNotDurable, kSurvivesPowerCuts };
 // Returns the entries of a folder, or an empty list if the folder does not exist.
 [[nodiscard]] Result<std::vector<DiskEntry>> list_if_there(const Disk& disk, const std::string& folder);
 
-// Returns true if no file has this path, and false if it exists or the disk cannot tell.
+// Returns true if no file has this path. Returns false if a file has this path, or if the disk returns an
+// error other than kNotFound.
 [[nodiscard]] bool is_file_missing(const Disk& disk, const std::string& path);
 
 [[nodiscard]] Result<std::string> read_whole_file(const Disk& disk, const std::string& path,

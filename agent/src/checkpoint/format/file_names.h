@@ -1,5 +1,5 @@
-// The names of all files in a run's folder, and the parsers of these names. Files are immutable: a file is
-// created once, never changed, and may only be deleted.
+// The names of all files in a run's folder, and the parsers of these names. Files of checkpoints and of
+// rollbacks are immutable: such a file is created once and never changed, but may be moved or deleted.
 //
 //   <save_folder>/<run_name>/
 //     packs/a0003/s0000001200/r0002.safetensors   the tensors of one rank
@@ -85,11 +85,12 @@ inline constexpr const char* kOwner = "owner";  // session/locations/identity.h
 // Returns the attempt in the name of a file that marks an attempt as having committed a checkpoint, such as
 // "committed.a0003"; returns nothing for any other name.
 [[nodiscard]] std::optional<Attempt> parse_committed_name(std::string_view name);
-// Reads the name of a history file (the reported values of one attempt), such as "a0003.jsonl"; returns
-// nothing for any other name.
+// Returns the attempt in the name of a history file (the reported values of one attempt), such as
+// "a0003.jsonl"; returns nothing for any other name.
 [[nodiscard]] std::optional<Attempt> parse_history_name(std::string_view name);
 
-// Reads the name of a rollback's record, such as "a0003.json"; returns nothing for any other name.
+// Returns the attempt in the name of a rollback's record, such as "a0003.json"; returns nothing for any other
+// name.
 [[nodiscard]] std::optional<Attempt> parse_rollback_name(std::string_view name);
 
 // Returns the step in the name of a folder such as "s0000001200"; returns nothing for any other name.
@@ -114,7 +115,8 @@ inline constexpr const char* kOwner = "owner";  // session/locations/identity.h
 // Returns the attempt in the name of a temporary record of a rollback, such as ".a0003.json.0123.tmp".
 [[nodiscard]] std::optional<Attempt> parse_temporary_rollback_name(std::string_view name);
 
-// Reads the name of a manifest, such as "s0000001200.a0003.json"; returns nothing for any other name.
+// Returns the checkpoint in the name of a manifest, such as "s0000001200.a0003.json"; returns nothing for any
+// other name.
 [[nodiscard]] std::optional<CheckpointId> parse_manifest_name(std::string_view name);
 
 // Returns true if the name has the form of a run's file names, but its number is above the limits, as in

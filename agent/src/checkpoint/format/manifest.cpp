@@ -76,7 +76,7 @@ json to_json(const BestCheckpointList& best) {
 }
 
 // The counts of a run (of samples, for example) may exceed the greatest number that a reader accepts. The
-// writer replaces a count above this number by the number itself, so that the save succeeds.
+// writer writes this greatest number in place of a count above it, so that the save succeeds.
 json to_json(const RunRecord& run) {
   json body = {{"batches", std::min(run.batches, kManifestCountMax)},
                {"samples", std::min(run.samples, kManifestCountMax)},

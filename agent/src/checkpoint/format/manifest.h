@@ -1,5 +1,5 @@
-// checkpoint/format/: Encodes and decodes the text files in a run's folder and the names of its files; uses
-// no file itself. Pure.
+// checkpoint/format/: Encodes and decodes the text files in a run's folder and the names of its files. The
+// functions are pure: they access no file.
 //
 // Receipts and manifests as C++ values, with functions that encode and decode their files. A receipt states
 // that the pack of one rank is on the disk. A manifest names every pack of a checkpoint, and creating it

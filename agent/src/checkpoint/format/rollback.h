@@ -1,9 +1,8 @@
 // A rollback is a start at which a user makes the run go back to an older checkpoint (--resume-from). The run
-// gives up all checkpoints after the chosen one, and, if the user asks for it (--skip), skips the samples
-// that follow the chosen checkpoint. A record file, which is written once, commits the rollback: until the
-// file exists, the rollback has not happened. Once the record exists, every start of the run resumes from
-// the checkpoint `to` or from a later checkpoint that descends from `to`, regardless of flags and other
-// files.
+// gives up all checkpoints after the chosen one. With --skip, the run also skips samples that follow the
+// chosen checkpoint. A record file, which is written once, commits the rollback: until the file exists, the
+// rollback has not happened. Once the record exists, every start of the run resumes from the checkpoint `to`
+// or from a later checkpoint that descends from `to`, regardless of flags and other files.
 //
 //   a0003: steps 10 20 30 40      rollbacks/a0004.json: to step 20 of attempt 3
 //   a0004:    from 20: 30         a0003's 30 and 40 are given up; the newest is a0004's 30
@@ -36,8 +35,8 @@ inline constexpr std::size_t kRollbackBytesMax = 4096;
 [[nodiscard]] std::string encode_rollback(const Rollback& rollback);
 [[nodiscard]] Result<Rollback> decode_rollback(std::string_view text);
 
-// Returns the rollbacks that are in force, oldest first. A later rollback ends an earlier one if it goes back
-// to a checkpoint of an attempt that is older than the attempt of the earlier rollback.
+// Returns the rollbacks that are in force, oldest first. An earlier rollback is no longer in force if a later
+// rollback goes back to a checkpoint whose attempt is older than the attempt of the earlier rollback.
 [[nodiscard]] std::vector<Rollback> rollbacks_in_force(std::vector<Rollback> all);
 
 // Returns true if one of the rollbacks in force gave up this checkpoint, even if a process of an older

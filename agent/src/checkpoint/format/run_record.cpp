@@ -59,8 +59,8 @@ void PendingRequests::merge_requests(const PendingRequests& other) {
 
 void RunRecord::merge_requests(const RunRecord& other) {
   requests.merge_requests(other.requests);
-  // `keep` is empty, too, if another rank made its request in the run's last step: a rank learns of the
-  // requests of other ranks one step later.
+  // If another rank requested the save in the run's last step, rank 0's `keep` is empty, because a rank
+  // learns of the requests of other ranks one step later.
   const bool gives_way = keep.empty() || keep == kReasonOfAnotherRank || is_marked_as_best(keep);
   if (gives_way && !other.keep.empty()) keep = other.keep;
   if (early_end && other.early_end && early_end->reason == kReasonOfAnotherRank)

@@ -90,7 +90,8 @@ struct KeptBest {
 // Returns a text for people: the kept checkpoints of each value, such as "error: 0 at step 10, 1 at step 7".
 [[nodiscard]] std::vector<std::string> describe_kept_best(const std::vector<KeptBest>& kept);
 
-// Limits of unpin(): the steps that one rank requests before its next save, and those in one record.
+// Limits of unpin(): the number of steps that one rank requests before its next save, and the number of steps
+// in one record.
 inline constexpr std::size_t kUnpinnedOfRankMax = 100;
 inline constexpr std::size_t kUnpinnedMax = 1000;
 

@@ -1,4 +1,4 @@
-// The records of a torch.save file. The checksum of every record is verified.
+// Opens a torch.save file and returns its records. open_archive() verifies the checksum of every record.
 #pragma once
 
 #include <cstddef>

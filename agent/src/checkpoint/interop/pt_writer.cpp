@@ -21,7 +21,7 @@ Result<void> write_tensor(const TensorSource& tensor, std::size_t storage, ZipWr
 }
 
 // Returns the archive's id: 40 digits that depend on the names and contents of the tensors. PyTorch computes
-// the id in another way, which depends on the hash tables of the compiler's library.
+// another id, which depends on the hash functions and hash tables of the C++ standard library.
 std::string serialization_id(std::string_view pickle, const ZipWriter& zip) {
   std::array<char, 41> digits{};
   std::snprintf(digits.data(), digits.size(), "%020" PRIu64 "%020" PRIu64,

@@ -27,9 +27,9 @@ using SafetensorsMetadata = std::map<std::string, std::string>;
 [[nodiscard]] Result<void> write_safetensors(std::span<const TensorSource> tensors, ByteSink& sink,
                                              const SafetensorsMetadata& metadata = {});
 
-// Returns the tensors as views of the file's bytes, in the file's order. The reader has checked that the
-// tensors together cover every byte after the header. The safetensors format has no checksum, so a reader
-// does not detect flipped bits in tensors. Metadata is ignored.
+// Returns the tensors as views of the file's bytes, in the file's order. Returns an error unless the tensors
+// together cover every byte after the header. The safetensors format has no checksum, so a reader does not
+// detect flipped bits in tensors. Metadata is ignored.
 [[nodiscard]] Result<std::vector<TensorView>> read_safetensors(std::span<const std::byte> file);
 
 }  // namespace ratoon::checkpoint

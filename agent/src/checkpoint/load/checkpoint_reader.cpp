@@ -71,7 +71,8 @@ Result<void> CheckpointReader::open_all() {
   return index_opened();
 }
 
-// Indexes the own pack, the opened part files, and the packs of other ranks after open_all().
+// Builds the index from the rank's own pack and the part files that are open. After open_all(), the index
+// also contains the packs of the other ranks.
 Result<void> CheckpointReader::index_opened() {
   std::vector<IndexedPack> packs;
   indexed_packs_.clear();

@@ -1,4 +1,5 @@
-// checkpoint/load/: Reads checkpoints: one pack file, or all packs of a checkpoint, by any number of ranks.
+// checkpoint/load/: Reads checkpoints. A pack is the file that holds the tensors of one rank. Any number of
+// ranks may read a checkpoint, and each of them reads one pack or all packs.
 //
 // CheckpointReader: reads the tensors of a checkpoint, or parts of them, for one rank. The number of ranks
 // that read may differ from the number of ranks that saved.
@@ -8,11 +9,12 @@
 //   const TensorSpec wanted{"w", ElementType::kFloat32, {2, 16}, TensorBox{{4, 0}, {8, 16}}};
 //   reader->load(std::span(&wanted, 1), std::array{std::as_writable_bytes(std::span(rows))});
 //
-// All ranks share a tensor that was saved with a box, which is the position of a part in the whole tensor.
-// The reader searches all packs for its parts. A tensor that was saved without a box belongs to the rank that
-// saved it. Rank r reads tensors without boxes from pack number r modulo the number of packs. Headers of
-// packs of other ranks are read only when a shared tensor is requested. A tensor that was saved in parts is
-// like any other tensor without a box; the headers of its part files are read when it is requested.
+// A box is the position of a part in the whole tensor. A tensor that was saved with boxes is shared: every
+// rank can read it, and the reader searches all packs for the parts of the tensor. A tensor that was saved
+// without a box belongs to the rank that saved it. Rank r reads tensors without boxes from pack number r
+// modulo the number of packs. Headers of packs of other ranks are read only when a shared tensor is
+// requested. A tensor that was saved in parts is like any other tensor without a box; the headers of its part
+// files are read when it is requested.
 //
 // Thread contract: only one thread may use a CheckpointReader; load() starts threads of its own.
 #pragma once
@@ -65,10 +67,10 @@ class CheckpointReader {
     return open(disk_, packs_, rank, options_);
   }
 
-  // The tensors in the rank's own pack, including its parts of shared tensors, in the order in which the pack
-  // stores them, followed by the rank's tensors that were saved in parts.
+  // The tensors in the rank's own pack, in the order in which the pack stores them. They include the rank's
+  // parts of shared tensors. The rank's tensors that were saved in parts come after them.
   [[nodiscard]] std::span<const PackedTensor> own() const { return own_; }
-  // The record of the rank's own pack.
+  // The PackRecord with which open() received the rank's own pack.
   [[nodiscard]] const PackRecord& own_record() const { return packs_[own_pack_].record; }
 
   // Returns the names of all tensors that this rank can read: the tensors of its own pack and all shared

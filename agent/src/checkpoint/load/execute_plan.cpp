@@ -13,15 +13,16 @@ namespace ratoon::checkpoint {
 namespace {
 
 constexpr std::size_t kReaderThreadsMax = 8;
-// The number of threads beyond one per processor: they read while the others verify and copy bytes.
+// The number of threads in addition to one thread per processor. The additional threads keep every processor
+// busy while some threads wait for the disk.
 constexpr std::size_t kDiskWaitThreads = 2;
-// The number of bytes after the current read that the system is asked to read ahead, if it supports such
-// requests.
+// The number of bytes after the current read that a thread asks the system to read ahead.
 constexpr std::uint64_t kPrefetchBytes = 2 * kExtentBytesMax;
 // Direct reads cover whole pages. A read of less than 128 KiB is not direct, because reading the rest of its
 // first and last page takes too much time.
 constexpr std::uint64_t kDirectBytesMin = 128 * 1024;
-// Tolerates 10 % more bytes than the packs hold: readers have unequal shares, and this one may be large.
+// choose_read_mode() multiplies the bytes of one reader by the number of readers. The product may exceed the
+// bytes in the packs by 10 %, because readers want unequal numbers of bytes.
 constexpr double kDirectReadShareMax = 1.1;
 
 // The maximum number of pack files that all threads together keep open: a checkpoint may have more packs than

@@ -14,9 +14,9 @@
 
 namespace ratoon::checkpoint {
 
-// kDirect reads bytes past the page cache (O_DIRECT), unless the cache holds them already. Compared with
-// reads through the page cache, direct reads take half the processor time and evict no other pages. Use
-// direct reads for files that no other process reads soon.
+// kDirect reads bytes with O_DIRECT, which bypasses the page cache, unless the page cache already holds the
+// bytes. Compared with reads through the page cache, direct reads take half the processor time and evict no
+// other pages. Use direct reads for files that no other process reads soon.
 enum class ReadMode { kDirect, kByPageCache };
 
 struct ReadOptions {
@@ -31,9 +31,9 @@ struct ReadOptions {
   [[nodiscard]] std::size_t thread_count() const;
 };
 
-// Returns kDirect if the bytes that this reader wants, times the number of readers, are at most 10 % more
-// than all packs hold, so that hardly any byte is read twice. Otherwise returns kByPageCache: other readers
-// on this machine then find bytes in the page cache, where direct reads leave nothing.
+// Returns kDirect if `bytes_wanted` times `readers` is at most 1.1 times `bytes_there`, the number of bytes
+// in all packs. Hardly any byte is then read twice. Otherwise returns kByPageCache, so that other readers on
+// this machine find bytes in the page cache.
 [[nodiscard]] ReadMode choose_read_mode(std::uint64_t bytes_wanted, std::uint64_t bytes_there,
                                         std::uint32_t readers);
 
@@ -45,7 +45,8 @@ struct PlannedPack {
 // The plan refers to packs by their index in `packs`. `destinations` is the memory for the wanted tensors.
 // Bytes are verified by their checksum before they are copied to their destination. If the checksum is wrong,
 // the bytes are read a second time. After an error some destinations may be filled. Each thread opens the
-// packs that it reads. All threads together keep at most 60 files open, or one each if they are more than 60.
+// packs that it reads. All threads together keep at most 60 files open. If there are more than 60 threads,
+// each thread keeps one file open.
 [[nodiscard]] Result<void> execute_plan(const Disk& disk, std::span<const PlannedPack> packs,
                                         const ReadPlan& plan,
                                         std::span<const std::span<std::byte>> destinations, ReadMode way,

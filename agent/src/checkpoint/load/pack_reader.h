@@ -48,7 +48,8 @@ class PackReader {
   [[nodiscard]] static Result<PackReader> open(const Disk& disk, const std::string& path,
                                                const PackRecord& record);
 
-  // Opens a part file. The header of the returned reader says which part of the whole tensor the file has.
+  // Opens a part file, which is a pack that holds one part of a tensor. The header of the returned reader
+  // says which part of the whole tensor the file has.
   [[nodiscard]] static Result<PackReader> open_part(const Disk& disk, const TensorInParts& tensor,
                                                     std::size_t part, const std::string& owner);
 

@@ -9,7 +9,8 @@ std::uint64_t block_floor(std::uint64_t byte) {
   return byte / kPackBlockBytes * kPackBlockBytes;
 }
 
-// Returns the first position at or after `end` that is not inside a block or a hashed tensor.
+// Returns the first position at or after `end` that is neither inside a block to verify nor inside a tensor
+// that is verified by its hash.
 std::uint64_t last_cut_position(const PackLayout& layout, const Extent& extent, std::uint64_t end) {
   const std::uint64_t blocks_begin = extent.first_block * kPackBlockBytes;
   const std::uint64_t blocks_end = blocks_begin + extent.block_count * kPackBlockBytes;

@@ -14,8 +14,8 @@ namespace ratoon::checkpoint {
 inline constexpr std::size_t kDimensionsMax = 64;  // the limit of PyTorch and NumPy
 
 // Returns nothing if the product of all lengths other than 0 exceeds 2^63 - 1 bytes. The limit of 2^63 - 1
-// also applies to shapes of no elements, because other programs store strides in 63 bits, and a stride is the
-// product of the lengths after it.
+// also applies to a shape without elements, because other programs store strides in 63 bits. The stride of a
+// dimension is the product of the lengths of all dimensions after it.
 [[nodiscard]] std::optional<std::uint64_t> count_bytes(ElementType type, const TensorShape& shape);
 
 // Returns true if a part of this shape, placed at box.begin, is inside a tensor of the shape box.whole_shape.

@@ -6,9 +6,10 @@ namespace ratoon::checkpoint {
 namespace {
 
 // A tensor of up to 4 MiB lies in one extent, so that one thread can hash it. A larger tensor is verified by
-// the checksums of its blocks; reading the whole first and last block adds at most 1.6 % to its bytes. If an
-// extent would cut a hashed tensor, its end moves to before this tensor. The extent still contains a whole
-// tensor, because it had room for two of 4 MiB.
+// the checksums of its blocks; reading the whole first and last block adds at most 1.6 % to its bytes. An
+// extent that would end inside a tensor that is verified by its hash ends before this tensor. Such an extent
+// still contains a whole tensor, because the maximum size of an extent is more than the size of two tensors
+// of 4 MiB.
 constexpr std::uint64_t kHashedBytesMax = 4 * 1024 * 1024;
 static_assert(2 * kHashedBytesMax + 3 * kPackBlockBytes < kExtentBytesMax);
 

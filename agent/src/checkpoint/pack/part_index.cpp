@@ -39,7 +39,7 @@ const IndexedTensor* PartIndex::find(std::string_view name, const IndexedTensor*
 }
 
 // Returns, for each part of all packs in order, the number of its tensor in the index. Most packs list the
-// same tensors in the same order, so the search first tries the tensor that follows the previous result, and
+// same tensors in the same order. So the search first tries the tensor that follows the previous result, and
 // uses the hash table only if this tensor has another name.
 Result<std::vector<std::uint32_t>> PartIndex::assign_tensor_numbers() {
   std::vector<std::uint32_t> numbers;

@@ -88,7 +88,7 @@ class PartIndex {
   std::unordered_map<std::string_view, std::uint32_t> tensor_numbers_;
 };
 
-// Returns true if the index contains tensor number `tensor` of this pack.
+// Returns true if the index contains `tensor`, which is a tensor of this pack.
 [[nodiscard]] inline bool is_indexed_part(const IndexedPack& pack, const PackedTensor& tensor) {
   return tensor.box || !pack.has_only_boxes;
 }

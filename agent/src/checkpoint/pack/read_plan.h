@@ -1,5 +1,5 @@
 // checkpoint/pack/: Computes, from the positions of saved parts, which bytes of which packs make up a wanted
-// tensor. Pure.
+// tensor. The functions are pure.
 //
 // The plan by which a rank reads its tensors from a checkpoint that any number of ranks wrote.
 //
@@ -8,7 +8,8 @@
 //
 // An extent is a range of a pack that is read and verified by itself. A slice is verified by the checksums of
 // all blocks that contain it. A tensor that is read whole is verified by its XXH3-128, or by the checksums of
-// its blocks if hardly any additional bytes must be read for that.
+// the blocks that contain it. The plan chooses the checksums of blocks if reading whole blocks adds hardly
+// any bytes.
 #pragma once
 
 #include <cstddef>

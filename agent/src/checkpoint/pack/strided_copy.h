@@ -45,8 +45,8 @@ struct BoxLayout {
                                     const BoxLayout& to, std::uint64_t element_bytes,
                                     std::vector<CopyLoop>& loops);
 
-// Copies to the destination those rows, or parts of rows, whose source is in `bytes`. The first byte of
-// `bytes` has the offset `begin` in the source, counted like StridedCopy::from.
+// Copies to the destination those rows, or parts of rows, whose source is in `bytes`. `begin` is the position
+// of the first byte of `bytes`, in bytes from the same origin as StridedCopy::from.
 void copy_rows(const StridedCopy& copy, std::span<const CopyLoop> loops, std::uint64_t begin,
                std::span<const std::byte> bytes, std::span<std::byte> destination);
 

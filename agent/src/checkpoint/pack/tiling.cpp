@@ -20,15 +20,15 @@ bool is_empty(const BoxList& boxes, std::size_t box) {
 // difference of a cover function over all dimensions is zero except at the corners of boxes, where it is +1
 // or -1. Two cover functions are equal exactly if their mixed differences are equal. The boxes tile the
 // region exactly if the corner values of all boxes add up to the corner values of the region. Points are
-// visited in row-major order. At the first point where the +1 and -1 values have a sum other than 0, a
-// positive sum is the number of surplus boxes that cover the element at this point, and a negative sum is the
-// number of missing boxes.
+// visited in row-major order. At the first point where the +1 and -1 values have a sum other than 0, the
+// tiling has a fault. A positive sum is the number of surplus boxes that cover the element at this point. A
+// negative sum is the number of missing boxes.
 class Corners {
  public:
   explicit Corners(std::vector<std::size_t> dimensions) : dimensions_(std::move(dimensions)) {}
 
-  // `at(dimension, is_end)` returns the first index of the box in this dimension, or its end if `is_end` is
-  // true.
+  // `at(dimension, is_end)` returns the first index of the box in this dimension. If `is_end` is true, it
+  // returns the index after the last index of the box.
   template <class Side>
   void add(Side at, std::int64_t weight) {
     for (std::uint64_t ends = 0; ends < (std::uint64_t{1} << dimensions_.size()); ++ends) {
@@ -84,8 +84,8 @@ std::vector<std::size_t> cut_dimensions(const BoxList& boxes, std::span<const st
   return dimensions;
 }
 
-// A faster check for boxes that cut the region along one dimension, in ascending order, as in most
-// checkpoints.
+// Returns true if the boxes, in this order, tile a region that is divided along only one dimension `d`, as in
+// most checkpoints. is_row() is faster than a check with Corners.
 bool is_row(const BoxList& boxes, std::span<const std::size_t> filled, std::size_t d, std::uint64_t begin,
             std::uint64_t end) {
   for (const std::size_t box : filled) {

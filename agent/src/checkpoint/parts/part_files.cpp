@@ -29,18 +29,38 @@ Error missing_part_error(const std::string& shown) {
               "save writes the part again"};
 }
 
-// Adds the part files that the manifests in `folder` name. Manifests that cannot be decoded name no files,
-// because their checkpoints cannot be loaded.
-Result<void> add_named_parts(const Disk& disk, const char* folder, std::set<std::string>& named) {
+// Adds the part files that the packs in a manifest or receipt name. A file that is damaged on the disk names
+// no files, because its checkpoint cannot be loaded. Returns any other error, because a file that cannot be
+// read now may name files.
+template <class Decode>
+Result<void> add_parts_named_by(const Disk& disk, const std::string& path, const Decode& decode,
+                                std::set<std::string>& named) {
+  const auto packs = read_file_twice(disk, path, [&]() -> Result<std::vector<PackRecord>> {
+    const auto text = read_whole_file(disk, path, kManifestBytesMax);
+    if (!text) return text.error();
+    return decode(*text);
+  });
+  if (!packs && packs.error().kind() == ErrorKind::kCorrupted) return {};
+  if (!packs) return packs.error();
+  for_each_part(*packs, [&](const PartRecord& part) { named.insert(path_of_part(part)); });
+  return {};
+}
+
+// Adds the part files that the manifests in `folder` name, and the checkpoints of these manifests to `read`.
+Result<void> add_named_parts(const Disk& disk, const char* folder, std::set<std::string>& named,
+                             std::set<CheckpointId>& read) {
   const auto ids = checkpoints_named_in(disk, {folder});
   if (!ids) return ids.error();
+  const auto packs_of = [](std::string_view text) -> Result<std::vector<PackRecord>> {
+    auto manifest = decode_manifest(text);
+    if (!manifest) return manifest.error();
+    return std::move(manifest->packs);
+  };
   for (const CheckpointId& id : *ids) {
-    const auto text = read_whole_file(disk, manifest_path(id, folder), kManifestBytesMax);
-    if (!text && text.error().kind() == ErrorKind::kNotFound) continue;  // moved or removed since
-    if (!text) return text.error();
-    const auto manifest = decode_manifest(*text);
-    if (!manifest) continue;
-    for_each_part(manifest->packs, [&](const PartRecord& part) { named.insert(path_of_part(part)); });
+    const auto added = add_parts_named_by(disk, manifest_path(id, folder), packs_of, named);
+    if (failed_with(added, ErrorKind::kNotFound)) continue;  // moved or removed since
+    if (!added) return added;
+    read.insert(id);
   }
   return {};
 }
@@ -49,12 +69,14 @@ Result<void> add_named_parts(const Disk& disk, const char* folder, std::set<std:
 Result<void> add_voted_parts(const Disk& disk, const CheckpointId& id, std::set<std::string>& named) {
   const auto files = list_if_there(disk, receipts_folder(id));
   if (!files) return files.error();
+  const auto packs_of = [](std::string_view text) -> Result<std::vector<PackRecord>> {
+    auto receipt = decode_receipt(text);
+    if (!receipt) return receipt.error();
+    return std::vector{*std::move(receipt)};
+  };
   for (const DiskEntry& file : *files) {
-    const auto text = read_whole_file(disk, receipts_folder(id) + "/" + file.name, kManifestBytesMax);
-    if (!text && text.error().kind() != ErrorKind::kNotFound) return text.error();
-    const auto receipt = text ? decode_receipt(*text) : Result<PackRecord>(text.error());
-    if (!receipt) continue;
-    for_each_part(std::span(&*receipt, 1), [&](const PartRecord& part) { named.insert(path_of_part(part)); });
+    const auto added = add_parts_named_by(disk, receipts_folder(id) + "/" + file.name, packs_of, named);
+    if (!added && !failed_with(added, ErrorKind::kNotFound)) return added;
   }
   return {};
 }
@@ -62,16 +84,16 @@ Result<void> add_voted_parts(const Disk& disk, const CheckpointId& id, std::set<
 // Returns the part files that a checkpoint of this folder needs.
 Result<std::set<std::string>> find_named_parts(const Disk& disk) {
   std::set<std::string> named;
+  std::set<CheckpointId> read;
   // A manifest that moves from manifests/ to another folder is copied there first, so read manifests/ first.
   for (const char* folder : {kManifests, kQuarantine, kAside})
-    if (auto added = add_named_parts(disk, folder, named); !added) return added.error();
+    if (auto added = add_named_parts(disk, folder, named, read); !added) return added.error();
   const auto pinned = list_pinned(disk);
   if (!pinned) return pinned.error();
-  const auto committed = checkpoints_named_in(disk, {kManifests, kQuarantine, kAside});
-  if (!committed) return committed.error();
-  // retire_checkpoint() removes the manifest of a checkpoint that becomes pinned, and then restores it.
+  // retire_checkpoint() removes the manifest of a checkpoint that becomes pinned, and then restores it: the
+  // manifest may be there now although it was not read above.
   for (const CheckpointId& id : *pinned) {
-    if (committed->contains(id)) continue;
+    if (read.contains(id)) continue;
     if (auto added = add_voted_parts(disk, id, named); !added) return added.error();
   }
   return named;
@@ -166,7 +188,8 @@ Result<std::vector<TensorInParts>> write_parts(Disk& disk, const CheckpointId& i
 }
 
 Result<void> check_older_parts(const Disk& disk, const CheckpointId& id, std::span<const PackRecord> packs) {
-  // sweep_parts() keeps all parts of a checkpoint that has a manifest.
+  // Do not check the parts of a base checkpoint that has a manifest, because sweep_parts() keeps all of them.
+  // The base is the checkpoint whose parts the save reused.
   std::map<CheckpointId, bool> are_bases_there;
   std::map<std::string, std::set<std::string>> older;  // the names of files to look for, by folder
   for (const PackRecord& pack : packs) {
@@ -191,6 +214,10 @@ Result<void> check_older_parts(const Disk& disk, const CheckpointId& id, std::sp
       if (!there.contains(name)) return missing_part_error(disk.shown(folder + "/" + name));
   }
   return {};
+}
+
+Result<void> remove_parts_of(Disk& disk, const CheckpointId& id) {
+  return sweep_folder(disk, parts_folder(id), {});
 }
 
 Result<void> sweep_parts(Disk& disk, const CheckpointId& before) {

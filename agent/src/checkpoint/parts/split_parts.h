@@ -1,10 +1,11 @@
-// checkpoint/parts/: Tensors that are saved in parts: which parts a save writes, the part files, and their
-// removal.
+// checkpoint/parts/: Saves tensors in parts: chooses the parts that a save writes, writes the part files, and
+// removes part files.
 //
 // A large tensor that changes only in some places, such as a replay buffer, is divided into parts of equal
 // numbers of rows. A save compares the digest of each part with the parts of the last committed checkpoint,
-// and writes only the parts that differ. The record of the pack names all parts, those of earlier saves too.
-// Part files never change, so there is no chain of differences: a load reads each part from exactly one file.
+// and writes only the parts that differ. The pack's record names all parts, including the parts that earlier
+// saves wrote. Part files never change, so there is no chain of differences: a load reads each part from
+// exactly one file.
 //
 //   const SplitState split = split_into_parts(tensors, KnownParts(last_id, last_record.tensors_in_parts));
 //   write_pack_file(disk, path, rank, split.in_pack, mark);
@@ -32,13 +33,14 @@ struct PartSizes {
 };
 
 // Returns the number of rows of each part of a tensor with `rows` rows and `bytes` bytes. The size of a part
-// is near a power of two and grows with the tensor, so that a tensor has at most about 512 parts, and a
-// tensor that grows by a few rows keeps the boundaries of its parts. If 1 % of the tensor in one place has
-// changed, the changed parts have less than 2 % of its bytes.
+// is near a power of two, so that a tensor that grows by a few rows keeps the boundaries of its parts. The
+// size of a part grows with the tensor, so that a tensor has at most about 512 parts. If 1 % of the tensor in
+// one place has changed, the changed parts have less than 2 % of its bytes.
 [[nodiscard]] std::uint64_t choose_rows_per_part(std::uint64_t rows, std::uint64_t bytes,
                                                  const PartSizes& sizes = {});
 
-// The part files of a committed checkpoint, which the next save need not write again, and the sizes of parts.
+// The part files of a committed checkpoint, and the minimum sizes (PartSizes) for dividing tensors into
+// parts. The next save writes no part that is in these part files.
 class KnownParts {
  public:
   KnownParts() = default;
@@ -63,7 +65,8 @@ class KnownParts {
 
 struct PartToWrite {
   TensorView rows;
-  // The tensor and the number of each part that has these bytes; several parts may have equal bytes.
+  // Each entry is the index of a tensor and the number of its part that has the bytes of `rows`. Several
+  // parts may have equal bytes.
   std::vector<std::pair<std::size_t, std::size_t>> places;
 };
 

@@ -1,6 +1,7 @@
 #include "agent/src/checkpoint/retention/pins.h"
 
 #include <algorithm>
+#include <optional>
 #include <ranges>
 #include <span>
 
@@ -22,6 +23,50 @@ Result<std::string> read_first_bytes(const Disk& disk, const std::string& path, 
   return bytes;
 }
 
+// The file beside a pin of save_best() that contains the reason of another pin of the same checkpoint. A pin
+// of save_best() is not replaced, because the checkpoint would have no pin between its removal and the new
+// pin.
+constexpr std::string_view kSecondPinEnd = ".second.json";
+
+std::string second_pin_path(const CheckpointId& id) {
+  constexpr std::string_view kEnd = ".json";
+  std::string path = pin_path(id);
+  path.resize(path.size() - kEnd.size());
+  return path + std::string(kSecondPinEnd);
+}
+
+std::optional<CheckpointId> parse_pin_name(const std::string& name) {
+  if (!name.ends_with(kSecondPinEnd)) return parse_manifest_name(name);
+  return parse_manifest_name(name.substr(0, name.size() - kSecondPinEnd.size()) + ".json");
+}
+
+Result<void> remove_if_there(Disk& disk, const std::string& path) {
+  auto removed = disk.remove(path);
+  if (failed_with(removed, ErrorKind::kNotFound)) return {};
+  return removed;
+}
+
+// Returns nothing if the file has no reason or cannot be read.
+std::optional<std::string> read_reason(const Disk& disk, const std::string& path) {
+  // Read one byte beyond the limit: it is the newline at the end, or shows whether a UTF-8 character ends at
+  // the limit.
+  auto text = read_first_bytes(disk, path, kPinReasonBytesMax + 1);
+  while (text && text->ends_with('\n')) text->pop_back();
+  if (!text || text->empty()) return std::nullopt;
+  return printable(cut_text(*std::move(text), kPinReasonBytesMax));
+}
+
+bool is_pin_of_save_best(const Disk& disk, const CheckpointId& id) {
+  const auto reason = read_reason(disk, pin_path(id));
+  return reason && is_marked_as_best(*reason);
+}
+
+// Returns whether save_best() may have made the pin. The pin may have been removed meanwhile.
+bool may_be_pin_of_save_best(const Disk& disk, const CheckpointId& id) {
+  const auto reason = read_reason(disk, pin_path(id));
+  return !reason || is_marked_as_best(*reason);
+}
+
 }  // namespace
 
 std::string pin_path(const CheckpointId& id) {
@@ -33,11 +78,10 @@ Result<bool> pin(Disk& disk, const CheckpointId& id, std::string_view why, std::
   const auto saved = save_durably(disk, pin_path(id), std::string(why) + '\n', mark);
   if (saved) return true;
   if (saved.error().kind() != ErrorKind::kAlreadyExists) return saved.error();
-  if (!is_marked_as_best(why) && is_marked_as_best(pin_reason(disk, id))) {
-    if (auto removed = unpin(disk, id); !removed) return removed.error();
-    const auto replaced = save_durably(disk, pin_path(id), std::string(why) + '\n', mark);
-    if (replaced) return true;
-    if (replaced.error().kind() != ErrorKind::kAlreadyExists) return replaced.error();
+  if (!is_marked_as_best(why) && may_be_pin_of_save_best(disk, id)) {
+    const auto added = save_durably(disk, second_pin_path(id), std::string(why) + '\n', mark);
+    if (added) return true;
+    if (added.error().kind() != ErrorKind::kAlreadyExists) return added.error();
   }
   if (auto synced = disk.sync_folder(kPins); !synced) return synced.error();
   return false;
@@ -50,9 +94,8 @@ Result<void> pin_if_requested(Disk& disk, const Manifest& manifest, std::string_
 }
 
 Result<void> unpin(Disk& disk, const CheckpointId& id) {
-  auto removed = disk.remove(pin_path(id));
-  if (failed_with(removed, ErrorKind::kNotFound)) return {};
-  return removed;
+  if (auto removed = remove_if_there(disk, second_pin_path(id)); !removed) return removed;
+  return remove_if_there(disk, pin_path(id));
 }
 
 void unpin_no_longer_best(Disk& disk, const Manifest& manifest) {
@@ -63,11 +106,9 @@ void unpin_no_longer_best(Disk& disk, const Manifest& manifest) {
   there->insert(manifest.id);
   std::set<CheckpointId> kept;
   for (const KeptBest& best : find_kept_best(manifest.run->best, *there)) kept.insert(best.checkpoint.id);
-  // The reason may be newer than the list of pins, because another process may replace a pin after the
-  // listing.
   for (const CheckpointId& id : *pinned)
-    if (id <= manifest.id && !kept.contains(id) && is_marked_as_best(pin_reason(disk, id)))
-      static_cast<void>(unpin(disk, id));
+    if (id <= manifest.id && !kept.contains(id) && is_pin_of_save_best(disk, id))
+      static_cast<void>(disk.remove(pin_path(id)));  // a second pin stays
 }
 
 void unpin_if_requested(Disk& disk, const Manifest& manifest) {
@@ -94,10 +135,12 @@ Result<void> unpin_step(Disk& disk, Step step) {
 }
 
 Result<bool> is_pinned(const Disk& disk, const CheckpointId& id) {
-  const auto file = disk.open(pin_path(id));
-  if (file) return true;
-  if (file.error().kind() == ErrorKind::kNotFound) return false;
-  return file.error();
+  for (const std::string& path : {pin_path(id), second_pin_path(id)}) {
+    const auto file = disk.open(path);
+    if (file) return true;
+    if (file.error().kind() != ErrorKind::kNotFound) return file.error();
+  }
+  return false;
 }
 
 Result<std::set<CheckpointId>> list_pinned(const Disk& disk) {
@@ -105,7 +148,7 @@ Result<std::set<CheckpointId>> list_pinned(const Disk& disk) {
   if (!entries) return entries.error();
   std::set<CheckpointId> ids;
   for (const DiskEntry& entry : *entries) {
-    if (const auto id = parse_manifest_name(entry.name)) ids.insert(*id);
+    if (const auto id = parse_pin_name(entry.name)) ids.insert(*id);
   }
   return ids;
 }
@@ -119,12 +162,9 @@ Result<std::vector<Pin>> read_pins(const Disk& disk) {
 }
 
 std::string pin_reason(const Disk& disk, const CheckpointId& id) {
-  // Read one byte beyond the limit: it is the newline at the end, or shows whether a UTF-8 character ends at
-  // the limit.
-  auto text = read_first_bytes(disk, pin_path(id), kPinReasonBytesMax + 1);
-  while (text && text->ends_with('\n')) text->pop_back();
-  if (!text || text->empty()) return "no reason is noted";
-  return printable(cut_text(*std::move(text), kPinReasonBytesMax));
+  for (const std::string& path : {second_pin_path(id), pin_path(id)})
+    if (auto reason = read_reason(disk, path)) return *std::move(reason);
+  return "no reason is noted";
 }
 
 }  // namespace ratoon::checkpoint

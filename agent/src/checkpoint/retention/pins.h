@@ -1,7 +1,7 @@
-// Pins: small files that say which checkpoints must never be removed as old. Users pin checkpoints with a
-// command, and programs through the session. A pin is a small file, pins/s0000001200.a0003.json, whose text
-// is the reason. A pin may be created before the checkpoint is committed. A pin keeps the checkpoint only in
-// the folder or store that contains the pin: it protects no copy elsewhere.
+// Pins: small files that exempt checkpoints from the retention rules. Users pin checkpoints with a command,
+// and programs through the session. A pin is a file with a name such as pins/s0000001200.a0003.json, and its
+// text is the reason. A pin may be created before the checkpoint is committed. A pin keeps the checkpoint
+// only in the folder or store that contains the pin: it protects no copy elsewhere.
 #pragma once
 
 #include <set>
@@ -26,8 +26,8 @@ struct Pin {
 };
 
 // Returns true if pin() has created the pin, and false if the pin existed. If the checkpoint is already
-// pinned, the existing reason stays, unless save_best() made the pin. The new reason then replaces it,
-// because save_best() removes pins with its own reasons later. If the manifest still exists after pin()
+// pinned, the existing reason stays, unless save_best() made the pin. Because save_best() removes its own
+// pins later, pin() then adds a second pin, whose reason is shown. If the manifest still exists after pin()
 // returns, the checkpoint is kept, because retire_checkpoint() looks for a pin after it has removed the
 // manifest and then restores the manifest.
 [[nodiscard]] Result<bool> pin(Disk& disk, const CheckpointId& id, std::string_view why,
@@ -41,10 +41,11 @@ struct Pin {
 // unpin_no_longer_best() tries again after the next commit.
 void unpin_no_longer_best(Disk& disk, const Manifest& manifest);
 
-// Removes the pins that the program asked to remove with unpin(): the pins of older checkpoints than
-// UnpinnedStep::since. Call it after `manifest` is committed in the run's home. If this disk has a manifest
-// of `since` or of a later checkpoint before `manifest`, an earlier call has removed the pin, and a pin that
-// is there is a newer one, which stays.
+// Removes the pins for which the training program called unpin(). For each UnpinnedStep in the manifest,
+// removes the pins of the checkpoints of its step that are older than UnpinnedStep::since. Call
+// unpin_if_requested() before `manifest` is written to this disk, so that a lost process leaves no request
+// undone. If this disk has a manifest that is older than `manifest` and not older than `since`, the call for
+// that manifest has already removed the pins. A pin that exists now was then created later, and stays.
 void unpin_if_requested(Disk& disk, const Manifest& manifest);
 // Removes the pins of all checkpoints of this step.
 [[nodiscard]] Result<void> unpin_step(Disk& disk, Step step);

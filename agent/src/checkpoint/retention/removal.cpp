@@ -13,7 +13,7 @@ namespace {
 // manifest. If `is_kept` returns true, the checkpoint's other files stay.
 Result<bool> remove_unless_kept(Disk& disk, const CheckpointId& id,
                                 const std::function<Result<bool>()>& is_kept) {
-  // List the folders before removing any file, because listing may fail, for example at a link: if the packs
+  // List the folders before removing any file, because listing may fail, for example at a link. If the packs
   // cannot be removed, the manifest must stay, too.
   const auto receipts = find_rank_files(disk, receipts_folder(id));
   if (!receipts) return receipts.error();
@@ -58,10 +58,10 @@ Result<void> remove_checkpoint(Disk& disk, const CheckpointId& id) {
   return removed ? Result<void>() : removed.error();
 }
 
-// Without its manifest a checkpoint no longer exists, even if its packs still exist. If a process pins the
-// checkpoint before its manifest is removed, the check for pins after the removal finds the pin. If a process
-// pins it later, that process sees that the manifest is missing. So at least one of two processes that remove
-// and pin a checkpoint at the same time notices the other.
+// Without its manifest a checkpoint no longer exists, even if its packs still exist. If another process pins
+// the checkpoint before its manifest is removed, the check for pins after the removal finds the pin. If
+// another process pins the checkpoint after the removal, that process sees that the manifest is missing. So
+// if one process removes a checkpoint while another process pins it, at least one of them notices the other.
 Result<bool> retire_checkpoint(Disk& disk, const CheckpointId& id, std::string_view mark) {
   const auto is_kept = is_pinned(disk, id);
   if (!is_kept) return is_kept.error();

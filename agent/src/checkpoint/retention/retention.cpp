@@ -17,8 +17,8 @@
 namespace ratoon::checkpoint {
 namespace {
 
-// Removes the files of an attempt under `kind` ("packs", "receipts") for checkpoints older than
-// `before`, except those in `kept`.
+// Removes files of one attempt from the folder `kind` ("packs" or "receipts"): the files of all checkpoints
+// that are older than `before` and not in `kept`.
 Result<void> sweep_attempt(Disk& disk, const std::string& kind, const DiskEntry& attempt,
                            const std::set<CheckpointId>& kept, const CheckpointId& before) {
   const std::string folder = kind + "/" + attempt.name;
@@ -58,6 +58,11 @@ Result<void> sweep_temporary_files(Disk& disk, const std::string& folder, Attemp
 bool is_without_packs(const Disk& disk, const CheckpointId& id) {
   const auto sealed = read_manifest(disk, id);
   return sealed && lacks_a_pack(disk, sealed->manifest);
+}
+
+bool has_any_pack(const Disk& disk, const CheckpointId& id) {
+  const auto packs = find_rank_files(disk, packs_folder(id));
+  return !packs || !packs->empty();
 }
 
 }  // namespace
@@ -127,7 +132,7 @@ Result<void> remove_unvoted_files(Disk& disk, const CheckpointId& id) {
     if (!ours) return ours.error();
     if (auto removed = remove_rank_files(disk, folder, *ours); !removed) return removed;
   }
-  return {};
+  return remove_parts_of(disk, id);
 }
 
 Result<void> sweep_uncommitted(Disk& disk, const CheckpointId& before) {
@@ -156,10 +161,12 @@ Result<void> sweep_uncommitted(Disk& disk, const CheckpointId& before) {
   if (auto swept = sweep_parts(disk, before); !swept) return swept;
   if (auto removed = remove_old_commit_notes(disk); !removed) return removed;
   // A slow process of an older attempt may have committed a checkpoint whose packs this cleanup or an earlier
-  // cleanup has removed. Remove such manifests.
+  // cleanup has removed. Remove the manifests of such checkpoints.
   const auto named_now = checkpoints_named_in(disk, {kManifests, kQuarantine, kAside});
   if (!named_now) return named_now.error();
   for (const CheckpointId& id : *named_now) {
+    // If a pinned checkpoint lacks a pack, a copy of the pack elsewhere may repair it.
+    if (named->contains(id) && pinned->contains(id) && has_any_pack(disk, id)) continue;
     if (id.attempt >= own || (named->contains(id) && !is_without_packs(disk, id))) continue;
     if (auto removed = remove_checkpoint(disk, id); !removed) return removed;
   }

@@ -1,7 +1,7 @@
 // checkpoint/retention/: Decides by rules and pins which checkpoints of a run stay, and removes the other
 // ones.
 //
-// Decides which checkpoints are removed, and removes files of checkpoints that were never committed.
+// This header chooses the checkpoints to remove, and removes files of checkpoints that were never committed.
 #pragma once
 
 #include <cstdint>
@@ -57,15 +57,15 @@ struct KeptCheckpoint {
 [[nodiscard]] Result<void> quarantine_checkpoint(Disk& disk, const CheckpointId& id, std::string_view reason,
                                                  std::string_view mark);
 
-// Removes the files of checkpoints older than `before` that were never committed, except pinned ones, part
-// files that no manifest names, and temporary files of older attempts. Call sweep_uncommitted() after
-// `before` was committed, or when the disk is full. After sweep_uncommitted(), a slow process of an older
-// attempt can commit no checkpoint from which the next start would resume. No process can commit a checkpoint
-// of the same attempt that is older than `before`.
+// Removes three kinds of files: files of checkpoints that are older than `before`, were never committed and
+// are not pinned; part files that no manifest names; and temporary files of older attempts. Call
+// sweep_uncommitted() after `before` was committed, or when the disk is full. After sweep_uncommitted(), a
+// slow process of an older attempt can commit no checkpoint from which the next start would resume. No
+// process can commit a checkpoint that belongs to the same attempt as `before` and is older than `before`.
 [[nodiscard]] Result<void> sweep_uncommitted(Disk& disk, const CheckpointId& before);
 
-// Removes the files of all ranks for a checkpoint that can never be committed, because the caller's rank will
-// never write a receipt for it.
+// Removes the files of all ranks, part files included, for a checkpoint that can never be committed, because
+// the caller's rank will never write a receipt for it.
 [[nodiscard]] Result<void> remove_unvoted_files(Disk& disk, const CheckpointId& id);
 
 }  // namespace ratoon::checkpoint

@@ -48,9 +48,9 @@ struct WrittenPack {
                                                    const PackLayout& layout, std::span<const std::byte> image,
                                                    std::string_view mark, const CopyProgress& filling);
 
-// Writes one tensor into a pack whose name depends on its content: `path_of` returns the path from the
-// record. If the file exists, it has the same content and stays. The bytes are on the disk when
-// write_pack_by_content() returns; the name is durable after the caller syncs the folder.
+// Writes one tensor into a pack whose name depends on the content of the pack. `path_of` computes the path
+// from the record of the pack. If the file exists, it has the same content and stays. The bytes are on the
+// disk when write_pack_by_content() returns; the name is durable after the caller syncs the folder.
 [[nodiscard]] Result<WrittenPack> write_pack_by_content(
     Disk& disk, const std::function<std::string(const PackRecord&)>& path_of, const TensorView& tensor,
     std::string_view mark, std::string_view owner);

@@ -40,9 +40,10 @@ struct SaverOptions {
   std::uint64_t budget_bytes = ~0ULL;    // of all slots together
   std::filesystem::path slots_folder{};  // in a memory file system; empty: own memory
   std::string slot_file_prefix{};        // prefix of its file names there; unique to the process
-  // A number for the run's folder (folder_inode_hash()) and the term of the job's claim, so that a slot file
-  // of another folder or term is ignored; 0 if the run has neither a folder nor a claim. If the run has only
-  // a store, slot_file_prefix contains the store's address.
+  // A hash of the run's folder (folder_inode_hash()) and of the number of the term, which is the time for
+  // which the job owns the folder or store without a break. The pipeline ignores slot files with another
+  // mark. The mark is 0 if the run has no folder and no known term. If the run has only a store,
+  // slot_file_prefix contains the store's address.
   std::uint64_t location_mark = 0;
   std::string owner{};                              // identity of the job, for packs and receipts
   Duration disk_timeout = std::chrono::minutes(5);  // limit of a disk call and of the wait for a slot
@@ -67,10 +68,10 @@ struct SaveContext {
   // The writer thread calls all of the following functions. The writer calls before_commit before it tries to
   // commit: before_commit writes files such as the history, to which the manifest refers.
   std::function<void()> before_commit{};
-  // confirm_ownership is called before a commit, and after each commit on every rank. If confirm_ownership
-  // returns an error, another job owns the run's folder or store. An error before the commit prevents the
-  // commit. After an error that follows the commit, the checkpoint is not reported, because the other job may
-  // already resume from an earlier one.
+  // The rank that commits calls confirm_ownership before the commit. Every rank calls it again after the
+  // commit. If confirm_ownership returns an error, another job owns the run's folder or store. An error
+  // before the commit prevents the commit. After an error that follows the commit, the checkpoint is not
+  // reported, because the other job may already resume from an earlier checkpoint.
   std::function<Result<void>()> confirm_ownership{};
   // on_commit is called for each commit, before older checkpoints are removed.
   std::function<void(const InventoryEntry&)> on_commit{};
@@ -83,8 +84,9 @@ struct SaveContext {
   // intact checkpoint before it.
   std::function<void(const std::optional<InventoryEntry>&)> on_damage{};
   std::function<StoreCopies()> copies{};
-  // await_store_copies arranges that the ticket of a committed save reports when stores have a copy. It is
-  // called under the pipeline's lock. If await_store_copies is null, no store gets a copy.
+  // await_store_copies arranges that the ticket of a committed save reports when stores have a copy. The
+  // writer thread calls await_store_copies while it holds the pipeline's lock. If await_store_copies is null,
+  // no store gets a copy.
   std::function<void(const CheckpointId&, const SavePromise&)> await_store_copies{};
   // Finds a store's copy of a committed checkpoint that rank 0 removed from the run's folder before this rank
   // saw it. find_store_copy is null if no checkpoint is removed before all ranks have seen it.
@@ -93,8 +95,8 @@ struct SaveContext {
 };
 
 struct SaveProgress {
-  // The newest checkpoint that this attempt committed, or, if that one cannot be read back, the newest intact
-  // checkpoint before it, of any attempt.
+  // The newest checkpoint that this attempt committed. If that checkpoint cannot be read back, `committed` is
+  // the newest intact checkpoint before it, which may be of an earlier attempt.
   std::optional<InventoryEntry> committed{};
   std::vector<InventoryEntry> damaged{};  // of this attempt, did not read back; at most kDamagedMax
   Duration time_since_commit{0};          // time since `committed` was known
@@ -134,8 +136,9 @@ class SavePipeline {
   [[nodiscard]] Result<SavePromise> save(Step step, std::span<const TensorView> tensors,
                                          const std::optional<RunRecord>& run = {},
                                          const SavePromise& ticket = SavePromise());
-  // The saves of this attempt refer to the part files of this checkpoint, from which the rank has loaded its
-  // state, until a checkpoint of this attempt is committed. begin_attempt() forgets all part files.
+  // `id` is the checkpoint from which the rank has loaded its state. The saves of this attempt reuse the part
+  // files of that checkpoint until a checkpoint of this attempt is committed. begin_attempt() forgets all
+  // part files.
   void use_parts_of(const CheckpointId& id, const PackRecord& pack);
   // Allocates slots for a pack of `image_bytes` bytes before the first save.
   void prepare(std::uint64_t image_bytes);
@@ -234,8 +237,9 @@ class SavePipeline {
   [[nodiscard]] Result<void> grow_slot(Lock& lock, std::size_t slot, std::uint64_t image_bytes);
   [[nodiscard]] Result<void> wait_for_writer(Lock& lock, Timestamp since);
   [[nodiscard]] Result<void> fill_slot(Slot& slot, const PackImage& plan, const SplitState& state);
-  // Writes the state of a slot into its memory, so that the next process can write the pack. A slot with part
-  // files to refer to is marked as free, because its memory does not name them.
+  // Writes the state of a slot into its memory, so that the next process can write the pack. A slot whose
+  // pack refers to part files is marked as free, because the memory of the slot does not contain the names of
+  // the part files.
   void write_slot_info(std::size_t number);
   // Waits until the writer thread no longer reads the slot. stop_reading() allocates no memory, so that it
   // works without free memory.
@@ -277,8 +281,8 @@ class SavePipeline {
                             const Result<WrittenPack>& written);
   // Frees disk space after the write of `pack` failed with kNoSpace: removes files that no rank will commit.
   // From the second failed write on, rank 0 also gives up older saves that wait for packs of other ranks. If
-  // `pack` itself is given up (`is_missed`) and this rank has no receipt for it, removes the files of all
-  // ranks for its checkpoint.
+  // `is_missed` is true, the writer has given up `pack`. If this rank also has no receipt for `pack`, removes
+  // the files of all ranks for the checkpoint of `pack`.
   void free_disk_space(Lock& lock, const StagedPack& pack, std::uint32_t tries, bool is_missed);
   void give_up_older_saves(const StagedPack& for_pack);
   bool write_directly(Lock& lock);
@@ -297,7 +301,7 @@ class SavePipeline {
   // Records a failed write. Returns true if the write will be tried again.
   bool record_failed_write(std::size_t slot, const Error& why);
   void record_failed_commit(const CheckpointId& id, const Error& why);
-  // Returns the checkpoints in pending_commits_ that are older than `id` and are committed as well.
+  // Returns those checkpoints in pending_commits_ that are older than `id` and are already committed.
   [[nodiscard]] std::set<CheckpointId> find_older_committed(Lock& lock, const CheckpointId& id);
   void resolve_commit_ticket(const CheckpointId& id, const SavePromise& ticket) const;
   void record_committed(const CheckpointId& id, const InventoryEntry& entry,

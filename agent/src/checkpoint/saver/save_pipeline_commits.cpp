@@ -8,9 +8,10 @@
 namespace ratoon::checkpoint {
 namespace {
 
-// A process that was suspended for longer than a lease may commit although another job has taken over the
-// folder or store. Check right before the commit that this job still owns the folder or store, so that it
-// writes no manifest beside those of a new owner. The caller checks the ownership again after the commit,
+// A lease is the time for which a claim of a job lasts without a renewal. If a process is suspended for
+// longer than a lease, another job may take over the folder or store, and the process may later try to
+// commit. Check right before the commit that this job still owns the folder or store, so that it writes no
+// manifest into a folder or store of another job. The caller checks the ownership again after the commit,
 // because the process may be suspended between the first check and the commit.
 Result<std::optional<InventoryEntry>> commit_if_owned(const Disk& disk, const RunStore& store,
                                                       const StagedPack& pack,
@@ -45,7 +46,8 @@ bool SavePipeline::advance_commits(Lock& lock) {
     const auto receipts = pending_commits_[i].receipts;
     // Every rank writes its packs in the order of their checkpoints. When all ranks have written their packs
     // of this checkpoint, no rank writes a receipt of an older checkpoint any longer. First try again to
-    // commit the older checkpoints: a rank may have written a receipt of one since the last try.
+    // commit the older checkpoints: since the last try, a rank may have written its receipt of an older
+    // checkpoint.
     if (commits && i > 0 && !are_older_settled && has_all_votes(lock, pack, *receipts)) {
       are_older_settled = true;
       k = 0;
@@ -97,7 +99,8 @@ bool SavePipeline::has_all_votes(Lock& lock, const StagedPack& pack, std::vector
   return found && *found;
 }
 
-// Checks older checkpoints after the commit of `id`: a rank that does not commit looks for the newest first.
+// Call find_older_committed() after the commit of `id`. A rank that does not commit looks for the newest
+// checkpoint first, so older checkpoints may be committed that the rank has not looked for.
 std::set<CheckpointId> SavePipeline::find_older_committed(Lock& lock, const CheckpointId& id) {
   std::vector<CheckpointId> older;
   for (const PendingCommit& one : pending_commits_)
@@ -150,7 +153,8 @@ void SavePipeline::resolve_commit_ticket(const CheckpointId& id, const SavePromi
 void SavePipeline::record_committed(const CheckpointId& id, const InventoryEntry& entry,
                                     const std::set<CheckpointId>& before) {
   const bool is_of_now = save_context_ && save_context_->attempt == id.attempt;
-  // With --keep-last=0 (find_store_copy is set), the folder does not keep the parts until the next save.
+  // With --keep-last=0 (find_store_copy is set), the run's folder may lose the part files of this checkpoint
+  // before the next save.
   const bool keeps_parts = is_of_now && !save_context_->find_store_copy;
   std::erase_if(pending_commits_, [&](const PendingCommit& one) {
     if (one.pack.id > id) return false;
@@ -170,7 +174,8 @@ void SavePipeline::record_committed(const CheckpointId& id, const InventoryEntry
 
 void SavePipeline::report_commit(Lock& lock, const InventoryEntry& entry) {
   if (!save_context_ || save_context_->attempt != entry.attempt || !save_context_->on_commit) return;
-  // on_commit may update a link in the run's folder, so measure its time as the time of a disk call.
+  // on_commit may update a link in the run's folder. So count the duration of on_commit as the duration of a
+  // disk call.
   without_lock(lock, [&watch = *resources_.watch, told = save_context_->on_commit, &entry] {
     return watch([&] {
       told(entry);

@@ -103,7 +103,8 @@ Result<void> SavePipeline::stage(Lock& lock, std::size_t number, const StagedPac
     if (thrown) std::rethrow_exception(thrown);
     return filled;
   }
-  // If the writer has begun to read this slot during the copy, no other slot may come before this one.
+  // If the writer has begun to read this slot during the copy, this slot must be the next slot in the order
+  // of writes.
   if (slot.is_read_by_writer && slot_table_.begin_writing() != number)
     throw std::logic_error("the writer already reads this slot, but another slot must be written first");
   write_slot_info(number);

@@ -44,9 +44,10 @@ bool SavePipeline::write_one(Lock& lock) {
   return true;
 }
 
-// Writes a pack while the training thread still copies it: its first bytes go to the disk while its last
-// bytes are copied. Call write_while_filling() only if no slot holds a complete copy, because such a copy
-// must be written first. The writer begins before the training thread marks the slot as complete.
+// Writes a pack while the training thread still copies it into a slot: the writer writes the first bytes to
+// the disk while the training thread copies the last bytes. Call write_while_filling() only if no slot holds
+// a complete copy, because the writer must write a complete copy first. The writer begins before the training
+// thread marks the slot as complete.
 bool SavePipeline::write_while_filling(Lock& lock) {
   const auto at =
       std::ranges::find_if(slots_, [](const Slot& slot) { return slot.pack_being_copied.has_value(); });

@@ -1,5 +1,5 @@
-// checkpoint/saver/: Saves checkpoints in the background while training continues: the saver, its queue of
-// work, and the writer of pack files.
+// checkpoint/saver/: Saves checkpoints in the background while training continues. The folder contains the
+// saver, its queue of work, and the writer of pack files.
 //
 // Saver: saves checkpoints in the background. A save copies the tensors into a slot, which is memory for one
 // pack file. A separate thread writes the copy to the disk, commits it and removes old checkpoints.

@@ -31,8 +31,8 @@ void copy_to_image(const PackImage& plan, std::span<const TensorView> tensors, s
                                                       std::span<const TensorView> tensors,
                                                       std::span<const std::byte> image);
 
-// Copies the rows of the parts to write into `to`, one part after the other, and sets the rows of `copied`,
-// which has the same parts as `parts`, to the copies.
+// Copies the rows of parts.to_write into `to`, one part after the other. `copied` must have the same parts as
+// `parts`; copy_rows() sets the rows of `copied` to the copies.
 void copy_rows(const PartsOfSave& parts, std::span<std::byte> to, PartsOfSave& copied);
 // Returns the name of a tensor whose rows differ from their copies, as find_changed() does.
 [[nodiscard]] std::optional<std::string> find_changed_rows(const PartsOfSave& parts,

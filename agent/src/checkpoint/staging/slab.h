@@ -26,8 +26,8 @@ class Slab {
   // Creates a slab in the process's own memory, empty at first.
   Slab() = default;
   // Opens or creates a slab file of this user at `path`, and holds a lock on it until the slab is destroyed.
-  // Returns kConflict if another process holds the lock of this file. `home` is a number for the folder to
-  // which packs are written: read_info() ignores a pack for another folder.
+  // Returns kConflict if another process holds the lock of this file. `home` identifies the folder to which
+  // packs are written (SaverOptions::location_mark). read_info() ignores a pack for another folder.
   [[nodiscard]] static Result<Slab> open(const std::filesystem::path& path, std::uint64_t home = 0);
   Slab(Slab&& other) noexcept;
   Slab& operator=(Slab&& other) noexcept;

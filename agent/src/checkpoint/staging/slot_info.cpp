@@ -13,8 +13,8 @@ constexpr std::uint64_t kSlotInfoMagic = 0x39746f6c736e7472;  // "rtnslot9": a n
 constexpr std::size_t kChecksumBytes = 4;
 constexpr std::uint64_t kRankMax = 0xffffffff;
 
-// A slot info is these numbers in little-endian order, 8 bytes each, then the receipt of the pack if the pack
-// has a run record, then the CRC32C of all bytes before it.
+// An encoded slot info begins with the following numbers in little-endian order, 8 bytes each. If the pack
+// has a run record, the receipt of the pack comes next. The CRC32C of all these bytes comes last.
 enum NumberAt : std::size_t {
   kMagic,
   kHome,

@@ -1,6 +1,6 @@
 // SlotInfo: the state of a slot (memory for one pack file), and its encoding as the first bytes of the slot.
-// A process that dies leaves its slots as files in memory, and the next process reads the state of each slot
-// there.
+// A process that dies leaves its slots as files in a memory file system. The next process reads the state of
+// each slot from these files.
 #pragma once
 
 #include <cstddef>
@@ -41,10 +41,10 @@ struct SlotInfo {
   friend bool operator==(const SlotInfo&, const SlotInfo&) = default;
 };
 
-// Memory for the longest slot info: 16 lists of save_best() with 110 checkpoints each take most of it.
+// The size of the longest slot info. Most of its bytes are 16 lists of save_best() with 110 checkpoints each.
 inline constexpr std::size_t kSlotInfoBytesMax = 256 * 1024;
 
-// `home` is a number for the folder to which the pack is written (SaverOptions::location_mark).
+// `home` identifies the folder to which the pack is written (SaverOptions::location_mark).
 [[nodiscard]] std::string encode_slot_info(const SlotInfo& info, std::uint64_t home = 0);
 // Decodes the slot info at the beginning of `bytes`. Returns nothing if the bytes are damaged, or were
 // written by another program, by another version of Ratoon or for another folder.

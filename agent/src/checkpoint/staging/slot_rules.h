@@ -1,5 +1,5 @@
-// Pure functions about slots, each of which is memory for one pack file: when to add a slot, what to do with
-// the slots of a process that died, and how often to try a write.
+// Pure functions that decide when to add a slot, how to treat the slots of a process that died, and how often
+// to try a write. A slot is memory for one pack file.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +38,8 @@ enum class LeftoverAction {
                                                     const std::optional<CheckpointId>& newest);
 
 // A disk that refused a pack may accept it later, so the slot keeps the pack for another try. If a newer pack
-// waits for the writer, the old pack is given up after two tries, because a run resumes from the newer one.
+// waits for the writer, the writer gives up the old pack after two tries, because a run resumes from the
+// newer checkpoint.
 inline constexpr std::uint32_t kWriteTriesMax = 3;
 [[nodiscard]] bool may_retry_write(std::uint32_t tries, bool has_newer_waiting);
 

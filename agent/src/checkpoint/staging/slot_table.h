@@ -2,8 +2,8 @@
 // write. SlotTable and slot_rules.h make all decisions about slots, and use no thread, no clock and no memory
 // of a slot.
 //
-// A call that the state of a slot does not allow throws std::logic_error, because two threads that use one
-// slot would mix two checkpoints.
+// A call that the state of a slot does not allow throws std::logic_error. Without this check, two threads
+// could use one slot and mix two checkpoints.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// A copy that bypasses the processor's cache, for bytes that a disk and not the program reads next.
+// Copies bytes with stores that bypass the processor's cache, because the disk and not the program reads
+// these bytes next.
 //
 // memcpy() bypasses the cache only for blocks that are larger than most of the cache, such as 1 GiB. For
 // smaller tensors, such as 4 MiB, memcpy() first reads every cache line that it then overwrites, which takes

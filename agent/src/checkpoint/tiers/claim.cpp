@@ -26,7 +26,8 @@ std::string claim_path(std::uint64_t number) {
   return std::string(kClaims) + "/" + claim_name(number);
 }
 
-// Ignores numbers above kNumberMax, because Ratoon could create no claim with a higher number after them.
+// Ignores numbers above kNumberMax, because Ratoon could not create the next claim after a claim with such a
+// number.
 std::optional<std::uint64_t> parse_claim_name(std::string_view name) {
   std::uint64_t number = 0;
   if (name.size() > 1) std::from_chars(name.data() + 1, name.data() + name.size(), number);
@@ -73,7 +74,8 @@ std::optional<std::uint64_t> parse_temporary_claim_name(std::string_view name) {
   return parse_claim_name(name.substr(1, bytes));
 }
 
-// Removes all claims that are older than this one, and temporary files that killed processes left.
+// Removes all claims with a smaller number than `number`, and the temporary files of such claims that killed
+// processes left.
 void remove_older_claims(Disk& disk, std::uint64_t number) {
   const auto entries = list_if_there(disk, kClaims);
   if (!entries) return;  // old claims have no effect
@@ -150,8 +152,9 @@ Error claim_superseded_error(const Disk& disk, const ClaimRecord& now) {
               "newer checkpoints; this attempt commits and reports nothing more"};
 }
 
-// If the disk fails to read the claim with some number, calls `may_be_refused(number)`. If that returns true,
-// the claim counts as unreadable; otherwise returns the disk's error.
+// If the disk fails to read the newest claim, calls may_be_refused() with the number of the claim. If
+// may_be_refused() returns true, treats the claim as unreadable. If it returns false, returns the disk's
+// error.
 Result<std::optional<ClaimRecord>> read_newest_claim(
     const Disk& disk, const std::function<bool(std::uint64_t)>& may_be_refused) {
   for (int i = 0; i < kLostRacesMax; ++i) {
@@ -224,8 +227,8 @@ Result<std::optional<Claim>> Claim::compete_for_claim(std::shared_ptr<Disk> disk
   ClaimObservation watch;
   std::uint64_t raced_after = kNumberMax;
   for (int races = 0; races < kLostRacesMax;) {
-    // If the disk fails to read a claim, treat the claim as unreadable and do not return the error: a bad
-    // sector stays unreadable, and with the error no job could ever claim the folder again.
+    // If the disk fails to read a claim, treat the claim as unreadable and do not return the error. A bad
+    // sector stays unreadable, so with the error no job could ever claim the folder again.
     auto now = read_newest_claim(*disk, [](std::uint64_t) { return true; });
     if (!now) return now.error();
     const Timestamp at = clock.now();

@@ -1,13 +1,13 @@
-// Claims make sure that a run's folder, or its prefix in an object store, belongs to one job at a time, also
-// where file locks do not work, such as on a network volume.
+// Claims make sure that a run's folder, or its prefix in an object store, belongs to one job at a time.
+// Claims also work where file locks do not work, such as on a network volume.
 //
 // Claims are files with a number, such as claims/c0000000012.txt. Each claim file is created once and never
 // changed. The claim with the highest number names the job that owns the folder or store. To renew a claim or
 // to take it over, a process creates the claim file with the next number. The file system or store lets only
 // one process create a claim file. A process that finds the claim of another job watches it with its own
-// clock. The process takes the folder over only if it sees no renewal of the claim for a whole lease. Clocks
-// of different processes are never compared. A claim that cannot be read, for example after a power cut, has
-// an unknown owner; a process waits for its lease to end like for any other claim.
+// clock. The process takes the folder over only if it sees no renewal of the claim for a whole lease. Ratoon
+// never compares the clocks of different processes. A claim that cannot be read, for example after a power
+// cut, has an unknown owner. A process waits for the end of the lease of such a claim as for any other claim.
 //
 // Each claim names its term (see claim_rules.h). An attempt remembers the term of the claim under which it
 // began, and commits and reports checkpoints only in this term.
@@ -52,10 +52,10 @@ class Claim {
                                                                  const ClaimTimes& times, const Clock& clock,
                                                                  const Pause& pause, SeenClaim& seen);
 
-  // Returns kConflict if another process owns the folder or store now, because this process did not renew its
-  // claim in time, or because a later start of the same job took the claim over. After kConflict this process
-  // must not write to the folder or store any longer. After an error other than kConflict, the process may
-  // call renew() again until the lease ends.
+  // Returns kConflict if another process owns the folder or store now. Either this process did not renew its
+  // claim in time, or a later start of the same job took the claim over. After kConflict this process must
+  // not write to the folder or store any longer. After an error other than kConflict, the process may call
+  // renew() again until the lease ends.
   [[nodiscard]] Result<void> renew();
   // Releases the claim on the run's folder or store, so that the next owner need not wait until the lease
   // ends.
@@ -90,8 +90,10 @@ class Claim {
   bool follows_another_job_;
 };
 
-// Returns kConflict if another job owns the folder or store, or has owned it since the term `term` of
-// `owner`. An unreadable claim is no conflict yet: soon its owner or another job creates a readable claim.
+// Returns kConflict if there is no claim, or if the newest claim is of another job. Also returns kConflict if
+// the newest claim is of the job of `owner` but not of the term `term`, because another job has owned the
+// folder or store since that term. An unreadable claim is no conflict yet: soon its owner or another job
+// creates a readable claim.
 [[nodiscard]] Result<void> confirm_claim(const Disk& disk, const Owner& owner, std::uint64_t term);
 
 // Returns the newest claim, or nothing if this folder or store was never claimed.
@@ -102,9 +104,9 @@ class Claim {
 // this process, in the names of its temporary files. Returns false if the claim is no longer the newest.
 [[nodiscard]] Result<bool> renew_for_owner(Disk& disk, const ClaimRecord& claim, std::string_view writer);
 
-// Returns true if `owner` may still remove old checkpoints: the newest claim is its own, of the term
-// `term`, or there is no claim. may_clean_up() also returns true if claims cannot be listed, because the
-// removal then fails as well.
+// Returns true if `owner` may still remove old checkpoints: either `owner` holds the newest claim and this
+// claim has the term `term`, or there is no claim. may_clean_up() also returns true if claims cannot be
+// listed, because the removal then fails as well.
 [[nodiscard]] bool may_clean_up(const Disk& disk, const Owner& owner, std::uint64_t term);
 
 }  // namespace ratoon::checkpoint

@@ -25,7 +25,7 @@ JobName parse_job(std::string_view job) {
 }
 
 // Returns true for the name of a job outside of a cluster, such as "/data/runs/digits on here", where `here`
-// is a host, and false for the name of a job in a cluster, such as "team-a/digits".
+// is a host. Returns false for the name of a job in a cluster, such as "team-a/digits".
 bool is_folder_or_store(std::string_view name) {
   return name.starts_with('/') || name.find("://") != std::string_view::npos;
 }

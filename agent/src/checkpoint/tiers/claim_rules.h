@@ -38,11 +38,11 @@ struct Owner {
 // two lines, so that an older agent that does not know UIDs sees another owner and stops.
 [[nodiscard]] std::string job_text(const std::string& name, const std::string& uid);
 
-// Pure. One job has one name and one UID. A job text without a UID matches any UID, since older agents write
-// no UID.
+// relation_of() compares the texts of two jobs. One job has one name and one UID. A job text without a UID
+// matches any UID, since older agents write no UID.
 enum class JobRelation { kSame, kNamesake, kOther };
 [[nodiscard]] JobRelation relation_of(std::string_view job, std::string_view other);
-// Returns true if both owners have the same UID, which should mean that they are processes of one job.
+// Returns true if both job texts have the same UID, which should mean that they name one job.
 [[nodiscard]] bool have_same_uid(std::string_view job, std::string_view other);
 
 inline constexpr std::uint64_t kUnknownTerm = 0;  // of claims of older versions, which have no term
@@ -66,18 +66,17 @@ struct ClaimRecord {
 // Returns true if any process of the same job as `owner` holds the claim.
 [[nodiscard]] bool is_held_by_job(const ClaimRecord& note, const Owner& owner);
 
-// Pure. Returns the term of the claim `number` that `owner` makes after the claim `now`.
+// Returns the term of the claim `number` that `owner` makes after the claim `now`.
 [[nodiscard]] std::uint64_t next_term(const std::optional<ClaimRecord>& now, const Owner& owner,
                                       std::uint64_t number);
-// Pure. kUnknownTerm, the term of claims that older versions of Ratoon wrote, matches every term except
-// kNoTerm.
+// kUnknownTerm, the term of claims that older versions of Ratoon wrote, matches every term except kNoTerm.
 [[nodiscard]] bool is_same_term(std::uint64_t term, std::uint64_t other);
 
 struct ClaimTimes {
   Duration lease{std::chrono::seconds(30)};         // renewed at least three times per lease
   Duration poll_interval{std::chrono::seconds(1)};  // between two reads while watching
-  // If a deleted job had the name of this job, its processes may still renew its claim for this long: they
-  // end within their grace period.
+  // If a deleted job had the name of this job, the processes of the deleted job may still renew its claim for
+  // the time namesake_wait. These processes end within their grace period.
   Duration namesake_wait{std::chrono::minutes(5)};
 };
 
@@ -90,7 +89,7 @@ struct ClaimObservation {
 };
 
 enum class ClaimVerdict { kTake, kWatch, kRefuse };
-// Pure. Refuses the newcomer if another job renews the claim. A namesake blocks the newcomer only if it still
+// Refuses the newcomer if another job renews the claim. A namesake blocks the newcomer only if it still
 // renews after namesake_wait. An earlier start of the same job never blocks the next start.
 [[nodiscard]] ClaimVerdict judge_claim(const Owner& newcomer, const ClaimObservation& seen,
                                        const ClaimTimes& times);

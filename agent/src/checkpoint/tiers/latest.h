@@ -5,8 +5,8 @@
 // In a folder `latest` is a relative link to the rank's pack, which any reader of safetensors opens. In an
 // object store `latest` is a small object with these contents:
 //   {"attempt": 3, "step": 1200, "manifest": "manifests/...", "digest": "...", "pack": "packs/..."}
-// The call replaces the link or object atomically. If a slow process wants to replace a link to a newer
-// checkpoint by a link to an older one, the link does not change.
+// update_latest() replaces the link or object atomically. If a slow process wants to replace a link to a
+// newer checkpoint by a link to an older one, the link does not change.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Moves the manifests of checkpoints to aside/ if a run gives them up: it starts over under its old name, or
-// goes back to an older checkpoint. The functions below delete no checkpoint.
+// A run gives up checkpoints if it starts over under its old name, or if it goes back to an older checkpoint.
+// The functions below move the manifests of these checkpoints to aside/. They delete no checkpoint.
 #pragma once
 
 #include <optional>
@@ -17,9 +17,9 @@ namespace ratoon::checkpoint {
 // Moves every manifest of the run to aside/, so that none of its checkpoints exists any longer. The packs of
 // the checkpoints stay in packs/: if a user moves a manifest back, its checkpoint exists again. The oldest
 // manifest is moved first: if the move is interrupted and not repeated, the next start still resumes from the
-// newest checkpoint. Rollback records are moved after all manifests, so that a checkpoint that a rollback
-// gave up never counts again. If `before` is given, moves only files of attempts older than `before`. Returns
-// the number of moved manifests.
+// newest checkpoint. Rollback records are moved after all manifests, so that a run never resumes from a
+// checkpoint that a rollback gave up. If `before` is given, moves only files of attempts older than `before`.
+// Returns the number of moved manifests.
 [[nodiscard]] Result<std::uint64_t> set_lineage_aside(Disk& disk, std::string_view mark,
                                                       std::optional<Attempt> before = {});
 

@@ -1,5 +1,5 @@
-// The load path names a checkpoint of another run. A run that has no checkpoint of its own begins from it.
-// The checkpoint is in a folder, in a store or on a web server, and is never changed.
+// The load path names a checkpoint of another run. A run that has no checkpoint of its own begins from that
+// checkpoint. The checkpoint is in a folder, in a store or on a web server. Ratoon never changes it.
 //
 //   "/data/runs/pretrained", "s3://bucket/runs/pretrained"                   that run's newest checkpoint
 //   "https://host/runs/pretrained/manifests/s0000001200.a0003.json"          that checkpoint
@@ -34,8 +34,9 @@ struct LoadLocation {
 };
 [[nodiscard]] LoadLocation parse_load_path(std::string_view path);
 
-// Returns kNotFound if the load path has no checkpoint, and kCorrupted if the named checkpoint, or every
-// checkpoint, is damaged: a run with a load path must not begin without its weights.
+// Returns kNotFound if the load path has no checkpoint. Returns kCorrupted if the checkpoint that the path
+// names is damaged, or if the path names no checkpoint and every checkpoint there is damaged. A run with a
+// load path must not begin without its weights.
 [[nodiscard]] Result<LoadSource> open_load_path(std::string_view path, const StoreOptions& options,
                                                 const FolderWrapper& folders = {});
 

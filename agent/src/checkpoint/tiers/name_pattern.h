@@ -30,8 +30,8 @@ struct PatternValues {
 // of the `ranks_that_write` processes that write a file.
 [[nodiscard]] Result<void> check_pattern(std::string_view pattern, std::uint32_t ranks_that_write);
 
-// Returns true if two checkpoints may have different names, so that a new checkpoint does not replace the
-// link of an old one.
+// Returns true if the pattern may give the links of two checkpoints different names. The link of a new
+// checkpoint then does not replace the link of an old checkpoint.
 [[nodiscard]] bool changes_with_checkpoints(std::string_view pattern);
 
 // Returns the common beginning of all names that this pattern gives in one run.

@@ -1,9 +1,9 @@
 // Chooses the checkpoint from which a run resumes, among those of all its tiers (folder and stores). The
 // functions are pure: they read no files, and get the lists of checkpoints as arguments.
 //
-// The newest committed checkpoint of all tiers is chosen: if a node returns with an old local copy, the run
-// does not resume from this copy and repeat steps. The order of the tiers decides only which copy of one
-// checkpoint is read first.
+// choose_start() chooses the newest committed checkpoint of all tiers. So if a node returns with an old local
+// copy, the run repeats no steps. The order of the tiers decides only which copy of one checkpoint is read
+// first.
 #pragma once
 
 #include <cstddef>
@@ -50,7 +50,7 @@ struct TieredInventory {
 };
 
 // Returns kConflict if two tiers have different checkpoints or rollbacks of the same attempt and step,
-// because one of these belongs to another run.
+// because one of the two tiers then contains files of another run.
 [[nodiscard]] Result<TieredInventory> merge(std::span<const TierInventory> tiers);
 
 struct StartRequest {

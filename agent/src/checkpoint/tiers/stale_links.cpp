@@ -52,8 +52,8 @@ std::optional<Attempt> newest_attempt_with_packs(const fs::path& run_folder) {
   return newest;
 }
 
-// Returns true for a temporary link that can be removed: it leads to a pack of an older attempt, and the
-// process that made it has ended.
+// Returns true for a temporary link that can be removed. Such a link leads to a pack of an attempt before the
+// newest attempt, so the process that made the link has ended.
 bool is_leftover_link(const NamePatternInFolder& names, const std::string& path, const std::string& name) {
   std::error_code code;
   const auto pack = pack_in_link(name, fs::read_symlink(names.run_folder / path, code));
@@ -123,7 +123,8 @@ Result<void> remove_stale_pointers(ObjectStoreDisk& store, std::string_view patt
     if (pack) pointers.emplace_back(object.key, *pack);
   }
   if (pointers.empty()) return {};
-  // List the packs after reading the pointers: a pack is created before its pointer, so the list has it.
+  // List the packs after reading the pointers: a pack is created before its pointer, so the list contains
+  // every pack that still exists.
   const auto packs = store.list_objects(std::string(kPacks) + "/");
   if (!packs) return packs.error();
   std::set<std::string> there;

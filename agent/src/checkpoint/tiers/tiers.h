@@ -1,5 +1,5 @@
-// checkpoint/tiers/: The folder and the stores that hold one run's checkpoints: claims on them, the choice of
-// a checkpoint, and `latest`.
+// checkpoint/tiers/: Manages the folder and the stores that hold one run's checkpoints. The code claims them
+// for one job, chooses the checkpoint from which the run resumes, and updates `latest`.
 //
 // Tiers: one object for the folder and all stores that hold checkpoints of one run. The first tier is the
 // folder in which the run saves its checkpoints, or a store if the run has no folder. All tiers after the

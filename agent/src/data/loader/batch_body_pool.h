@@ -1,5 +1,5 @@
 // BatchBodyPool reuses the memory and the ColumnMakers of a batch after the batch's last handle was
-// destroyed, on any thread.
+// destroyed. Any thread may destroy a handle.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// BatchMaker makes one batch: it finds the batch's slots, reads their samples and fills the columns.
+// BatchMaker makes one batch: it finds the batch's slots (positions in the stream), reads the samples of the
+// slots, and fills the columns of the batch.
 //
 //   maker.plan();                                                 // one thread
 //   for each piece: maker.make(piece, sample);                    // any threads
@@ -20,8 +21,8 @@
 
 namespace ratoon::data {
 
-// The row shape of each column in the last finished batch. Rows of the next batch are expected to have it,
-// too. Thread contract: any thread may call any function.
+// The row shape of each column in the last finished batch. The loader expects the rows of the next batch to
+// have the same shapes. Thread contract: any thread may call any function.
 class ExpectedRowShapes {
  public:
   explicit ExpectedRowShapes(const std::vector<Column>& columns);
@@ -53,7 +54,7 @@ class BatchMaker {
   void withdraw_read_hints() noexcept;
   // Valid after plan().
   [[nodiscard]] std::size_t piece_count() const { return piece_count_; }
-  // Reads the rows of one piece of the batch; ends early if a stop of loader_plan() was requested.
+  // Reads the rows of one piece of the batch; ends early if a stop was requested through loader_plan()->stop.
   void make(std::size_t piece, Sample& sample) noexcept;
   // Call finish() after all pieces were made. Returns the exception of the first row that failed, or null if
   // the batch is complete.

@@ -7,7 +7,7 @@
 namespace ratoon::data {
 namespace {
 
-// Releases the files that the sample uses before the thread waits for work: a cache cannot evict files in
+// Before the thread waits for work, releases the files that the sample uses. A cache cannot evict files in
 // use, so a small cache would have no space for other files during a long wait.
 void release_sample_files(Sample& sample) noexcept {
   try {

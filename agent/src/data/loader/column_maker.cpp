@@ -96,8 +96,8 @@ void ColumnMaker::finish(const AllocateFunction& allocate) {
   copy_rows(rows);
 }
 
-// Returns all rows. The bytes of a row are either in the column already, or in memory of their own if the row
-// has an unexpected shape.
+// Returns all rows. The bytes of a row with the expected shape are already in the column. The bytes of a row
+// with an unexpected shape are in separate memory.
 std::vector<Field> ColumnMaker::all_rows() const {
   std::vector<Field> rows(column_->rows_);
   if (expected_shape_) {

@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::uint32_t kThreadsMax = 1024;
 
-// Throws if a program passed two data sets of equal size in the wrong order: a source's name is then the
-// digest of the other data set. Computing the digest of a data set may read all its bytes, so digests are
-// computed only for data sets of equal size.
+// Throws if a program passed two data sets of equal size in the wrong order. In this case the name of one
+// data set's source is the digest of the other data set. Computing the digest of a data set may read all its
+// bytes, so digests are computed only for data sets of equal size.
 void check_source_order(const std::vector<std::shared_ptr<const Dataset>>& sources,
                         const StreamReader& plan) {
   for (std::uint32_t i = 0; i < sources.size(); ++i) {

@@ -1,5 +1,6 @@
 // LoaderInput contains the part of a data loader's input that never changes. A LoaderPlan says which rows of
-// each batch a rank reads. If the stream or the rank's share of batches changes, a new LoaderPlan is made.
+// each batch a rank reads. If the stream or the rank's share of batches changes, the loader makes a new
+// LoaderPlan.
 #pragma once
 
 #include <cstddef>

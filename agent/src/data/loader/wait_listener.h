@@ -12,8 +12,9 @@ class WaitListener {
   virtual ~WaitListener() = default;
   virtual void begin_wait() = 0;
   virtual void end_wait() = 0;
-  // on_failure() is called if the wait ends with a ratoon::Failure, such as a disk error. It is needed
-  // because the program may catch the Failure, and the listener would not learn of it otherwise.
+  // on_failure() is called if the wait ends with a ratoon::Failure, such as a disk error. The function is
+  // needed because the program may catch the Failure, and the listener would otherwise not be informed of the
+  // Failure.
   virtual void on_failure(std::exception_ptr failure) = 0;
 };
 

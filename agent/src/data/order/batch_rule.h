@@ -1,5 +1,6 @@
-// Computes the slots at which batches begin and end. A slot at which a batch can begin is called settled.
-// With EpochEnd::kDrop, no batch begins at the last slots of an epoch if these slots do not fill a batch.
+// Computes the slots (positions in the stream) at which batches begin and end. A slot is settled if a batch
+// can begin at it. With EpochEnd::kDrop, no batch begins at the last slots of an epoch if these slots do not
+// fill a batch.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +22,8 @@ struct BatchRule {
   // Returns the first slot of the batch that comes `batches` batches after the batch at `slot`, a settled
   // slot. Throws std::out_of_range if the resulting slot is above kSlotsMax.
   [[nodiscard]] std::uint64_t start_after_batches(std::uint64_t slot, std::uint64_t batches) const;
-  // Returns the number of batches from the settled slot `slot` up to, but without, the first batch that
-  // begins at `goal` or later.
+  // Returns the number of batches from the settled slot `slot` to the first batch that begins at `goal` or
+  // later. That last batch is not counted.
   [[nodiscard]] std::uint64_t batches_up_to(std::uint64_t slot, std::uint64_t goal) const;
   // Returns the number of batches in an epoch, if a batch begins at the first slot of the epoch.
   [[nodiscard]] std::uint64_t batches_per_epoch() const { return batches_in(epoch_slots); }

@@ -17,7 +17,7 @@ std::uint64_t size_of_shard(const RecipeSource& source, std::uint64_t shard) {
 }
 
 // Returns the last shard that begins at or before the position `place` of the epoch. The result is never an
-// empty shard, because the next shard begins at the same position.
+// empty shard, because the shard after an empty shard begins at the same position.
 std::uint64_t find_shard_at(const std::vector<std::uint64_t>& starts, std::uint64_t from, std::uint64_t to,
                             std::uint64_t place) {
   const auto begin = starts.begin();

@@ -1,5 +1,5 @@
 // data/order/: Computes the order of samples in a training run: permutations, mixtures of sources, and
-// batches. No I/O.
+// batches. The code does no I/O.
 //
 // EpochOrder: the order in which one epoch of one source visits its samples. An EpochOrder is immutable, so
 // that several threads can use it at the same time.

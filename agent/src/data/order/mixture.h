@@ -49,7 +49,7 @@ class MixtureBlock {
   // Returns, for each source, how often it was chosen in all slots before draw number `draw`.
   [[nodiscard]] std::vector<std::uint64_t> draw_counts_before(std::uint64_t draw) const;
   // Finds the draw of `source` before which the stream has drawn `source` exactly `count` times. Returns the
-  // index of this draw in this block, which must contain it.
+  // index of this draw in this block. This block must contain the draw.
   [[nodiscard]] std::uint64_t find_draw(std::uint32_t source, std::uint64_t count) const;
 
  private:

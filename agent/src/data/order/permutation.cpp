@@ -28,8 +28,8 @@ std::uint64_t ceil_square_root(std::uint64_t n) {
   return root + 1;  // `root` is now the largest with root * root < n
 }
 
-// The result is the high word of a product, because this makes all numbers below `radix` equally likely. With
-// a remainder, small numbers would be more likely.
+// The result is the high word of the product of a hash and `radix`, so that all numbers below `radix` are
+// equally likely. The remainder of a division by `radix` would make small numbers more likely.
 std::uint64_t round_value(std::uint64_t half, std::uint64_t key, std::uint64_t radix) {
   return static_cast<std::uint64_t>((Uint128{splitmix64(half ^ key)} * radix) >> 64);
 }
@@ -84,8 +84,8 @@ void Permutation::check(std::uint64_t x) const {
 
 // The rounds permute the numbers below high_radix_ * low_radix_, which exceeds the size of the Permutation by
 // at most low_radix_ - 1. A result that is not below the size is permuted again until the result is below the
-// size. The loop ends, because repeating a permutation leads back to the first number at the latest, and the
-// first number is below the size.
+// size. The loop ends, because repeating a permutation leads back to the first number `place`, which is below
+// the size.
 std::uint64_t Permutation::operator()(std::uint64_t place) const {
   check(place);
   do place = forward(place);

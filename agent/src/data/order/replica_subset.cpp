@@ -18,7 +18,7 @@ __extension__ using Uint128 = unsigned __int128;
 constexpr std::uint64_t kSubsetSamplesMax = std::uint64_t{1}
                                             << 53;  // above this, a fraction of the samples is not exact
 // Users may write a fraction with only nine digits. If samples * fraction therefore exceeds a whole number by
-// at most this part of the product, the product is rounded down to that number. A tolerance as large as one
+// at most 1e-9 times the product, the product is rounded down to that number. A tolerance as large as one
 // sample divided by the number of ranks could leave a sample in no subset.
 constexpr double kRelativeRoundingTolerance = 1e-9;
 constexpr double kRoundingToleranceMax = 1e-6;

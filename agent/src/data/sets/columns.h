@@ -1,6 +1,6 @@
 // agent/src/data/sets/: data sets that need no library besides the standard library.
 //
-// Every data set checks its columns, and the sample ids that callers request, with these functions.
+// Every data set uses the functions below to check its columns and the sample ids that callers request.
 #pragma once
 
 #include <cstdint>

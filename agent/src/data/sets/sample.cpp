@@ -32,7 +32,8 @@ void Sample::begin(std::uint64_t id) {
 }
 
 // Replaces all memory blocks by one block as large as their used part, because the next sample will need
-// about as much memory. The memory therefore never exceeds that of the largest sample.
+// about as much memory. The memory of a Sample therefore never exceeds the memory that its largest sample
+// needs.
 void Sample::merge_blocks() {
   std::size_t used = 0;
   for (const Block& block : blocks_) used += block.used;

@@ -1,6 +1,6 @@
-// agent/src/devices/health/: watches devices through their driver's monitoring library, NVML. DeviceReading:
-// what the driver reports about a device at one moment. A field has no value if the device, its driver or the
-// container does not report it.
+// agent/src/devices/health/: watches devices through their driver's monitoring library, NVML. DeviceReading
+// contains the values that the driver reports about a device at one moment. A field has no value if the
+// device, its driver or the container does not report the value.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct DeviceReading {
   std::optional<double> utilization{};  // 0 to 1: the part of the last second in which a kernel ran
   std::optional<std::uint64_t> memory_bytes{};
   std::optional<std::uint64_t> memory_used_bytes{};
-  // Errors of the device's memory (ECC) since the driver was loaded.
+  // The next two fields are the numbers of errors of the device's memory (ECC) since the driver was loaded.
   std::optional<std::uint64_t> corrected_errors{};
   std::optional<std::uint64_t> uncorrectable_errors{};
   std::optional<bool> is_remap_pending{};  // a bad row of the memory will be replaced at the next reset

@@ -1,4 +1,5 @@
-// DeviceRecord: the facts about a device that follow from all its readings and error events so far. Pure.
+// DeviceRecord: the facts about a device that follow from all its readings and error events so far.
+// DeviceRecord does no I/O and reads no clock.
 #pragma once
 
 #include <cstdint>

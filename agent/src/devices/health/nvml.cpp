@@ -7,6 +7,8 @@
 
 #include <dlfcn.h>
 
+#include "base/core/pause.h"
+
 namespace ratoon::devices {
 namespace {
 
@@ -15,6 +17,7 @@ using NvmlHandle = void*;
 using NvmlEventSet = void*;
 using NvmlStatus = int;
 constexpr NvmlStatus kNvmlSuccess = 0;
+constexpr NvmlStatus kNvmlTimeout = 10;
 constexpr NvmlStatus kNvmlGpuIsLost = 15;
 constexpr unsigned kGpuTemperatureSensor = 0;
 constexpr unsigned kSmClock = 1;
@@ -130,6 +133,8 @@ class NvmlDevice final : public DeviceSource {
     const auto limit = std::chrono::ceil<std::chrono::milliseconds>(at_most).count();
     NvmlEvent event{};
     const NvmlStatus status = nvml_.wait(events_, &event, static_cast<unsigned>(std::max<long>(limit, 0)));
+    // A driver whose call fails, for example because the device is lost, does not wait.
+    if (status != kNvmlSuccess && status != kNvmlTimeout) static_cast<void>(pause_for(at_most, {}));
     if (status != kNvmlSuccess || event.type != kXidEvent) return std::nullopt;
     return event.data;
   }

@@ -13,7 +13,7 @@
 
 namespace ratoon::devices {
 
-// How long a process waits for a driver that may no longer answer.
+// The time for which a process waits for a driver that may no longer answer.
 inline constexpr Duration kDriverTimeout = std::chrono::seconds(2);
 
 struct WatchedDevice {

@@ -1,5 +1,5 @@
 // mds/format/: Reads and writes the MDS format of MosaicML Streaming: index, shards, compression and hashes.
-// Pure.
+// The functions are pure.
 //
 // Parses index.json of a data set in MDS format, version 2. This file lists the shards, their order and
 // contents. The parser checks every value on which readers of shards rely. It refuses file names that lead

@@ -1,8 +1,9 @@
-// OpenShards: the shards that are open in this process. find() takes no lock: an atomic counter per shard
-// counts the threads that are in find() for this shard, and a shard whose counter is not 0 is not closed. The
-// number of open shards and the memory that they take are limited. If a limit is exceeded, shards that are
-// not expected to be read are closed first, beginning with the least recently requested one (clock
-// algorithm). If all open shards are expected to be read, the one that is needed last is closed first.
+// OpenShards: the shards that are open in this process. find() takes no lock. An atomic counter per shard
+// counts the threads that are in find() for this shard, and OpenShards does not close a shard while its
+// counter is above 0. The number of open shards and the memory that they take are limited. If a limit is
+// exceeded, shards that are not expected to be read are closed first, beginning with the least recently
+// requested one (clock algorithm). If all open shards are expected to be read, the one that is needed last is
+// closed first.
 //
 // Thread contract: any thread may call any function.
 #pragma once

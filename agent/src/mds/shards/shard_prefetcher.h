@@ -1,7 +1,9 @@
-// ShardPrefetcher: threads that open shards before samples are read from them, in the order of the reads. The
-// threads are started by the first request, and a newer request replaces all older ones.
+// ShardPrefetcher: threads that open shards before samples are read from the shards. The threads open the
+// shards in the order in which they will be read. The first request starts the threads, and a newer request
+// replaces all older requests.
 //
-// Thread contract: any thread may call any function; the destructor stops the running work and waits for it.
+// Thread contract: any thread may call any function; the destructor requests a stop of the threads and waits
+// until they end.
 #pragma once
 
 #include <condition_variable>

@@ -1,8 +1,8 @@
-// mds/shards/: Opens the shards of a data set: from local folders and stores, on request and ahead of
-// requests.
+// mds/shards/: Opens the shards of a data set from local folders and from stores, either on request or before
+// they are requested.
 //
-// ShardReader: opens the shards of a data set when their samples are requested, or before that if the samples
-// are expected.
+// ShardReader: opens a shard of a data set when a caller requests one of its samples. If the shard is slow to
+// open and a caller expects to request its samples, ShardReader opens the shard earlier.
 //
 // Thread contract: any thread may call any function.
 #pragma once
@@ -41,7 +41,8 @@ class ShardReader {
   [[nodiscard]] ShardCost cost_of(std::size_t shard) const {
     return source_of(shard).open_cost(index_.shards[shard]);
   }
-  // Returns, each once, the shards of the samples `ids` that are slow to open and should be fetched ahead.
+  // Returns those shards of the samples `ids` that are slow to open and should be opened ahead. The result
+  // contains each shard once.
   [[nodiscard]] std::vector<std::size_t> slow_shards_of(std::span<const std::uint64_t> ids) const;
   [[nodiscard]] std::vector<std::size_t> expected_shards() const;
   // Returns the cache keys of the shards that are expected to be read, in the order in which they are needed.

@@ -7,7 +7,7 @@
 namespace ratoon::mds {
 namespace {
 
-// Returns false if the file was written just now: the clock of the file system advances in steps of some
+// Returns false if the file was written just now. The clock of the file system advances in steps of some
 // milliseconds, so a second write in the same step leaves the modification time unchanged.
 bool has_stable_file_times(const FileIdentity& file) {
   constexpr std::int64_t kSettledNanoseconds = 2'000'000'000;

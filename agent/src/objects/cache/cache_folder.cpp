@@ -76,8 +76,8 @@ Result<CacheFolder::OpenResult> CacheFolder::open_object(const std::string& name
   auto opened = lock_opened(std::move(*fd), name, LOCK_SH);
   if (opened && opened->outcome == OpenOutcome::kOpen) {
     // The cache sets the access time of a file itself, because many file systems are mounted with an option
-    // that stops them from updating it. Setting the access time fails for a file of another user. For such a
-    // file, the time of its last write counts as its last use.
+    // that disables updates of access times. Setting the access time fails for a file of another user. For
+    // such a file, the time of its last write counts as its last use.
     const std::array<timespec, 2> times{{{0, UTIME_NOW}, {0, UTIME_OMIT}}};
     static_cast<void>(::futimens(opened->fd.get(), times.data()));
   }

@@ -31,7 +31,7 @@ class CacheFolder {
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   [[nodiscard]] std::string shown(const std::string& name) const { return (path_ / name).string(); }
 
-  // The result of an attempt to open and lock a file without waiting.
+  // OpenOutcome is the result of an attempt to open and lock a file without waiting.
   enum class OpenOutcome { kOpen, kMissing, kBusy };
   struct OpenResult {
     OpenOutcome outcome = OpenOutcome::kMissing;

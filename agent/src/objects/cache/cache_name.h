@@ -21,7 +21,7 @@ struct CacheKey {
 [[nodiscard]] std::string object_name(const CacheKey& key);
 
 // Returns the name that an object's file has until it is complete. If several processes write one object,
-// `by` distinguishes their unfinished files; the first one has an empty `by`.
+// `by` distinguishes their unfinished files. The file of the first of these processes has an empty `by`.
 [[nodiscard]] std::string part_name(std::string_view object_name, std::string_view by = {});
 
 enum class CacheNameKind { kObject, kPart };

@@ -1,8 +1,8 @@
 // A usage record is the number of bytes of all files in a cache. The record is stored in the cache's lock
 // file, so that a process need not list the folder. The recorded number may be too high, because a file may
-// be removed without an update of the record; a scan of the folder corrects the number. The number is never
-// too low, because bytes are added to it before they are written. A record is valid only until the machine
-// reboots, because after a power cut the lock file may contain an old record.
+// be removed without an update of the record. A scan of the folder corrects the recorded number. The number
+// is never too low, because bytes are added to it before they are written. A record is valid only until the
+// machine reboots, because after a power cut the lock file may contain an old record.
 //
 // Thread contract: the caller must hold the folder's lock, except for remove_usage_record().
 #pragma once

@@ -56,7 +56,7 @@ std::string bytes_text(std::uint64_t count) {
   return std::to_string(count) + " bytes";
 }
 
-// MappedFile: maps a file into memory as long as the object exists.
+// MappedFile: maps a file into memory as long as the MappedFile exists.
 class MappedFile {
  public:
   static Result<MappedFile> of(int fd, std::uint64_t size, const std::string& shown) {
@@ -158,8 +158,8 @@ Result<CacheFolder::OpenResult> ObjectCache::open_cached(const CacheRequest& req
   auto opened = folder_.open_object(name);
   if (!opened || opened->outcome != OpenOutcome::kOpen || opened->size_bytes == request.size_bytes)
     return opened;
-  // A file of an unexpected size was truncated by another program, or the object of this URI has changed. In
-  // both cases the file is of no use.
+  // A file of an unexpected size is useless: another program has truncated the file, or the object of this
+  // URI has changed.
   if (auto removed = folder_.remove(name); !removed) return removed.error();
   folder_.discard_usage_record();
   return CacheFolder::OpenResult{};
@@ -273,8 +273,9 @@ Result<void> ObjectCache::evict_if_unused(const CachedObject& object, std::uint6
   return {};
 }
 
-// Evicts in the order of the last scan, without a new scan: an object that was not used since then is still
-// among the least recently used ones. Skips objects that were used since then.
+// Evicts in the order of the last scan, without a new scan. An object that was not used since the last scan
+// is still among the least recently used ones. Skips objects that were used since the last scan, and objects
+// that this process will open next.
 Result<void> ObjectCache::evict_oldest(std::uint64_t& held, std::uint64_t allowed) {
   const auto next_uses = next_uses_by_name();
   const std::lock_guard lock(mutex_);
@@ -316,8 +317,8 @@ Result<void> ObjectCache::scan_and_evict(const std::string& part, std::uint64_t&
 // bytes of the file.
 Result<void> ObjectCache::allocate(const CacheRequest& request, int fd) const {
   if (request.size_bytes == 0) return {};
-  // Compare with the free space first, because fallocate() for a file that does not fit would fill the disk
-  // for a moment.
+  // First compare the size of the object with the free space, because fallocate() for a file that does not
+  // fit would fill the disk for a moment.
   if (request.size_bytes > folder_.free_bytes()) return no_space_error(request);
   const auto size = static_cast<off_t>(request.size_bytes);
   while (::fallocate(fd, 0, 0, size) != 0) {

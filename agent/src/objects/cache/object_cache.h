@@ -40,9 +40,9 @@ namespace ratoon::objects {
 struct CacheOptions {
   std::filesystem::path folder;
   std::uint64_t bytes_max = 0;  // of all files together; 0: no limit
-  // The time for which get() waits for other processes. If another process still holds the lock of the object
-  // after this time, get() fetches the object itself. If the cache is still full of open files, get() returns
-  // an error.
+  // lock_wait_max is the time for which get() waits for other processes. If another process still holds the
+  // lock of the object after this time, get() fetches the object itself. If the cache is full of open files
+  // for longer than lock_wait_max, get() returns an error.
   Duration lock_wait_max{std::chrono::seconds(60)};
 };
 
@@ -122,9 +122,10 @@ class ObjectCache {
                                              const std::stop_token& stop);
   [[nodiscard]] Result<void> reserve(const CacheRequest& request, const std::string& part, int fd,
                                      const std::stop_token& stop);
-  // Evicts files, and returns by how many bytes the cache is still too large. `lock` is the folder's lock; it
-  // is not open if other processes have held it for too long. The size of the cache is read from the usage
-  // record. The folder is scanned only if there is no record or the record says that the cache is full.
+  // Evicts files, and returns by how many bytes the cache is still too large. `lock` is the folder's lock. If
+  // other processes have held the folder's lock for too long, `lock` is not open. The size of the cache is
+  // read from the usage record. The folder is scanned only if there is no record or the record says that the
+  // cache is full.
   [[nodiscard]] Result<std::uint64_t> make_room(const CacheRequest& request, const std::string& part,
                                                 const UniqueFd& lock);
   // Each of the following functions evicts files and subtracts their bytes from `held`, the size of the

@@ -39,8 +39,8 @@ struct SharedConfig {
 // StoreOptions::endpoint, which applies to S3 only.
 [[nodiscard]] std::string endpoint_of(const std::string& service, const Environment& environment,
                                       const SharedConfig& shared);
-// Returns true if requests for s3:// URIs have the bucket in the path (path style), and false if in the host
-// name. Returns nothing if neither the options nor the profile choose one of the two.
+// Returns true if requests for s3:// URIs have the bucket in the path (path style), and false if they have
+// the bucket in the host name. Returns nothing if neither the options nor the profile choose one of the two.
 [[nodiscard]] std::optional<bool> path_style_of(const SharedConfig& shared, const StoreOptions& options);
 
 }  // namespace ratoon::objects

@@ -19,8 +19,8 @@ using Sections = std::map<std::string, Settings>;
 // `shown` is the name of the file for error messages.
 [[nodiscard]] Result<Sections> parse_shared_file(std::string_view text, std::string_view shown);
 
-// The settings of one profile from both files. If both files have a setting, the one in ~/.aws/credentials is
-// used.
+// Profile has the settings of one profile from ~/.aws/credentials and ~/.aws/config. If both files have a
+// setting, get() returns the setting in ~/.aws/credentials.
 struct Profile {
   std::string name;
   Settings credentials{};  // from the credentials file

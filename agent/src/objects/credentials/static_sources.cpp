@@ -95,8 +95,8 @@ Result<std::optional<Credentials>> profile_keys(const Profile& profile, const Sh
                                           ", which Ratoon does not support: export them with `aws configure "
                                           "export-credentials`, or name another profile");
   };
-  // The checks are in the order of boto3: browser sign-in (SSO) is preferred to keys. A program
-  // (credential_process) is used only if the credentials file has no keys.
+  // The checks are in the order of boto3. boto3 prefers browser sign-in (SSO) to keys, and runs a program
+  // (credential_process) only if the credentials file has no keys.
   if (!profile.get("sso_session").empty() || !profile.get("sso_start_url").empty())
     return refused("a sign-in (sso)");
   auto keys = static_keys_in(profile.credentials, profile.name, shared.credentials_path);

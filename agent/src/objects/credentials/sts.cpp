@@ -124,8 +124,8 @@ class WebIdentitySource final : public CredentialSource {
  private:
   [[nodiscard]] std::string setting(const SharedConfig& shared, const char* variable,
                                     const char* name) const {
-    // If the program names a profile, use the profile's role and ignore a role in the environment, because
-    // the profile's keys are preferred, too.
+    // If the program names a profile, use the profile's role and ignore a role in the environment. The keys
+    // of such a profile are also preferred to keys in the environment.
     if (sts_.options.profile.empty()) {
       if (auto value = sts_.dependencies.environment(variable)) return *value;
     }

@@ -10,8 +10,9 @@
 
 namespace ratoon::objects {
 
-// Requests a role with a token from a file. The file and the role are AWS_WEB_IDENTITY_TOKEN_FILE and
-// AWS_ROLE_ARN, or, if these are not set, web_identity_token_file and role_arn of the profile.
+// Requests a role with a token from a file. The environment variables AWS_WEB_IDENTITY_TOKEN_FILE and
+// AWS_ROLE_ARN name the file and the role. If a variable is not set, or the program names a profile, the
+// setting web_identity_token_file or role_arn of the profile is used instead.
 [[nodiscard]] std::unique_ptr<CredentialSource> web_identity_source(const HttpDependencies& dependencies,
                                                                     StoreOptions options);
 

@@ -70,7 +70,7 @@ class Download final : public http::BodySink {
   std::optional<std::uint64_t> wanted_bytes_{};  // total, if the server stated it
   std::optional<Error> sink_error_{};
 
-  // The state of one try to download the object.
+  // The following members have the state of one try to download the object.
   int status_ = 0;
   http::ResponseHead head_{};
   std::string refusal_body_{};

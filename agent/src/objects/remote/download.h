@@ -1,6 +1,6 @@
-// download(): writes an object's bytes to a sink over HTTP and retries after lost connections. After an
-// interruption the download continues where it ended, if the server supports If-Match and the ETag shows that
-// the object has not changed; otherwise it starts over.
+// download(): writes an object's bytes to a sink over HTTP and retries after lost connections. If the server
+// supports If-Match and the ETag shows that the object has not changed, an interrupted download continues
+// where it ended. Otherwise the download starts over.
 #pragma once
 
 #include <functional>
@@ -22,8 +22,8 @@ struct DownloadPlan {
   std::function<Result<http::Request>(const http::Headers& more)> make;
   // If a reply does not contain the object, returns the reason why the server refused the request.
   std::function<RemoteRefusal(const http::ResponseHead& head, std::string_view body)> judge;
-  // A function that returns an error if a reply with success seems not to come from the store. If `doubts` is
-  // null, replies are not checked.
+  // `doubts` returns an error if a reply with success seems not to come from the store. If `doubts` is null,
+  // replies are not checked.
   std::function<std::optional<Error>(const http::Headers&)> doubts{};
 };
 
@@ -38,9 +38,10 @@ struct DownloadPlan {
 // Reads the facts about an object from the headers of a reply.
 [[nodiscard]] ObjectInfo object_info(std::string_view key, const http::Headers& headers);
 
-// Sends a HEAD request and returns the facts about the object in the reply. If a proxy removed the length
-// from the reply, object_info_from_head() requests the first byte of the object, because the reply to that
-// request contains the length. Returns kUnavailable if the object exists but no reply contains its length.
+// Returns the facts about an object from `headers`, the headers of the reply to a HEAD request. If a proxy
+// removed the length from that reply, object_info_from_head() requests the first byte of the object, because
+// the reply to a request for a range also contains the length. Returns kUnavailable if the object exists but
+// no reply contains its length.
 [[nodiscard]] Result<ObjectInfo> object_info_from_head(ObjectStore& store, std::string_view key,
                                                        const http::Headers& headers,
                                                        const std::stop_token& stop);

@@ -16,8 +16,7 @@
 namespace ratoon::objects {
 namespace {
 
-// The number of idle connections that stay open. A data loader usually has fewer
-// threads.
+// At most kIdleConnectionsMax idle connections stay open. A data loader usually has fewer threads.
 constexpr std::size_t kIdleConnectionsMax = 64;
 
 std::optional<std::string> read_variable(const std::string& name) {

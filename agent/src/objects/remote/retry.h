@@ -34,7 +34,7 @@ struct RetryPolicy {
 // code in S3's reply, or empty if there is none.
 [[nodiscard]] bool is_retryable(int status, std::string_view code);
 
-// Returns the kind of error for an HTTP status, if nothing else is known.
+// Returns the kind of error that an HTTP status means, if the rest of the reply does not explain the error.
 [[nodiscard]] ErrorKind error_kind_of_status(int status);
 
 // Parses the value of a Retry-After header, which is a number of seconds such as "120" or an HTTP date.

@@ -27,7 +27,7 @@ Duration RetryLoop::time_left() const {
 }
 
 http::Limits RetryLoop::limits() const {
-  // Use at least one unit of time, because a limit of 0 would mean that there is no limit.
+  // Use a limit of at least one millisecond, because a limit of 0 would mean that there is no limit.
   return {.total = std::max<Duration>(time_left(), std::chrono::milliseconds(1)),
           .silence = timeouts_.silence,
           .connect = timeouts_.connect};

@@ -108,8 +108,8 @@ RemoteRefusal S3Client::make_refusal(const S3Call& call, const Attempt& attempt,
                                      const http::Headers& headers, std::string_view body) {
   const S3Refusal refusal = decode_refusal(body);
   std::string text = describe_answer(call, attempt, status, refusal);
-  // Believe a reply that an object does not exist or is forbidden only if it came from the store, and not
-  // from a proxy.
+  // A reply may say that an object does not exist or that access is forbidden. Believe such a reply only if
+  // it came from the store, and not from a proxy.
   if (const auto page = refusal.code.empty() ? find_web_page_error(headers) : std::nullopt)
     return {.error = Error(page->kind(), text + "; " + page->message()), .is_retryable = true};
   const WallTime now = dependencies_.clock->wall_now();

@@ -1,4 +1,4 @@
-// S3Client: sends signed requests to one bucket, and makes errors of the replies that refuse a request. All
+// S3Client: sends signed requests to one bucket, and converts replies that refuse a request to errors. All
 // operations on objects send their requests through an S3Client.
 //
 // Thread contract: any thread may call any function.
@@ -32,13 +32,13 @@ struct S3Call {
 
 struct CallOptions {
   std::stop_token stop{};
-  // A function that returns true if a reply counts as success although its status is not 2xx.
+  // `accepts` returns true if a reply counts as success although its status is not 2xx.
   std::function<bool(const http::Response&)> accepts{};
-  // A function that returns an error if a reply with status 2xx is not the expected one. If `doubts` returns
-  // an error, the client retries the request.
+  // `doubts` returns an error if a reply with status 2xx is not the expected reply. If `doubts` returns an
+  // error, the client retries the request.
   std::function<std::optional<Error>(const http::Response&)> doubts{};
-  // A function that returns the reason why the server refused the request whose reply was lost, or nothing if
-  // no reason is known. The client calls `explains` before it repeats the request.
+  // If the reply to a request was lost, `explains` returns the reason why the server refused the request, or
+  // nothing if no reason is known. The client calls `explains` before it repeats the request.
   std::function<std::optional<Error>()> explains{};
   bool may_fail_in_body = false;              // S3 may reply 200 at once and report a failure in the body
   std::uint32_t* requests = nullptr;          // counts the requests that were sent
@@ -57,8 +57,9 @@ class S3Client {
   [[nodiscard]] Result<http::Response> call(const S3Call& call, const std::string& what,
                                             const CallOptions& options);
 
-  // An attempt at a download, whose reply is streamed: request() makes the signed request, and refusal()
-  // explains why the server refused it.
+  // Attempt: one attempt to send a request, such as a download, whose reply is streamed. request() makes the
+  // signed request and stores in the Attempt how the request was signed. If the server refused the request,
+  // make_refusal() makes the error.
   struct Attempt {
     std::optional<Credentials> signer{};
     std::string region{};
@@ -81,9 +82,9 @@ class S3Client {
         location_(std::move(place)),
         address_(std::move(address)) {}
 
-  // Finds out why the server closed a connection without a reply: its reply is lost if it refuses a body
-  // without reading it and then closes the connection. find_refusal_cause() sends a request without a body,
-  // whose reply shows problems with the bucket or the credentials.
+  // Finds out why the server closed a connection without a reply. A server may refuse a request without
+  // reading its body and close the connection, so that the reply is lost. find_refusal_cause() sends a
+  // request without a body, whose reply shows problems with the bucket or the credentials.
   [[nodiscard]] std::optional<RemoteRefusal> find_refusal_cause(const std::stop_token& stop);
 
   // Records the region of the bucket that the server named in its reply. Returns true if the request should

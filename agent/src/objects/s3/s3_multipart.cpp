@@ -14,7 +14,7 @@
 namespace ratoon::objects {
 namespace {
 
-// The maximum number of times that an upload is begun, if other clients interfere with it.
+// If other clients interfere with an upload, the upload is begun at most kUploadAttemptsMax times.
 constexpr std::uint32_t kUploadAttemptsMax = 4;
 
 // The timeouts for aborting an upload are short, because the caller has already failed or was stopped and
@@ -51,7 +51,7 @@ std::string completion_document(const std::vector<StoredPart>& parts) {
   return text + "</CompleteMultipartUpload>";
 }
 
-// One multipart upload, from its beginning until it is completed or must be started again.
+// UploadAttempt: one multipart upload, from its beginning until it is completed or must be started again.
 class UploadAttempt {
  public:
   UploadAttempt(S3Writer& writer, const PartPlan& plan, ObjectSource& source, const UploadOptions& options)
@@ -205,9 +205,9 @@ Result<UploadAttempt::Completed> UploadAttempt::check_completed(const http::Resp
                                               checksum_text(crc32c_) + "'; remove it");
     }
   }
-  // The reply does not prove that this request completed the upload, or it says that the upload does not
-  // exist. There are three possible causes: an earlier request has completed the upload, the store is still
-  // completing it, or the upload was aborted and another client wrote the object.
+  // The reply says that the upload does not exist, or does not prove that this request completed the upload.
+  // Either an earlier request has completed the upload, or the store is still completing the upload. Or the
+  // upload was aborted, and another client wrote the object.
   const auto found = writer_.find_object_writer(source_, crc32c_, says_done || completions_ > 1, options);
   if (!found) return found.error();
   if (*found == S3Writer::ObjectWriter::kOurs) return Completed::kDone;

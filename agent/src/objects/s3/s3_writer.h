@@ -27,9 +27,9 @@ class S3Writer {
   [[nodiscard]] Result<void> put(std::string_view bytes, std::uint32_t crc32c, const std::stop_token& stop);
 
   enum class ObjectWriter { kNothing, kOurs, kOtherWriters };
-  // Checks whether this writer made the object that is stored under the name. Returns kCorrupted if this
-  // writer made the object, but other bytes are stored. Some stores drop the writer's mark. An object without
-  // a mark counts as made by this writer if it has the bytes of the source and `may_be_unmarked` is true.
+  // Checks whether this writer made the object that is stored under key(). Returns kCorrupted if this writer
+  // made the object, but other bytes are stored. Some stores drop the writer's mark. An object without a mark
+  // counts as made by this writer if it has the bytes of the source and `may_be_unmarked` is true.
   // `may_be_unmarked` means that an earlier request of this writer may have made the object.
   [[nodiscard]] Result<ObjectWriter> find_object_writer(ObjectSource& source, std::uint32_t crc32c,
                                                         bool may_be_unmarked, const CallOptions& options);

@@ -94,18 +94,21 @@ void Session::explain(const std::string& ended_by, bool may_be_loss) {
 
 void Session::answer(const std::function<void()>& act) const {
   session::leave_if_forked();
+  // A function that the program gave to on_epoch_end(), for example, may call the session again. If the inner
+  // call ends the process by an exception of an embedding program, the outer call passes the exception on.
+  const auto ends_process = [this] { return attempts_ && !has_left_; };
   try {
     act();
   } catch (const Interrupted&) {
-    if (attempts_) leave_in_place();
+    if (ends_process()) leave_in_place();
     thrown_ = std::current_exception();
     throw;
   } catch (const Failure&) {
-    if (attempts_) leave_in_place();
+    if (ends_process()) leave_in_place();
     thrown_ = std::current_exception();
     throw;
   } catch (...) {
-    if (!attempts_) throw;
+    if (!ends_process()) throw;
     leave_in_place();
   }
 }

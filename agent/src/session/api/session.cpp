@@ -262,7 +262,8 @@ std::uint64_t Session::steps_done() const {
   return engine_->step().value();
 }
 
-// The program may validate after the last batch of an epoch, so this part of the step has no time limit.
+// The tail of an epoch is the part of a step that follows the last batch of the epoch. The program may
+// validate in the tail, so the tail has no time limit.
 void Session::begin_tail_of_epoch() {
   engine_->enter_within_step(ProcessPhase::kValidate);
 }

@@ -170,6 +170,7 @@ void Session::Engine::begin_epoch() {
   enter(ProcessPhase::kValidate);
   const EpochHook act = on_epoch_begin_;  // `act` may call on_epoch_begin()
   act(*beginning_epoch_);
+  beginning_epoch_.reset();  // a save from now on contains what `act` changed
   enter(ProcessPhase::kCompute);
 }
 

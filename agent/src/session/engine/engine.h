@@ -44,9 +44,10 @@
 
 namespace ratoon {
 
-// CheckpointUnreadable: this rank cannot read the checkpoint from which all ranks resume, because it is
-// damaged or missing. CheckpointUnreadable ends the attempt in the same way as a change of the set of
-// processes. The next attempt resumes from a checkpoint that is older than the unreadable one.
+// CheckpointUnreadable: the exception of a rank that cannot read the checkpoint from which all ranks resume,
+// because the checkpoint is damaged or missing. CheckpointUnreadable ends the attempt in the same way as a
+// change of the set of processes. The next attempt resumes from a checkpoint that is older than the
+// unreadable one.
 class CheckpointUnreadable : public AttemptOver {
  public:
   CheckpointUnreadable(Attempt of_attempt, const checkpoint::CheckpointId& which, ErrorKind of_load,
@@ -143,11 +144,11 @@ class Session::Engine : private data::WaitListener {
   // Completes the run after the training function has returned at the run's end. Returns when the checkpoint
   // of the last step is committed.
   void finish();
-  // Carries out the requests of unpin() that the program made after the last save. Call it after finish(),
-  // when the stores have their last copies.
+  // Carries out the requests of unpin() that the program made after the last save. Call
+  // unpin_for_late_requests() after finish(), when the stores have their last copies.
   void unpin_for_late_requests();
-  // Throws if the process was asked to end before the work after finish() is done. A later start of the run
-  // does the work that remains after finish().
+  // Throws if the process was asked to end. Call leave_if_asked_to_end() during the work after finish(), such
+  // as the wait for copies to stores. A later start of the run does the remaining work.
   void leave_if_asked_to_end();
 
   [[nodiscard]] Rendezvous rendezvous() const;
@@ -211,7 +212,7 @@ class Session::Engine : private data::WaitListener {
   // Writes the file of final weights; called on rank 0 at the run's end. An error of the weights file does
   // not fail the run, because the checkpoint also has the weights.
   void write_final_weights_file();
-  // If save() requested a pin after the last save, pins the last checkpoint, so that it is never removed.
+  // If save() or save_best() requested a pin after the last save, pins the last checkpoint.
   void pin_for_late_requests();
   void show_progress();
   void show_means(const std::vector<session::RankMeans::Mean>& means);
@@ -234,8 +235,9 @@ class Session::Engine : private data::WaitListener {
   [[nodiscard]] bool is_rank_0() const { return assignment_.rank.value() == 0; }
   [[nodiscard]] session::DataPosition data() const { return data_ ? data_() : session::DataPosition(); }
   void save(std::uint32_t agreed = 0);
-  // Returns the run's record (such as its time accounts) for the receipt, the file with which this rank
-  // confirms its part of a save. The checkpoint's manifest contains the run's record from rank 0.
+  // Returns the run's record, which contains for example the time accounts of the run. The record becomes a
+  // part of the receipt, the file with which this rank confirms its part of a save. The checkpoint's manifest
+  // contains the run's record from rank 0.
   [[nodiscard]] std::optional<checkpoint::RunRecord> run_record(std::uint32_t agreed);
   [[nodiscard]] checkpoint::EarlyEnd early_end(const std::string& reason) const;
   [[noreturn]] void refuse_early_end(const std::string& ended_by, const std::string& how_to_end);
@@ -272,7 +274,9 @@ class Session::Engine : private data::WaitListener {
   using OnSaveProgress = std::function<void(const checkpoint::SaveProgress&)>;
   [[nodiscard]] bool wait_until_committed(std::optional<Duration> at_most, const OnSaveProgress& look);
   [[nodiscard]] Duration last_commit_timeout() const;
-  // `leaves` stores, between calls, the time at which this process must end. The first call gets it empty.
+  // Throws if this process was asked to end and the time for a last commit has passed. leave_in_time() stores
+  // in `leaves` the time at which this process must end. Pass an empty `leaves` to the first call, and the
+  // same object to later calls.
   void leave_in_time(std::optional<Timestamp>& leaves, Timestamp now);
   void fail_if_stuck(const checkpoint::SaveProgress& progress) const;
   // Waits for the commit of the checkpoint that was just saved, and throws Interrupted, so that a replacement
@@ -284,6 +288,9 @@ class Session::Engine : private data::WaitListener {
   // Returns whether a checkpoint that save_best() keeps is missing, because its save failed or a rollback
   // moved it away.
   [[nodiscard]] bool is_checkpoint_missing(const checkpoint::CheckpointId& id);
+  // Looks in the stores for the best checkpoints that the home lacks, as after a move to another machine.
+  // Rank 0 calls look_for_best_checkpoints() once, before the first step, because a store may answer late.
+  void look_for_best_checkpoints();
   void report_best_checkpoints();
   // Stores the best checkpoints for the status of the run.
   void show_best_checkpoints();

@@ -22,8 +22,9 @@ using session::fail;
 
 namespace {
 
-// Returns the restored requests that are not fulfilled yet. If the run ended early by finish(), the request
-// to finish is fulfilled, and it is left out even if the run now continues to another end.
+// Returns the restored requests that are not fulfilled yet. If finish() ended the run early, the request to
+// finish is fulfilled. The result does not contain a fulfilled request, even if the run now continues to
+// another end.
 checkpoint::PendingRequests remaining_requests(const checkpoint::RunRecord& resumed) {
   checkpoint::PendingRequests left = resumed.requests;
   if (resumed.early_end) left.finish.clear();
@@ -50,10 +51,11 @@ bool is_checkpoint_listed(const Result<checkpoint::Inventory>& found, const Resu
                              });
 }
 
-// Returns whether the first step of the attempt is the first one whose batch begins in its epoch. If a batch
-// may reach into the next epoch, only the record knows it.
+// Returns whether the first step of the attempt is the first one whose batch begins in its epoch. After a
+// resume only the record knows it: a batch may reach into the next epoch, and the checkpoint may already
+// contain what on_epoch_begin() changed.
 bool does_step_begin_epoch(const RunPosition& position, const std::optional<checkpoint::RunRecord>& resumed) {
-  if (position.samples % position.epoch_samples == 0 || (resumed && resumed->begins_epoch)) return true;
+  if (resumed ? resumed->begins_epoch : position.samples % position.epoch_samples == 0) return true;
   // --skip may have moved the stream into a later epoch.
   return resumed && checkpoint::epoch_of(resumed) != position.samples / position.epoch_samples;
 }
@@ -89,10 +91,8 @@ void Session::Engine::begin(Until until) {
   if (assignment_.resume && resumed_) {
     requests_.resume(remaining_requests(*resumed_));
     best_checkpoints_.resume(resumed_->best);
-    if (is_rank_0()) {
-      requests_.resume_unpinned(resumed_->unpinned,
-                                {.attempt = assignment_.resume->attempt, .step = assignment_.resume->step});
-    }
+    if (is_rank_0()) requests_.resume_unpinned(resumed_->unpinned);
+    if (is_rank_0()) look_for_best_checkpoints();
   }
   record_rollbacks();
   count_replay();
@@ -323,7 +323,7 @@ void Session::Engine::check_no_checkpoints_left() const {
 }
 
 void Session::Engine::prepare_saves() {
-  if (is_at_end()) return;
+  if (is_at_end() && position_.committed) return;  // begin() saves a run that is over and has no checkpoint
   const session::CollectedState state = tracked_objects_.collect();
   session::TrackedObjects::check_all_tracked(state);
   fixed_shapes_.begin(state);

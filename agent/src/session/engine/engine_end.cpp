@@ -1,5 +1,5 @@
-// Ends an attempt: at the run's end, when the last step is saved, or when the training function returns
-// early.
+// Ends an attempt. An attempt ends at the run's end, after the save of the last step, or when the training
+// function returns early.
 #include <algorithm>
 #include <chrono>
 #include <exception>
@@ -129,7 +129,7 @@ void Session::Engine::end_with_exception() {
   } catch (const Interrupted& thrown) {
     ends = classify_interruption(thrown);
   } catch (...) {
-    // Keep any other exception, because it already explains why the attempt ends.
+    // Keep an exception that is no Interrupted, because the exception already explains why the attempt ends.
   }
   end_reporting();
   std::rethrow_exception(ends);

@@ -1,5 +1,5 @@
-// Begins an attempt at an older checkpoint, if the user requests a rollback. The functions of rollback_plan.h
-// choose the checkpoint before the attempt begins.
+// If the user requests a rollback, the next attempt starts from an older checkpoint. The functions of
+// rollback_plan.h choose the checkpoint before the attempt begins.
 #include <stdexcept>
 
 #include "agent/src/session/engine/engine.h"

@@ -21,7 +21,8 @@ using session::fail;
 
 namespace {
 
-// Full staging slots and slow ranks cannot explain so many uncommitted saves.
+// The engine reports uncommitted saves if there are at least kReportedUncommittedMin of them. Full staging
+// slots and slow ranks cannot explain so many uncommitted saves.
 constexpr std::size_t kReportedUncommittedMin = 8;
 constexpr int kUsualWriteFactor = 10;
 constexpr int kOwnWorkFactor = 2;  // a rank waits for others this many times as long as its own work takes
@@ -150,6 +151,16 @@ bool Session::Engine::is_checkpoint_missing(const checkpoint::CheckpointId& id) 
   const auto exists = (*locations_.calls())("looking for a checkpoint of save_best()", look);
   if (exists && *exists) committed_ids_.insert(id);
   return exists && !*exists;
+}
+
+void Session::Engine::look_for_best_checkpoints() {
+  for (const checkpoint::BestCheckpointList& list : best_checkpoints_.lists()) {
+    for (const checkpoint::BestCheckpoint& one : list.kept | std::views::take(list.keep)) {
+      if (!is_checkpoint_missing(one.id)) continue;
+      const auto is_stored = locations_.is_in_store(one.id);
+      if (!is_stored || *is_stored) committed_ids_.insert(one.id);
+    }
+  }
 }
 
 void Session::Engine::show_durable() {

@@ -30,7 +30,8 @@ class FinalCommitWait {
 
   // Returns whether to check for new files: at the first call, and then every five seconds.
   [[nodiscard]] bool is_check_due(Timestamp now);
-  // Records that this process still writes its own part. The time without new files counts again from now.
+  // Records that this process still writes its own part. The measured time without new files starts again at
+  // 0.
   void note_own_work(Timestamp now) { last_change_at_ = now; }
   void note_votes(Timestamp now, const std::optional<checkpoint::Votes>& votes);
   // Returns whether to report the wait: after ten seconds, and then every minute.

@@ -44,14 +44,8 @@ bool ProgramRequests::unpin(std::uint64_t step) {
   return true;
 }
 
-void ProgramRequests::resume_unpinned(const std::vector<checkpoint::UnpinnedStep>& unpinned,
-                                      const checkpoint::CheckpointId& id) {
-  for (const checkpoint::UnpinnedStep& one : unpinned) {
-    if (one.since < id)
-      unpinned_.push_back(one);
-    else
-      static_cast<void>(unpin(one.step));
-  }
+void ProgramRequests::resume_unpinned(std::vector<checkpoint::UnpinnedStep> unpinned) {
+  unpinned_ = std::move(unpinned);
   std::ranges::sort(unpinned_, {}, &checkpoint::UnpinnedStep::since);
 }
 

@@ -3,7 +3,8 @@
 // request takes effect at the end of the next step, else at the end of the current step. In the last step of
 // the run, a request takes effect at the end of this step. Each save contains the pending requests of all
 // ranks, so a request takes effect in the same step even if a rank is lost. A request to unpin needs no
-// exchange: the receipt of each rank contains the requests of its rank, and the commit carries them out.
+// exchange between ranks. The receipt with which a rank confirms a save contains that rank's requests to
+// unpin, and the commit of the save carries out these requests.
 //
 //   requests.resume(manifest.run->requests);  // from the step that the attempt resumes
 //   auto ticket = requests.ask_to_save("the lowest loss");
@@ -43,10 +44,8 @@ class ProgramRequests {
   // since the last save.
   [[nodiscard]] bool unpin(std::uint64_t step);
 
-  // Takes over the requests to unpin that the record of checkpoint `id` contains. A lost process may not have
-  // carried out the requests that `id` contains first, so they are made again.
-  void resume_unpinned(const std::vector<checkpoint::UnpinnedStep>& unpinned,
-                       const checkpoint::CheckpointId& id);
+  // Takes over the requests to unpin that the record of the resumed checkpoint contains.
+  void resume_unpinned(std::vector<checkpoint::UnpinnedStep> unpinned);
   // Returns the requests to unpin, for the record of the checkpoint `id`, which is saved now.
   [[nodiscard]] const std::vector<checkpoint::UnpinnedStep>& save_unpinned(
       const checkpoint::CheckpointId& id);

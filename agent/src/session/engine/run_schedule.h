@@ -1,8 +1,8 @@
 // RunSchedule counts a run's progress and decides when the run is over and when a save is due. RunSchedule
 // does no I/O: the position and the time are arguments of its functions. Events that depend on counts of
 // steps or samples are due in the same step on every rank. The clocks of ranks differ, so rank 0 alone
-// decides when events that depend on time are due, and requests them with a bit of the control word, which
-// the ranks exchange.
+// decides when events that depend on time are due. Rank 0 requests such an event with a bit of the control
+// word, which the ranks exchange.
 //
 //   RunSchedule schedule({.until = Until::epochs(90), .save_every = Every::steps(100)}, DueBy::kTime);
 //   schedule.begin_at(position_in_the_manifest, clock.now());

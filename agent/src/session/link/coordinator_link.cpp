@@ -310,7 +310,7 @@ std::optional<Timestamp> CoordinatorLink::waits_for_ranks_since() const {
 
 void CoordinatorLink::note_peers(bool is_any_unreachable) {
   if (!is_any_unreachable) {
-    // Measure the time limit anew, because the network was interrupted and connections need time to recover.
+    // Restart the phase's measured time: the network was interrupted, and connections need time to recover.
     const std::lock_guard lock(mutex_);
     if (position_.phase == ProcessPhase::kCollective) phase_since_ = system_clock().now();
   }

@@ -1,5 +1,5 @@
-// The part of CoordinatorLink that records which calls were answered, whether the server is trusted, and
-// which earlier attempts the next request names.
+// Implements the functions of CoordinatorLink that record which calls were answered, whether the server is
+// trusted, and which earlier attempts the next request names.
 #include "agent/src/session/link/coordinator_link.h"
 #include "base/contract/names.h"
 #include "base/core/log.h"

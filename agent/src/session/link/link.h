@@ -81,11 +81,11 @@ class Link {
   // begin_listing() announces that the caller lists the checkpoints for the next join(). The list may lack
   // checkpoints that are committed after this announcement.
   virtual void begin_listing() {}
-  // Blocks until the next attempt has all its ranks, or returns an error: kCancelled if this process was
-  // ordered to stop or was replaced by another process, kUnavailable if the coordinator does not answer. If
-  // join() returns kUnavailable, list the checkpoints again before the next call, because a new coordinator
-  // may have lost the job's state. The new attempt has a greater number than `newest_attempt`, the newest
-  // attempt that has a file in the run's folder.
+  // Blocks until the next attempt has all its ranks. Returns kCancelled if this process was ordered to stop
+  // or was replaced by another process, and kUnavailable if the coordinator does not answer. If join()
+  // returns kUnavailable, list the checkpoints again before the next call, because a new coordinator may have
+  // lost the job's state. The new attempt has a greater number than `newest_attempt`, the newest attempt that
+  // has a file in the run's folder.
   [[nodiscard]] virtual Result<Assignment> join(const std::vector<InventoryEntry>& inventory,
                                                 Attempt newest_attempt) = 0;
   // Returns the socket on which rank 0 listens for the other ranks, or -1 if no other process can connect.
@@ -149,7 +149,8 @@ class Link {
 
 // Creates the Link that the options require, and locks the run's folder. If the disk of the run's folder
 // hangs, the result is kTimeout after the timeout of `calls`. If another process holds the lock of the
-// folder, make_link() waits (held_lock.h). When `goes_on` returns false, make_link() returns kCancelled.
+// folder, make_link() waits (held_lock.h). During this wait, make_link() calls `goes_on`, and returns
+// kCancelled if `goes_on` returns false.
 [[nodiscard]] Result<std::unique_ptr<Link>> make_link(
     const Options& options, const std::shared_ptr<checkpoint::CallsWithTimeout>& calls,
     const std::function<bool()>& goes_on);

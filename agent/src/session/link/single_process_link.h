@@ -1,5 +1,6 @@
-// SingleProcessLink: the Link for a run of one process without a coordinator. It numbers attempts after the
-// newest attempt in the run's folder, and locks the folder against a second process.
+// SingleProcessLink: the Link for a run of one process without a coordinator. The number of an attempt is one
+// above the number of the newest attempt in the run's folder. SingleProcessLink locks the folder against a
+// second process.
 #pragma once
 
 #include "agent/src/session/link/link.h"

@@ -33,7 +33,7 @@ using checkpoint::Disk;
 
 constexpr auto kLeavingCallTimeout = std::chrono::seconds(5);
 
-// If a disk call times out, it may still use objects, so the process later ends without destructors.
+// A disk call that has timed out may still use objects, so the process later ends without destructors.
 std::shared_ptr<checkpoint::CallsWithTimeout> make_calls_with_timeout(Duration patience) {
   auto calls = std::make_shared<checkpoint::CallsWithTimeout>(patience, std::make_shared<SystemClock>());
   skip_teardown_if([abandoned = calls->was_abandoned()] { return abandoned->load(); });

@@ -100,7 +100,8 @@ class CheckpointLocations {
   using Load = std::function<Result<void>(checkpoint::CheckpointReader&)>;
   // Loads the assigned checkpoint from its first intact copy, and returns the name of the tier (folder or
   // store) of this copy. Damaged copies that were found before it are moved to quarantine. If no copy is
-  // intact, returns one error. If a copy cannot be read, its kind is temporary, such as kUnavailable.
+  // intact, returns the error of one copy. restore() prefers an error of a temporary kind, such as
+  // kUnavailable.
   [[nodiscard]] Result<std::string> restore(const Assignment& assignment, const Load& load);
   // Returns whether the last successful restore() read from the location to which this run saves.
   [[nodiscard]] bool has_restored_from_home() const { return has_restored_from_home_; }
@@ -114,6 +115,11 @@ class CheckpointLocations {
   }
   // Removes the pins of all checkpoints of this step in every location.
   [[nodiscard]] Result<void> unpin_step(Step step) const { return tiers_.unpin_step(step); }
+  // Returns whether a store of this run has the committed checkpoint.
+  [[nodiscard]] Result<bool> is_in_store(const checkpoint::CheckpointId& id) const {
+    const auto found = mirrors_->find(id);
+    return found ? Result<bool>(found->has_value()) : found.error();
+  }
   // Completes `ticket` when each store has this checkpoint or a newer one.
   void await_copies(const checkpoint::CheckpointId& id, const checkpoint::SavePromise& ticket) {
     mirrors_->await(id, ticket);

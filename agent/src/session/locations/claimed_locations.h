@@ -1,5 +1,6 @@
 // Decides which of a run's locations (folders and stores) need a claim, and names the owner in the claim. A
-// claim is the file by which a job owns a location.
+// claim is the file by which a job owns a location. A term is the time in which a location belongs to one job
+// without a break (claim_rules.h).
 #pragma once
 
 #include <cstdint>
@@ -22,9 +23,8 @@ namespace ratoon::session {
 // With a coordinator, all processes share a folder's lock, so the lock cannot exclude another job.
 [[nodiscard]] std::vector<std::shared_ptr<checkpoint::Disk>> locations_to_claim(
     const checkpoint::Tiers& tiers, const Options& options);
-// Returns whether this process keeps its job's claims (marks of ownership) on stores alive while it waits for
-// other ranks. Only a few processes keep claims alive, so that the load on a store does not grow with the
-// number of processes.
+// Returns whether this process keeps its job's claims alive while it waits for other ranks. Only a few
+// processes keep claims alive, so that the load on a store does not grow with the number of processes.
 [[nodiscard]] bool keeps_claims_alive(const Options& options);
 // Returns a text such as "node-1+5e0f33c1": the host name, and the first digits of the kernel's boot id.
 // Machines with cloned disks may have equal host names, folders, identities and inodes, but not boot ids.

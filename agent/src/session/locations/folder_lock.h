@@ -1,8 +1,8 @@
-// FolderLocks: the locks on the folders of a run, which keep other runs out. Only one run may use a folder at
-// a time. A run of one process has an exclusive lock, and the processes of a larger run have shared locks.
-// The lock ends when its process ends, even if a forked child of this process still runs. A folder of
-// --stores also gets a shared lock, because a process that trains alone in that folder checks the lock but no
-// claims. If a folder of --stores cannot be locked, a warning is printed.
+// FolderLocks: the locks on the folders of a run, which ensure that only one run uses a folder at a time. In
+// a run with a coordinator, each process has a shared lock. In a run without a coordinator, only rank 0 has a
+// lock, which is exclusive. The lock ends when its process ends, even if a forked child of this process still
+// runs. A folder of --stores also gets a shared lock, because a process that trains alone in that folder
+// checks the lock but no claims. If a folder of --stores cannot be locked, a warning is printed.
 //
 // If the run saves to a bucket instead of a folder, the lock is an abstract socket name in this machine's
 // network namespace. The socket lock is needed because a claim in the bucket does not distinguish two

@@ -24,10 +24,10 @@
 namespace ratoon::session {
 
 // Returns the identity of this process's job. An empty text means that identities cannot be compared: the
-// launcher gave none, or the file is damaged or cannot be created. Returns an error if the file exists but
-// cannot be read, because no comparison with an unknown identity is possible. The function
-// `folder_inode_hash` is called only if the run has a folder. `writer` is the name that this process uses for
-// its temporary files.
+// launcher gave no identity, or the file `owner` in the run's folder is damaged or cannot be created. Returns
+// an error if the file `owner` exists but cannot be read, because no comparison with an unknown identity is
+// possible. The function `folder_inode_hash` is called only if the run has a folder. `writer` is the name
+// that this process uses for its temporary files.
 [[nodiscard]] Result<std::string> identity_of(const Options& options, checkpoint::Disk& home,
                                               const std::function<Result<std::uint64_t>()>& folder_inode_hash,
                                               std::string_view writer);

@@ -1,5 +1,6 @@
-// Detects that the manifests of a run, the files that list its checkpoints, have been lost. Without this
-// check, a start would take the run for a new run, and would remove the tensor files of its checkpoints.
+// Detects that manifests of a run have been lost. A manifest is the file that lists the tensor files of one
+// checkpoint. Without this check, a start would take the run for a new run, and would remove the tensor files
+// of its checkpoints.
 #pragma once
 
 #include <ratoon/options.h>

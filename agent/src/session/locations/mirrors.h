@@ -1,6 +1,6 @@
-// Mirrors: after each commit, and parallel to training, copies the checkpoint to the stores, removes old
-// checkpoints from stores, and updates the links to the newest one. Each failed copy, removal or link is
-// reported as an event and counted in the metrics.
+// Mirrors: copies each committed checkpoint to the stores, in parallel with the training. Mirrors also
+// removes old checkpoints from the stores, and updates the links to the newest checkpoint. Each failed copy,
+// removal or link is reported as an event and counted in the metrics.
 //
 // Thread contract: any thread may call note_committed(), go_back_to(), copies() and await(), but only the
 // training thread may call the other functions.

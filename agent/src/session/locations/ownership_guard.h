@@ -57,8 +57,8 @@ class OwnershipGuard {
   // for the lease to end.
   void release();
 
-  // Returns the term of the job's claim at `place` as of the last enter(), take() or leave_to_others(), which
-  // is the term of an attempt that begins now. Any thread may call term_at().
+  // Returns the term of the job's claim at `place` as of the last enter(), take() or leave_to_others(). An
+  // attempt that begins now has this term. Any thread may call term_at().
   [[nodiscard]] std::uint64_t term_at(const checkpoint::Disk& place) const;
   // Reads the claim at `place`, a claimed location, and checks that the job has owned the location since the
   // attempt that began in the term `term`. A process that was suspended for longer than a lease may not know

@@ -114,9 +114,9 @@ std::string name_of_slurm_step(const Variables& variables) {
   return "slurm" + join_variables(variables, {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT"});
 }
 
-// With Open MPI 5, the name space variable contains the host and process ID of mpirun. With Open MPI 4, this
-// name space contains only a 16-bit hash of host and process ID, so the result also contains a random key of
-// the launch. The machine is a part of the name, because containers on different machines may have equal host
+// With Open MPI 5, PMIX_NAMESPACE contains the host and process ID of mpirun. With Open MPI 4, PMIX_NAMESPACE
+// contains only a 16-bit hash of host and process ID. The result therefore also contains a random key of the
+// launch. The machine is a part of the name, because containers on different machines may have equal host
 // names and process IDs.
 Result<std::string> name_of_open_mpi(const Variables& variables, bool is_on_one_machine,
                                      const LaunchSite& site) {
@@ -130,7 +130,7 @@ Result<std::string> name_of_open_mpi(const Variables& variables, bool is_on_one_
 
 // If all ranks are on one machine, their common parent, the proxy of the launcher Hydra, identifies the
 // launch. On several machines, Hydra's proxies have only the environment variables of mpiexec in common, so
-// these variables make the name.
+// the name consists of these variables.
 Result<std::string> name_of_hydra(const Variables& variables, bool is_on_one_machine,
                                   const LaunchSite& site) {
   if (!is_on_one_machine)

@@ -16,8 +16,8 @@ namespace ratoon::session {
 using Variables = std::function<std::optional<std::string>(const char* name)>;
 
 // Returns a text that is equal for two processes only if they are on the same machine in the same network
-// namespace. All ranks of a launch must get the same text, so identify_machine() returns an error, and no
-// other text, if the machine cannot be identified.
+// namespace. All ranks of a launch must get the same text. If the machine cannot be identified,
+// identify_machine() therefore returns an error instead of a substitute text.
 [[nodiscard]] Result<std::string> identify_machine();
 
 // Returns a text that identifies the process that set `variable`: the closest ancestor process without this

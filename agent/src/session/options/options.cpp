@@ -116,8 +116,8 @@ Result<void> read_values(Options& options, const session::CommandLine& line) {
   return {};
 }
 
-// Reads the rank of this process, and the number of ranks, from environment variables of launchers that are
-// not in the table of options.
+// Reads the rank of this process, and the number of ranks, from the launchers' environment variables. These
+// variables are not in the table of options.
 Result<void> read_place(Options& options) {
   if (!options.member.coordinator_url.empty())
     return session::check_local_rank(options.member, find_variable);

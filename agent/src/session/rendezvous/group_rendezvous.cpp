@@ -136,8 +136,8 @@ Result<bool> GroupRendezvous::end_before_call(const std::string& why, const std:
       if (rank == own) continue;
       const auto call = find_call_name(folder, rank);
       if (!call) return call.error();
-      // Ignore the answered join request of a rank that is still in an attempt with an earlier rank 0,
-      // because the rank will end that attempt and request to join again.
+      // A rank whose join request already has an answer is still in an attempt with an earlier rank 0. Ignore
+      // this request, because the rank will end that attempt and request to join again.
       const auto is_in_world = own == 0 && *call ? folder.is_answered(**call) : Result<bool>(false);
       if (!is_in_world) return is_in_world.error();
       // If rank 0 led an earlier attempt, that attempt's ranks find the reason in rank 0's earlier call file.

@@ -50,7 +50,8 @@ class GroupRendezvous {
     std::optional<Error> check_error;
   };
 
-  // Rank 0 removes the files of former launches, or none if another launch uses the run's folder.
+  // Sweep says which files open() removes on rank 0: the files of former launches, or no files. Use kNothing
+  // if another launch may use the run's folder.
   enum class Sweep { kNothing, kFormerLaunches };
 
   // Opens the rendezvous folder in the run's folder. The run's folder must exist. Returns kAlreadyExists or
@@ -77,9 +78,10 @@ class GroupRendezvous {
   [[nodiscard]] Result<void> note_end(const std::string& call, const std::string& why) const;
   // Reports that this rank ends before it has written its call file, and would fail again after a restart.
   // Writes the reason of this end for rank 0, which forwards the reason to each other rank when that rank
-  // calls. Returns true when all waiting ranks know why this rank ended. Reports nothing if another process
-  // of the same launch has this rank. end_before_call() does not inform ranks that have ended. On rank 0,
-  // `own_call` names rank 0's call file, and `former` names the call files of the previous attempt, by rank.
+  // requests to join. Returns true when all waiting ranks know why this rank ended. Reports nothing if
+  // another process of the same launch has this rank. end_before_call() does not inform ranks that have
+  // ended. On rank 0, `own_call` names rank 0's call file, and `former` names the call files of the previous
+  // attempt, by rank.
   [[nodiscard]] Result<bool> end_before_call(const std::string& why, const std::string& own_call = {},
                                              const std::vector<std::string>& former = {}) const;
   // Returns why a rank ended before it wrote its call file; nullopt if no rank did. Rank 0 passes the name of

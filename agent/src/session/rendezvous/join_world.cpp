@@ -118,7 +118,8 @@ Result<Assignment> request_assignment(Link& link, CheckpointLocations& places,
   return link.join(entries, inventory.newest_attempt);
 }
 
-// Throws a Failure if the attempt's number is above the maximum, because its file names would be invalid.
+// Throws a Failure if the attempt's number is above the maximum, because the names of the attempt's files
+// would be invalid.
 void check_attempt_number(const Assignment& assignment, const CheckpointLocations& places) {
   if (assignment.attempt.value() <= checkpoint::kAttemptMax) return;
   fail(ExitCode::kConfiguration, "this would be attempt " + std::to_string(assignment.attempt.value()) +

@@ -154,8 +154,8 @@ RendezvousFolder RendezvousFolder::open_without_lock(const fs::path& run_folder,
   return {root, root / folder_name(group), group, FdClosedOnFork()};
 }
 
-// In the folder of this launch, the call files of running processes and their answers are not removed,
-// because these processes may still be in an attempt with an earlier rank 0.
+// In the folder of this launch, remove_former_launches() keeps the call files of running processes and the
+// answers to these files. A running process may still be in an attempt with an earlier rank 0.
 void RendezvousFolder::remove_former_launches() const {
   std::error_code code;
   for (fs::directory_iterator at(root_, code), end; !code && at != end; at.increment(code)) {
@@ -177,8 +177,8 @@ void RendezvousFolder::remove_former_launches() const {
   }
 }
 
-// Returns whether the folder of another launch may have the call file of a running process. Such a call
-// file must stay, because rank 0 of the other launch uses it to inform the process that their launch is
+// Returns whether the folder of another launch may have the call file of a running process. Such a call file
+// must stay: rank 0 of the other launch needs the call file to inform the process that the other launch is
 // refused.
 bool RendezvousFolder::may_hold_living_call(const fs::path& group) const {
   std::error_code code;

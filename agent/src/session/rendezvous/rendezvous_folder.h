@@ -54,7 +54,7 @@ class RendezvousFolder {
   // Returns a rank's join request, or nothing if the process that wrote the request no longer runs.
   [[nodiscard]] Result<std::optional<JoinRequest>> find_call(std::uint32_t rank) const;
 
-  // Rank 0's answer to a call file (a request to join), and the name of rank 0's own call file.
+  // Answer: rank 0's answer to a call file (a request to join), and the name of rank 0's own call file.
   struct Answer {
     Assignment assignment;
     std::string first_call;
@@ -67,8 +67,8 @@ class RendezvousFolder {
   [[nodiscard]] Result<void> refuse(const std::string& call, const std::string& why) const;
   [[nodiscard]] Result<std::optional<std::string>> find_refusal(const std::string& call) const;
 
-  // Reports to the rank 0 whose call file is `first_call` that this rank ends before it has written its own
-  // call file, and would fail again after a restart.
+  // Reports that this rank ends before it has written its own call file, and would fail again after a
+  // restart. The report is for the rank 0 whose call file is `first_call`.
   [[nodiscard]] Result<void> end_before_call(const std::string& first_call, const std::string& why) const;
   [[nodiscard]] Result<std::optional<std::string>> find_end_before_call(const std::string& first_call,
                                                                         std::uint32_t rank) const;

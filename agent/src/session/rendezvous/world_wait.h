@@ -25,9 +25,8 @@ class WorldWait {
   // Returns whether to log the wait: after the time `first_word`, and then every minute.
   [[nodiscard]] bool is_report_due(Timestamp now);
   [[nodiscard]] Duration waited(Timestamp now) const;
-  // Returns the pause before the next request. Each pause is longer than the one before. Without
-  // growing pauses, a thousand processes would list the run's folder and stores five times a
-  // second.
+  // Returns the pause before the next request. Each pause is longer than the one before. Without growing
+  // pauses, each of a thousand processes would list the run's folder and stores five times a second.
   [[nodiscard]] Duration pause_after_failure();
   void note_answer() { failures_ = 0; }
   void end() { began_.reset(); }

@@ -3,8 +3,8 @@
 //
 // Drain: decides, on a rank whose process will be ended, when to request a save and when to end. A Drain
 // collects notices from signals, orders of the coordinator, time limits and calls of the program. After every
-// step, the Drain calls plan_drain() and returns its requests as bits, which the ranks exchange, so that all
-// ranks save and stop after the same step.
+// step, the Drain calls plan_drain() and returns its requests as bits. The ranks exchange the bits, so that
+// all ranks save and stop after the same step.
 //
 //   drain.begin_attempt();
 //   drain.receive_order(link.outside_requests(), now);   // after every step, and while a world is waited for
@@ -88,7 +88,8 @@ class Drain {
   // Returns how long to wait for the commit of a save: remaining_commit_time() if the process will be ended,
   // else at least a minute.
   [[nodiscard]] Duration commit_timeout();
-  // Returns the Failure with which the process ends, after its last save or without one.
+  // Returns the Failure with which the process ends. `agreed` says whether the process has made a last save,
+  // and `is_committed` whether this save is committed.
   [[nodiscard]] Failure exit_for_drain(std::uint32_t agreed, Step step, bool is_committed);
 
   void note_step(Duration took) { speeds_.note_step(took); }

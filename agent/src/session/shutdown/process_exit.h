@@ -1,5 +1,5 @@
-// Ends the process without destructors if some objects must not be destroyed. For example, if an unfinished
-// collective still runs on a thread of its library, a return from main() would destroy data that the
+// Ends the process without destructors if some objects must not be destroyed. For example, an unfinished
+// collective may still run on a thread of its library. A return from main() would then destroy data that the
 // collective uses, or would wait for the collective.
 //
 //   skip_teardown_if([] { return release_done_collectives() != 0; });  // once, before the first collective
@@ -31,8 +31,8 @@ void set_end_in_place(std::function<void(int code, bool must_skip_teardown)> end
 [[noreturn]] void end_in_place(int code);
 
 // Ends the process although a thread is stuck. Calls the function `say` on another thread and waits at most a
-// second for `say`, because standard error may be a pipe without a reader, or the stuck thread may have
-// locked it. Nothing is flushed.
+// second for `say`. `say` may hang, because standard error may be a pipe without a reader, or the stuck
+// thread may have locked standard error. exit_after_log_line() flushes no stream.
 [[noreturn]] void exit_after_log_line(ExitCode code, std::function<void()> say);
 
 }  // namespace ratoon::session

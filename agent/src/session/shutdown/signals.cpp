@@ -32,7 +32,7 @@ struct SignalCounter {
   std::atomic<std::int64_t> first_nanoseconds{0};
 };
 std::array<SignalCounter, kSignalNumbersMax> signal_counters;
-// The actions that our handlers replace.
+// replaced_actions has the signal actions that Ratoon's handlers have replaced.
 std::array<std::atomic<const struct sigaction*>, kSignalNumbersMax> replaced_actions;
 std::array<std::atomic<bool>, kSignalNumbersMax> is_handled;
 std::atomic<pid_t> handling_process{0};  // the process that handles signals
@@ -71,7 +71,7 @@ void call_previous_handler(int number, siginfo_t* info, void* context) {
 
 void restore_handler(int number);
 
-// The signal handler. Calls only async-signal-safe functions.
+// on_signal() is the signal handler, so it calls only async-signal-safe functions.
 void on_signal(int number, siginfo_t* info, void* context) {
   if (::getpid() != handling_process) {  // a forked child that has not given it back yet, or is about to
     const int error = errno;

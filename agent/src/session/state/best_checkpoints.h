@@ -1,5 +1,5 @@
-// BestCheckpoints: the lists of checkpoints that Session::save_best() keeps, and the values that it received
-// in the current step. Rank 0 decides for all ranks which checkpoints to keep. The manifest of each
+// BestCheckpoints: the lists of checkpoints that Session::save_best() keeps, and the values that save_best()
+// received in the current step. Rank 0 decides for all ranks which checkpoints to keep. The manifest of each
 // checkpoint contains the lists, so another process that becomes rank 0 makes the same decisions.
 //
 //   best.resume(manifest.run->best);
@@ -46,8 +46,8 @@ class BestCheckpoints {
   [[nodiscard]] std::string record_saved(const checkpoint::CheckpointId& id);
 
   [[nodiscard]] const std::vector<checkpoint::BestCheckpointList>& lists() const { return lists_; }
-  // Returns a text with the best checkpoint of each list, such as "loss 0.25 at step 40". Each step shows the
-  // text, and only a save changes it.
+  // Returns a text with the best checkpoint of each list, such as "loss 0.25 at step 40". BestCheckpoints
+  // makes the text when a list changes, because the engine reads the text after every step.
   [[nodiscard]] const std::string& text() const { return text_; }
 
  private:

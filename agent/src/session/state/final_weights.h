@@ -29,11 +29,11 @@ namespace ratoon::session {
 [[nodiscard]] Result<void> check_final_weights_file(const Options& options,
                                                     checkpoint::CallsWithTimeout& calls);
 
-// Writes the weights of a checkpoint to a new file, which replaces the old file when it is closed
+// Writes the weights of a checkpoint to a new file. When the new file is closed, it replaces the old file
 // (replacing_file.h). The tensors keep their names from the checkpoint. Tensors that only ranks other than
 // the reader's rank saved are left out of the file. The metadata of the safetensors file has the names of run
-// and attempt, the step, and, unless it is empty, `best`, which describes the best checkpoints. Returns the
-// number of tensors. If there are no tensors, no file is created.
+// and attempt, and the step. If `best`, which describes the best checkpoints, is not empty, the metadata also
+// has `best`. Returns the number of tensors. If there are no tensors, no file is created.
 using CreateFile = std::function<Result<std::unique_ptr<checkpoint::WriteFile>>()>;
 [[nodiscard]] Result<std::size_t> write_final_weights(checkpoint::CheckpointReader& reader,
                                                       const std::function<bool(std::string_view)>& is_weight,

@@ -19,6 +19,14 @@ namespace {
        "the state to begin with (--load-from " + where + ") cannot be loaded: " + error.message());
 }
 
+// Returns an error that may pass if a file of an open checkpoint is gone: the other run, which may still
+// train, has removed the checkpoint as old, and the next start chooses a newer one.
+Error explain_removal(const Error& error) {
+  if (error.kind() != ErrorKind::kNotFound) return error;
+  return {ErrorKind::kUnavailable,
+          error.message() + "; has the other run removed this checkpoint meanwhile?"};
+}
+
 }  // namespace
 
 Result<LoadParts> read_load_parts(const Options& options) {
@@ -40,8 +48,8 @@ PretrainedState load_initial_state(const Options& options, const Assignment& ass
   const auto source = checkpoint::open_load_path(where, options.store_options, patiently);
   if (!source) fail_of(source.error(), where);
   const std::string shown = source->disk->shown(checkpoint::manifest_path(source->id));
-  // With several ranks, the user must name one checkpoint, because the other run may still save and ranks
-  // could choose different newest checkpoints.
+  // With several ranks, the user must name one checkpoint. The run of --load-from may still save, so ranks
+  // could otherwise choose different newest checkpoints.
   if (assignment.world_size > 1 && !checkpoint::parse_load_path(where).id) {
     fail(ExitCode::kConfiguration, "--load-from '" + where +
                                        "' names a run, and the ranks could choose different checkpoints of "
@@ -53,9 +61,9 @@ PretrainedState load_initial_state(const Options& options, const Assignment& ass
     packs.push_back({.path = checkpoint::pack_path(source->id, record.rank), .record = record});
   auto reader = checkpoint::CheckpointReader::open(source->disk, std::move(packs), assignment.rank,
                                                    {.bytes_at_once = checkpoint::kExtentBytesMax});
-  if (!reader) fail_of(reader.error(), where);
-  // On a rank that the other run did not have, random number generators get the seeds that they would have
-  // had in the other run.
+  if (!reader) fail_of(explain_removal(reader.error()), where);
+  // On a rank that the run of --load-from did not have, random number generators get new seeds (seed_of.h),
+  // from this run's seed and the step at which this run begins.
   const Step begins = parts == LoadParts::kAll ? source->id.step : Step(0);
   const auto new_seed = [&](std::string_view name) {
     return seed_of(options.seed.value_or(0), begins, assignment.rank, name);
@@ -63,7 +71,7 @@ PretrainedState load_initial_state(const Options& options, const Assignment& ass
   const auto loaded = parts == LoadParts::kWeights
                           ? tracked.restore_weights(*reader, shown)
                           : tracked.restore(*reader, shown, new_seed, parts, assignment.world_size);
-  if (!loaded) fail_of(loaded.error(), where);
+  if (!loaded) fail_of(explain_removal(loaded.error()), where);
   auto run = source->manifest.run;
   if (run) {
     run->history_attempt = run->history_bytes = 0;

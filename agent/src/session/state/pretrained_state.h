@@ -22,8 +22,8 @@ namespace ratoon::session {
 struct PretrainedState {
   LoadParts parts = LoadParts::kWeights;
   std::string from;
-  // This run begins at `step`: with --load-parts=all at the step of the other run, else at step 0. The
-  // history and the planned end of the other run are not used.
+  // `step` is the step of the loaded checkpoint. With --load-parts=all, this run begins at `step`; otherwise
+  // it begins at step 0. The history and the planned end of the other run are not used.
   Step step{0};
   std::optional<checkpoint::RunRecord> run{};
 };

@@ -1,8 +1,8 @@
 // StartSnapshot: a copy of the tracked objects at the beginning of the first attempt, used until the run has
 // its first checkpoint. If the training function is called again before the first checkpoint, objects that
-// the program made outside of it are already trained and must be reset. The snapshot keeps a digest of each
-// tensor, which shows whether the tensor has changed. The snapshot also keeps the bytes of the tensors, if
-// they fit into the memory limit.
+// the program made outside of the training function are already trained and must be reset. The snapshot keeps
+// a digest of each tensor, which shows whether the tensor has changed. The snapshot also keeps the bytes of
+// the tensors, if they fit into the memory limit.
 //
 //   StartSnapshot first;
 //   first.begin(tracked, assignment);  // in each attempt that begins without a checkpoint
@@ -28,8 +28,8 @@ class StartSnapshot {
   explicit StartSnapshot(std::uint64_t bytes_max = std::uint64_t{1} << 30) : bytes_max_(bytes_max) {}
 
   // The first call of begin() makes the snapshot. A later call of begin() resets the objects that have
-  // changed since the snapshot. If a reset is impossible, because the bytes were not kept or this process now
-  // has another rank, begin() throws a Failure, after which a new process must be started.
+  // changed since the snapshot. A reset is impossible if the bytes were not kept or this process now has
+  // another rank. begin() then throws a Failure, after which a new process must be started.
   void begin(const TrackedObjects& tracked, const Assignment& assignment);
   void forget() { snapshot_.reset(); }
 

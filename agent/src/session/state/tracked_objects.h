@@ -55,8 +55,8 @@ class StateSource {
   [[nodiscard]] virtual Result<std::optional<Form>> find(std::string_view name) = 0;
   [[nodiscard]] virtual Result<void> load(std::span<const checkpoint::TensorSpec> wanted,
                                           std::span<const std::span<std::byte>> into) = 0;
-  // If this rank adds the states of ranks that no longer exist to its own, returns the texts that those ranks
-  // saved under this name, in the order of the ranks.
+  // A former rank is a rank that no longer exists. If this rank adds the states of former ranks to its own
+  // state, returns the texts that the former ranks saved under this name, in the order of the ranks.
   [[nodiscard]] virtual Result<std::vector<std::string>> texts_of_former_ranks(std::string_view /*name*/) {
     return std::vector<std::string>();
   }
@@ -65,11 +65,12 @@ class StateSource {
 void save_stateful(const Stateful& object, StateWriter& out);
 void load_stateful(Stateful& object, StateReader& in);
 
-// The kinds of tracked objects. kPosition: a position in the data. kSeeded: a random number generator that
-// track() seeds in each attempt.
+// ObjectKind: the kind of a tracked object. kPosition: a position in the data. kSeeded: a random number
+// generator that track() seeds in each attempt.
 enum class ObjectKind { kState, kWeights, kPosition, kSeeded };
 
-// The prefix of the tensor names of an object whose name begins with the name of another object.
+// If an object's name begins with another object's name, the tensor names of the object have the prefix
+// kNestedPrefix.
 inline constexpr const char* kNestedPrefix = "tracked:";
 
 // LoadParts: which parts of a checkpoint to load. kState: all parts except the positions in the data.

@@ -16,15 +16,17 @@ namespace {
 // seconds.
 constexpr auto kLossReportTimeout = std::chrono::seconds(60);
 constexpr auto kPollPause = std::chrono::milliseconds(2);
+constexpr auto kTotalReadTimeout = std::chrono::seconds(5);
 
 // Each rank may pass at most 2 MiB of numbers. The key-value store (board) of the ranks keeps at most 256 MiB
 // for all ranks together.
 constexpr std::size_t kNumbersMax = 1U << 18;
 
-// The second client asks only after the first one is connected, so an answer arrives at once.
+// The timeout of a request of the second client, which asks for missing ranks while the first client waits.
+// The first client is connected at that time, so the key-value store of rank 0 answers at once.
 constexpr auto kSecondClientTimeout = std::chrono::seconds(5);
 
-// The number of the last call that rank 0 has begun.
+// Under this key, the key-value store (board) has the number of the last call that rank 0 has begun.
 constexpr const char* kCallOfRank0 = "call of rank 0";
 
 std::string total_key(std::uint64_t number) {
@@ -47,7 +49,7 @@ RankSums::RankSums(Plan plan)
                .is_given_up = nullptr,
                .tell =
                    [this](const std::string& of_board) {
-                     // While there is a connection, look_while_waiting() says which ranks are missing.
+                     // While client_ is connected, look_while_waiting() prints which ranks are missing.
                      if (client_.is_connected()) return;
                      plan_.say("rank " + std::to_string(plan_.rank) + " waits in " + call_name_ +
                                ": rank 0 has not called it (" + of_board + ")");
@@ -68,6 +70,27 @@ RankSums::RankSums(Plan plan)
   if (!served) fail(exit_code_of(served.error()), served.error().message());
 }
 
+RankSums::~RankSums() {
+  try {
+    wait_until_total_is_read();
+  } catch (...) {  // the set of processes changed, or this process must leave
+  }
+}
+
+// On rank 0, waits until all ranks have read the last total, because the total is gone when this process
+// ends. A rank removes its part when it has read the total.
+void RankSums::wait_until_total_is_read() {
+  if (!has_unread_total_) return;
+  for (const auto end = clock_.now() + kTotalReadTimeout; clock_.now() < end;) {
+    plan_.look();
+    bool is_read = true;
+    for (std::uint32_t rank = 1; rank < plan_.world_size && is_read; ++rank)
+      is_read = ask_beside(board::Op::kCheck, part_key(rank)) == "0";
+    if (is_read) return;
+    static_cast<void>(pause_for(kPollPause, {}));
+  }
+}
+
 void RankSums::add_up(const std::string& what, const SummedNumbers& numbers) {
   call_name_ = what;
   if (count_of(numbers) > kNumbersMax) {
@@ -78,14 +101,18 @@ void RankSums::add_up(const std::string& what, const SummedNumbers& numbers) {
   wait_.emplace(*plan_.clock);
   std::string refusal;
   if (plan_.rank == 0) {
+    has_unread_total_ = false;
     put(kCallOfRank0, std::to_string(call_number_));
     refusal = sum_on_rank_0(what, numbers);
     put(total_key(call_number_), encode_answer(refusal, numbers));
+    has_unread_total_ = true;
     if (call_number_ > 1) ask(board::Op::kErase, {total_key(call_number_ - 1)});  // each rank has read it
   } else {
     put(part_key(plan_.rank), encode_call(what, numbers));
     const std::string total = take(total_key(call_number_));
-    ask(board::Op::kErase, {part_key(plan_.rank)});
+    // Rank 0 may end after its last call: a failure to remove the part loses nothing.
+    static_cast<void>(
+        client_.send_request(board::Op::kErase, {part_key(plan_.rank)}, board::Client::kNoDeadline));
     refusal = read_answer(total, numbers);
   }
   wait_.reset();
@@ -129,7 +156,8 @@ std::optional<std::vector<std::uint32_t>> RankSums::find_missing_ranks() {
     if (!is_there) return std::nullopt;
     note(rank, *is_there == "1");
   }
-  // After the sum is complete, the ranks remove their parts and rank 0 begins the next call.
+  // Ask for the sum last. After the sum, each rank erases its own part, and rank 0 begins the next call. So
+  // `missing` is not valid if the sum is complete.
   const auto is_complete = ask_beside(board::Op::kCheck, total_key(call_number_));
   return is_complete == "0" ? std::optional(missing) : std::nullopt;
 }

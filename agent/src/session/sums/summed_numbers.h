@@ -1,7 +1,8 @@
 // session/sums/: sums of numbers over the ranks of an attempt, for Session::sum(), mean() and agree().
 //
 // SummedNumbers: the numbers of one call, of one of the types that Session::sum() accepts. NumberSums adds
-// the numbers of the other ranks to those of rank 0, in the order of the ranks. Neither does I/O.
+// the numbers of the other ranks to those of rank 0, in the order of the ranks. SummedNumbers and NumberSums
+// do no I/O.
 //
 //   NumberSums sums(rank_0_numbers);
 //   for (const auto& message : messages) sums.add(rank, message);    // as encode_call() wrote it
@@ -43,7 +44,7 @@ using SummedNumbers =
 
 class NumberSums {
  public:
-  // `own` are the numbers of rank 0, which must outlive the NumberSums.
+  // `own` refers to the numbers of rank 0. These numbers must outlive the NumberSums.
   NumberSums(std::string call, SummedNumbers own);
 
   void add(std::uint32_t rank, std::string_view message);
@@ -52,7 +53,8 @@ class NumberSums {
   [[nodiscard]] std::string finish();
 
  private:
-  // Integers are added in a type that no number of ranks overflows, floats in double.
+  // Integers are added as 128-bit integers, so that no number of ranks makes the sum overflow. Floating-point
+  // numbers are added as double.
   __extension__ using Wide = __int128;
   using Sums = std::variant<std::vector<double>, std::vector<Wide>>;
   struct Difference {

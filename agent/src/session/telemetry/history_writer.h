@@ -3,7 +3,8 @@
 // syncs them before the commit of a checkpoint. The writer keeps an error until take_event() returns it.
 //
 // Thread contract: one thread calls append() and take_event(), which never wait for a disk. Any thread may
-// call the other functions. The writer's own thread calls the function `sampled`.
+// call the other functions. The writer's own thread calls the function `sampled`, an argument of the
+// constructor.
 #pragma once
 
 #include <condition_variable>
@@ -34,8 +35,8 @@ class HistoryWriter {
   [[nodiscard]] std::optional<history::HistoryPosition> end_position();
   // Makes the written rows durable. If the sync fails, take_event() returns the reason.
   void sync();
-  // Ends the writer's thread, which calls `sampled`, and writes all collected rows, because the next attempt
-  // reads them.
+  // Writes all collected rows, because the next attempt reads them. After end(), the writer's thread no
+  // longer calls the SampleRow.
   void end();
   // Returns the message of a new error; empty if there is no new error.
   [[nodiscard]] std::string take_event();

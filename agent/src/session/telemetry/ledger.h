@@ -58,8 +58,9 @@ class Ledger {
   // From the time `at` on, time counts for `part`. If an earlier call had a later time, that time is used
   // instead of `at`, so that counted time does not change.
   void enter(Part part, Timestamp at);
-  // Corrects the past: the time from `since`, or from the last enter() if that is later, counts for `part`
-  // and not for the current part. reclassify() is needed for hangs, which are detected late.
+  // Counts the time from `since` to `at` for `part` instead of the current part. The time before the last
+  // enter() stays unchanged. From `at` on, time also counts for `part`. The session calls reclassify() after
+  // a hang, because a hang is detected late.
   void reclassify(Part part, Timestamp since, Timestamp at);
 
   [[nodiscard]] Part part() const { return part_; }
@@ -77,7 +78,8 @@ class Ledger {
 // step. `step` is the number of steps that were completed before this step.
 [[nodiscard]] Part part_of_step(std::uint64_t step, std::uint64_t newest_step_before);
 // Returns the part for a validation after `step` steps: kRecomputed if it repeats a validation that was made
-// before a loss. nullopt: there was no validation before.
+// before a loss, otherwise kValidation. `newest_validated_before` is nullopt if no validation was made
+// before.
 [[nodiscard]] Part part_of_validation(std::uint64_t step,
                                       std::optional<std::uint64_t> newest_validated_before);
 

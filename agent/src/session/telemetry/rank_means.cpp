@@ -3,8 +3,8 @@
 namespace ratoon::session {
 namespace {
 
-// The mark of a rank has 4 bits, so that the sum of the squared marks of all ranks is exact in single
-// precision. A run has at most 65,536 ranks.
+// Each rank computes marks from a hash of the names of its values. A mark has only 4 bits, so that single
+// precision holds the exact sum of the squared marks of up to 65,536 ranks, the maximum of a run.
 constexpr std::uint64_t kNameMarkBits = 4;
 
 // The hash is FNV-1a, which gives the same result on every machine.

@@ -1,8 +1,8 @@
 // session/telemetry/: the reports of a run: log lines on stderr, the progress bar, the history, and the
 // accounting of its time.
 //
-// Reporting: the progress bar and the history on the disk, which rank 0 writes during a run. An error never
-// ends the run: after a write error, which is logged once, the history lacks rows.
+// Reporting: on rank 0, shows the progress bar and writes the history to the disk during a run. A write error
+// never ends the run. The first write error is logged, and the history then lacks rows.
 //
 // Thread contract: only the training thread uses a Reporting. The saver's thread also uses the result of
 // history().
@@ -36,9 +36,9 @@ class Reporting {
     Until until = Until::steps(0);
     RunPosition position{};
     std::optional<history::HistoryPosition> history_after{};
-    // The function `ledger` returns the ledger, which says how the run's time was spent. Rows of the ledger
-    // are written at the beginning and end of an attempt, with each save, and regularly in between, in case
-    // the process is killed. Several threads call the function `ledger`.
+    // The function `ledger` returns the ledger, which says how the run's time was spent. Reporting writes
+    // rows of the ledger at the beginning and end of an attempt, with each save, and regularly in between. So
+    // the history has a recent row even if the process is killed. Several threads call the function `ledger`.
     std::function<std::optional<RunLedger>()> ledger{};
   };
   // `disk` is the run's folder. If `disk` is null, no history is written.

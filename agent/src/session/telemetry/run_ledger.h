@@ -26,8 +26,9 @@ struct RunLedger {
   friend bool operator==(const RunLedger&, const RunLedger&) = default;
 };
 
-// The two functions convert a RunLedger to a history row of kind "ledger", and back. The result is nullopt
-// for rows of other kinds, and for rows of versions of Ratoon that counted time differently.
+// The function row_of() converts a RunLedger to a history row of kind "ledger", and ledger_of() converts such
+// a row back. The result of ledger_of() is nullopt for rows of other kinds, and for rows of versions of
+// Ratoon that counted time differently.
 [[nodiscard]] history::Row row_of(const RunLedger& ledger);
 [[nodiscard]] std::optional<RunLedger> ledger_of(const history::Row& row);
 
@@ -35,8 +36,8 @@ struct RunLedger {
 [[nodiscard]] std::vector<std::pair<std::string_view, double>> seconds_of(const Account& account);
 
 // Returns the pause between two ledger rows in the history. The pause is a hundredth of the attempt's time so
-// far, between a second and a minute. The pause is so short that a kill leaves only a little time without a
-// row, and so long that the rows do not fill the disk.
+// far, but at least a second and at most a minute. The pause is so short that a kill leaves only a little
+// time without a row, and so long that the rows do not fill the disk.
 [[nodiscard]] Duration pause_between_rows(Duration since_attempt_began);
 
 }  // namespace ratoon::session

@@ -48,8 +48,8 @@ Result<void> write_all(const UniqueFd& file, std::string_view text) {
   return {};
 }
 
-// Renames an earlier start's file to NAME.old, or to NAME.old.1, NAME.old.2 and so on if these names are
-// taken: the checkpoints that belong to the file may be in the folder aside/.
+// Renames the file of an earlier start to NAME.old, or to NAME.old.1, NAME.old.2 and so on if these names are
+// taken. The old file is kept, because the checkpoints that belong to it may still be in the folder aside/.
 Result<void> move_old_file_away(const std::filesystem::path& path) {
   std::error_code code;
   if (std::filesystem::file_size(path, code) == 0 || code) return {};
@@ -147,12 +147,14 @@ AppendFile::AppendFile(const Session& session, const std::string& name) : sessio
 AppendFile::~AppendFile() = default;
 
 void AppendFile::write(std::string_view text) {
-  session_.check();
-  if (file_) session_.answer([&] { file_->write(text); });
+  session_.answer([&] {
+    session_.check();
+    if (file_) file_->write(text);
+  });
 }
 
-// A checkpoint before the first step does not contain the file's length, because each start of the run writes
-// again the rows that the program appends before steps().
+// A checkpoint before the first step contains the length 0 instead of the file's length. Each start of the
+// run writes again the rows that the program appends before it calls Session::steps().
 std::string AppendFile::save_state() const {
   const bool is_begun = session_.steps_done() > 0;
   return std::to_string(file_ && is_begun ? file_->sync() : 0);

@@ -57,14 +57,21 @@ void TrackAdapter<FileState>::save(FileState& state, StateWriter& out) {
   state.functions_.save(folder.file());
   std::error_code code;
   const auto size = fs::file_size(folder.file(), code);
+  const auto fail_to_read = [&](const std::string& why) {
+    throw Failure(static_cast<int>(ExitCode::kStorage),
+                  "the state file " + folder.file() + " cannot be read: " + why +
+                      "; check the disk of its folder, or set FileStateFunctions::temporary_folder");
+  };
+  if (code && code != std::errc::no_such_file_or_directory) fail_to_read(code.message());
   if (code) {
     out.refuse("the function save wrote no file to the path that it was given (" + folder.file() +
                "): write the whole state to this path before the function returns");
   }
   auto bytes = std::make_shared<std::string>(size, '\0');
+  errno = 0;
   std::ifstream in(folder.file(), std::ios::binary);
   if (!in.read(bytes->data(), static_cast<std::streamsize>(size)))
-    out.refuse("the file that the function save wrote (" + folder.file() + ") cannot be read");
+    fail_to_read(errno == 0 ? "it became shorter" : std::generic_category().message(errno));
   TensorView view;
   view.shape = {size};
   view.bytes = std::as_bytes(std::span(*bytes));

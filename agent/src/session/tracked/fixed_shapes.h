@@ -1,6 +1,6 @@
-// FixedShapes: refuses a save of a tensor whose shape has changed although a resume cannot restore it in
-// another shape than the program creates (TensorView::has_fixed_shape). Without this check the run would save
-// checkpoints from which it cannot resume.
+// FixedShapes: refuses a save if the shape of a tensor with TensorView::has_fixed_shape has changed. A resume
+// can restore such a tensor only in the shape in which the program creates it. Without this check the run
+// would save checkpoints from which it cannot resume.
 #pragma once
 
 #include <map>
@@ -12,7 +12,8 @@ namespace ratoon::session {
 
 class FixedShapes {
  public:
-  // Records the shapes at the beginning of an attempt, with which the program creates its objects.
+  // Records the shapes that the tensors have at the beginning of an attempt. These are the shapes in which
+  // the program creates its objects.
   void begin(const CollectedState& state);
   // From now on check() accepts every shape, because the program reads the saved state before it creates its
   // objects.

@@ -38,7 +38,8 @@ class Lifetimes {
   std::unordered_map<const Stateful*, Flag> flags_;  // guarded by mutex_
 };
 
-// Static objects of the program may be destroyed later.
+// The Lifetimes object is never destroyed, because the destructors of the program's static objects may use it
+// when the process exits.
 Lifetimes& lifetimes() {
   static const NeverDestroyed<Lifetimes> all;
   return *all;

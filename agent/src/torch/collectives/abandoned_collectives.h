@@ -1,7 +1,7 @@
-// Keeps the memory of abandoned collectives until they end. When a process is lost, the others abandon their
-// collectives. A thread of the process group may still write into the buffers of an abandoned collective. An
-// abandoned collective of a group that Ratoon made ends within a moment. One of a group that the program made
-// ends only at the timeout of that group.
+// Keeps the memory of abandoned collectives until they end. When a process is lost, the other processes
+// abandon their running collectives. A thread of the process group may still write into the buffers of an
+// abandoned collective. An abandoned collective of a group that Ratoon made ends within a moment. An
+// abandoned collective of a group that the program made ends only at the timeout of that group.
 #pragma once
 
 #include <functional>

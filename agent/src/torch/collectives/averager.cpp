@@ -180,8 +180,8 @@ void Averager::prepare(const std::vector<NamedWeights>& modules, const Averaging
   buckets_ = trained_modules_.back().buckets;
 }
 
-// A program may train several modules in turn. connect() compares the weights of the first modules between
-// ranks; the weights of all others are compared when they are used for the first time.
+// A program may train several modules in turn. The weights of the first modules are compared between ranks in
+// connect(). The weights of each later module are compared when a call uses them for the first time.
 void Averager::use_entry_of(const NamedWeights& weights, const GradientBuckets::Layout& layout) {
   constexpr std::size_t kEntries = 8;
   std::vector<at::Tensor> parameters = tensors_of(weights);
@@ -237,7 +237,8 @@ void Averager::begin(std::size_t piece) {
 }
 
 // A program may compute gradients on several streams of the accelerator, and one bucket may contain gradients
-// of several streams. Each stream waits until the previous stream has written its gradients to the buckets.
+// of several streams. If the next gradient is on another stream than the previous one, its stream waits until
+// the previous stream has written its gradients to the buckets.
 void Averager::fill_gradient(std::size_t parameter) {
   if (device_collective_) {
     const c10::Stream now = c10::impl::VirtualGuardImpl(device_.type()).getStream(device_);
@@ -277,8 +278,9 @@ void Averager::average_remaining(BucketSchedule& schedule) {
   if (rank_group_->collective()) finish_sums(session_, *rank_group_->collective());
 }
 
-// Waits until the device has finished all sums. Weights are updated only when all sums have ended, because a
-// sum that still runs may be aborted.
+// Waits until the device has finished all sums, unless `returns_early` is true and no sum has failed so far.
+// Without `returns_early`, the program updates the weights only after all sums have ended, because a sum that
+// still runs may be aborted.
 void Averager::wait_for_device(bool returns_early) {
   if (returns_early && !device_collective_->error()) return;
   const auto waits = session_.in(Phase::kCollective);

@@ -30,12 +30,13 @@ class Averager {
   Averager& operator=(const Averager&) = delete;
 
   void use(c10::intrusive_ptr<c10d::Backend> group) { program_group_ = std::move(group); }
-  // `modules` contains the weights of each module whose gradients are averaged together; the same in each
-  // call for these modules.
+  // `modules` contains the weights of each module whose gradients are averaged together. Each call for the
+  // same modules passes the same weights.
   void average(const std::vector<NamedWeights>& modules, const Averaging& how);
 
  private:
-  // Modules whose gradients are averaged by one call, and the order in which the sums of their pieces begin.
+  // TrainedModules: the weights of the modules whose gradients one call averages, the buckets of these
+  // gradients, and the order in which the sums of the buckets begin.
   struct TrainedModules {
     NamedWeights weights{};
     std::shared_ptr<GradientBuckets> buckets{};

@@ -27,13 +27,14 @@ c10::intrusive_ptr<c10d::Backend> connect_with_gloo(const c10::intrusive_ptr<c10
 // Gloo has no function that ends running collectives. abort_running_collectives() starts a receive with a
 // short timeout. When the receive times out, Gloo closes all connections of the group, so waiting operations
 // fail. Unlike a collective, a receive needs no thread of the group; all threads of the group may be waiting.
+// The receive is from any rank: a receive from one rank whose connection is closed already, for example
+// because the rank was lost, fails at once and closes nothing.
 void abort_running_collectives(c10d::Backend& group) {
   if (group.getSize() == 1) return;
-  const int peer = group.getRank() == 0 ? 1 : 0;
   constexpr int kTagOfNoMessage = 0x7261746f;
   std::vector<at::Tensor> nothing{at::empty({1}, at::TensorOptions(at::kByte))};
   try {
-    group.recv(nothing, peer, kTagOfNoMessage)->wait(std::chrono::milliseconds(1));
+    group.recvAnysource(nothing, kTagOfNoMessage)->wait(std::chrono::milliseconds(1));
   } catch (const std::exception&) {  // the timeout is expected; or the connection had failed before
   }
 }

@@ -16,7 +16,7 @@ namespace ratoon {
     const c10::intrusive_ptr<c10d::Store>& store, int rank, int world_size, const std::string& own_address,
     std::chrono::milliseconds connect_timeout);
 
-// Closes all connections of a group that connect_with_gloo() returned, within a moment. Collectives of the
+// Closes, within a moment, all connections of a group that connect_with_gloo() returned. Collectives of the
 // group that still run fail because of this call, on this rank and on the other ranks. After
 // abort_running_collectives(), the group cannot be used any longer.
 void abort_running_collectives(c10d::Backend& group);

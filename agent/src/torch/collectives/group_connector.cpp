@@ -22,8 +22,8 @@ void check(const Result<void>& result) {
   TORCH_CHECK_WITH(DistBackendError, result.has_value(), result.error().message());
 }
 
-// Ignores the signal SIGPIPE, unless the program has a handler for it: Gloo writes to its connections without
-// MSG_NOSIGNAL, and a write to a process that has ended must return an error and not end this process.
+// Ignores the signal SIGPIPE, unless the program has a handler for it. Gloo writes to its connections without
+// MSG_NOSIGNAL. If the other process has ended, such a write must return an error and not end this process.
 void ignore_broken_pipes() {
   struct sigaction now{};
   if (::sigaction(SIGPIPE, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 &&

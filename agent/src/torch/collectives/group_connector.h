@@ -44,7 +44,7 @@ class GroupConnector {
   void give_up() { *is_given_up_ = true; }
 
   // Returns the exception with which the connecting failed, or null if it succeeded. Call error(),
-  // fingerprints() and the functions after them only after is_over() has returned true.
+  // fingerprints() and take_group() only after is_over() has returned true.
   [[nodiscard]] const std::exception_ptr& error() const { return error_; }
   [[nodiscard]] const std::vector<std::string>& fingerprints() const {
     return fingerprints_;

@@ -38,8 +38,8 @@ const Clock& system_clock() {
   return *clock;
 }
 
-// RankWaitMonitor is called while a rank waits for other ranks: it throws if the attempt is over, and prints
-// a message if the wait is long.
+// While a rank waits for other ranks, it calls RankWaitMonitor::look() again and again. The function throws
+// if the attempt is over. After ten seconds, and then every minute, it prints for what the rank waits.
 class RankWaitMonitor {
  public:
   RankWaitMonitor(const Session& session, std::string_view what) : session_(session), what_(what) {}
@@ -145,7 +145,8 @@ RankGroup::RankGroup(Session& session, const WeightsFingerprint& mark,
                      const c10::intrusive_ptr<c10d::Backend>& group)
     : session_(session) {
   const auto waits = session.in(Phase::kCollective);
-  // A collective of the program's own group ends only at the group's timeout: the abort function is empty.
+  // The abort function is empty, because a collective of the program's own group ends only at the group's
+  // timeout.
   collective_ = std::make_shared<GroupCollective>(group, [](c10d::Backend&) {});
   check_fingerprints_equal(all_gather(mark.whole), mark);
 }
@@ -217,7 +218,8 @@ std::string RankGroup::describe_cause() const {
          "weights, and more processes after its next save";
 }
 
-// All ranks call this collective function in the same step, because all compare the same fingerprints.
+// describe_difference() contains collectives. All ranks call it in the same step, because all ranks compare
+// the same fingerprints.
 std::string RankGroup::describe_difference(const WeightsFingerprint& own, std::size_t rank) const {
   const std::string mine(reinterpret_cast<const char*>(own.sums.data()),
                          own.sums.size() * sizeof own.sums[0]);

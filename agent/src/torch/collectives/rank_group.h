@@ -1,6 +1,6 @@
 // RankGroup: connects the processes of an attempt over the network of the hosts. Gloo is used even if
-// gradients are summed on accelerators: for the control word of each step, and for the data with which
-// accelerators connect.
+// gradients are summed on accelerators. Gloo sums the control word of each step, such as the requests of all
+// ranks, and sends the data with which the accelerators connect.
 #pragma once
 
 #include <cstdint>

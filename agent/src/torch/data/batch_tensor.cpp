@@ -145,7 +145,13 @@ ToDevice::ToDevice(at::Device device) : device_(device), copies_(std::make_uniqu
 }
 
 ToDevice::~ToDevice() {
-  for (const Copies::Copy& copy : copies_->running) copy.done.synchronize();
+  try {
+    for (const Copies::Copy& copy : copies_->running) copy.done.synchronize();
+  } catch (const std::exception&) {
+    // The device failed, and the program is told so elsewhere. Nothing says whether the device still reads
+    // the batches, so their memory is not freed.
+    static_cast<void>(copies_.release());
+  }
 }
 
 at::Tensor ToDevice::operator()(const Batch& batch, std::string_view column) const {

@@ -90,7 +90,7 @@ void read_rows(const Dataset& dataset, const std::vector<HeldColumn>& held,
 }
 
 // Reads rows with several threads, beginning with row number `first`. If reading fails on several threads,
-// throws the error of the first of them.
+// throws the error of the thread that reads the lowest row numbers.
 void read_piece(const Dataset& dataset, const std::vector<HeldColumn>& held,
                 const std::vector<std::byte*>& places, std::uint64_t first, std::uint64_t rows,
                 std::uint32_t threads) {

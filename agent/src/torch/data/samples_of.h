@@ -1,8 +1,8 @@
 // torch/data/: Data for programs with LibTorch: samplers, data sets that are on a device, and batches as
 // tensors.
 //
-// Converts slots of a stream to sample numbers of a torch::data dataset. If there are several sources, their
-// samples are numbered one source after the other, as in PyTorch's ConcatDataset.
+// Converts slots (positions in a stream of samples) to sample numbers of a torch::data dataset. If there are
+// several sources, their samples are numbered one source after the other, as in PyTorch's ConcatDataset.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ namespace ratoon::torch {
 [[nodiscard]] std::vector<std::size_t> samples_of(const StreamReader& reader, SlotRange range);
 [[nodiscard]] std::vector<std::size_t> samples_of(const StreamReader& reader, std::span<const Slot> slots);
 
-// All slots must draw from the first source. Throws a Failure with exit code 82 if a slot draws from another
-// source than source 0.
+// Returns the sample numbers of slots that all draw from the first source, source 0. Throws a Failure with
+// exit code 82 if a slot draws from another source.
 [[nodiscard]] std::vector<std::size_t> samples_of_one_source(std::span<const Slot> slots);
 
 // Returns the number of samples of all sources together.

@@ -10,8 +10,8 @@
 namespace ratoon::torch {
 namespace {
 
-// One pass of the loader over the samples of an epoch, which begins with begin(). All numbers in Pass are
-// numbers of batches.
+// One pass of the loader over the samples of an epoch, which begins with begin(). All numbers in Pass count
+// batches.
 struct Pass {
   StreamReader reader;      // with the plan at begin()
   std::uint64_t began = 0;  // trained before begin()
@@ -29,8 +29,8 @@ struct StreamSampler::LoopPosition {
     static_cast<void>(share_of({}, rank, world_size));  // throws if the rank does not exist
   }
 
-  // If the program passed no stream, the sampler makes one of its own and counts the batches separately, so
-  // that a change of the position is cheap.
+  // Own: the stream of a sampler to which the program passed no stream. The member `iteration` counts the
+  // trained batches, so set_iteration() sets only this number and does not move the stream.
   struct Own {
     explicit Own(const StreamOptions& of) : options(of), stream(of) {}
     StreamOptions options;

@@ -1,6 +1,6 @@
-// Lists the options and the state fields of LibTorch's optimizers. Calls `each` with the name of every option
-// and a reference to it, or with the name of every field of one parameter's state and a reference to that
-// field.
+// Lists the options and the state fields of LibTorch's optimizers. An overload of visit_fields() takes either
+// the options of one kind of optimizer or its state for one parameter. It calls the function `each` with the
+// name of every field and a reference to the field.
 #pragma once
 
 #include <torch/optim/adagrad.h>

@@ -96,11 +96,11 @@ void request_tensor(StateReader& in, const std::string& name, const at::Tensor& 
   });
 }
 
-at::Tensor empty_like_stored(StateReader& in, const std::string& name) {
+at::Tensor empty_like_stored(StateReader& in, const std::string& name, at::Device device) {
   const auto form = in.find(name);
   if (!form) return {};
   const std::vector<std::int64_t> sizes(form->shape.begin(), form->shape.end());
-  return at::empty(sizes, at::TensorOptions(torch::scalar_type_of(form->type)));
+  return at::empty(sizes, at::TensorOptions(torch::scalar_type_of(form->type)).device(device));
 }
 
 }  // namespace ratoon

@@ -15,11 +15,12 @@
 
 namespace ratoon {
 
-// If the tensor is dense and on the CPU, the save uses its memory directly. Sparse tensors and tensors on a
-// GPU are copied first; tensors on a GPU are copied into pinned memory. If `box` is given, the tensor is the
-// part of a larger tensor, shared by all ranks, that this rank saves. kFixed: request_tensor() restores it
-// into a tensor that the program has created.
+// ShapeRule says whether a tensor may change its shape between two saves. With kFixed, request_tensor()
+// restores the tensor into a tensor that the program has created.
 enum class ShapeRule { kMayChange, kFixed };
+// Saves a tensor. If the tensor is dense and on the CPU, the save uses its memory directly. Sparse tensors
+// and tensors on a GPU are copied first; tensors on a GPU are copied into pinned memory. If `box` is given,
+// the tensor is the part of a larger tensor, shared by all ranks, that this rank saves.
 void write_tensor(StateWriter& out, const std::string& name, const at::Tensor& tensor,
                   const std::optional<TensorBox>& box = {}, ShapeRule rule = ShapeRule::kMayChange);
 
@@ -33,6 +34,6 @@ void request_tensor(StateReader& in, const std::string& name, const at::Tensor& 
 
 // Returns an empty CPU tensor with the type and shape of tensor `name` in the checkpoint, or an undefined
 // tensor if the checkpoint lacks it.
-[[nodiscard]] at::Tensor empty_like_stored(StateReader& in, const std::string& name);
+[[nodiscard]] at::Tensor empty_like_stored(StateReader& in, const std::string& name, at::Device device);
 
 }  // namespace ratoon

@@ -64,8 +64,8 @@ Error refusal(const std::string& name, std::string_view why) {
   return Error(ErrorKind::kInvalid, "tensor \"" + name + "\": " + std::string(why));
 }
 
-// Returns a dense CPU tensor with the same values: the tensor itself, detached from autograd, if possible,
-// and otherwise a copy. plain_tensor() copies the tensor only if necessary.
+// Returns a dense CPU tensor with the same values. If possible, the result shares the memory of `tensor` and
+// is detached from autograd. Otherwise the result is a copy.
 at::Tensor plain_tensor(const at::Tensor& tensor) {
   at::Tensor copy = tensor.detach().cpu().resolve_conj().resolve_neg();
   if (copy._is_zerotensor()) copy = copy.clone();

@@ -69,6 +69,7 @@ struct FieldReader {
   std::set<std::string>& left;
   std::string path;
   const at::Tensor* parameter = nullptr;  // the tensors must have its type and shape; null: no requirement
+  at::Device device{at::kCPU};            // of tensors that are not like the parameter
 
   bool has(const std::string& name) const { return in.find(path + name).has_value(); }
   std::string taken(const std::string& name) const {
@@ -83,7 +84,7 @@ struct FieldReader {
     tensor = at::Tensor();
     if (!has(name)) return;
     tensor = parameter != nullptr ? at::empty_like(*parameter, at::MemoryFormat::Contiguous)
-                                  : empty_like_stored(in, path + name);
+                                  : empty_like_stored(in, path + name, device);
     request_tensor(in, taken(name), tensor);
   }
   void operator()(const std::string& name, std::tuple<double, double>& pair) const {
@@ -192,7 +193,8 @@ struct Kind {
     auto state = std::make_shared<std::unique_ptr<State>>(std::make_unique<State>());
     // LBFGS has no separate state for each parameter, but long vectors for all parameters together.
     constexpr bool kIsLikeParameter = !std::is_same_v<State, optim::LBFGSParamState>;
-    visit_fields(**state, FieldReader{in, left, path, kIsLikeParameter ? &parameter : nullptr});
+    visit_fields(**state,
+                 FieldReader{in, left, path, kIsLikeParameter ? &parameter : nullptr, parameter.device()});
     in.at_end([&optimizer, key, state] { optimizer.state()[key] = std::move(*state); });
   }
 };

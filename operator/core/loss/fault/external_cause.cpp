@@ -14,7 +14,8 @@
 namespace ratoon::core {
 namespace {
 
-// Names that are compared case-sensitively: exception types, prefixes of types, and others.
+// Names that are compared case-sensitively: exception types, prefixes of types, clients of servers, and
+// devices.
 constexpr auto kExceptionNames = std::to_array<std::string_view>(
     {// of C++ and PyTorch
      "system_error", "filesystem_error", "bad_alloc", "ios_base", "future_error", "IoException",
@@ -110,7 +111,8 @@ constexpr auto kDeviceWords = std::to_array<std::string_view>({"out of memory",
                                                                "nvidia driver",
                                                                "driver version"});
 
-// Returns the system's messages for errno values, except three that also mean wrong arguments.
+// Returns the system's messages, in lower case, for all errno values except EINVAL, EDOM and ERANGE, which
+// can also mean wrong arguments.
 std::vector<std::string> errno_messages() {
   constexpr int kNumberMax = 133;
   std::vector<std::string> sentences;

@@ -6,8 +6,9 @@
 
 namespace ratoon::core {
 
-// Pure. The parameters are an exception's type and text. Returns true if in doubt, because an external cause
-// only leads to another start after a pause, while a fault of the program ends the job.
+// This function is pure. The parameter `fault` contains an exception's type and text. Returns true if in
+// doubt, because an external cause only leads to another start after a pause, while a fault of the program
+// ends the job.
 [[nodiscard]] bool may_have_external_cause(std::string_view fault);
 
 }  // namespace ratoon::core

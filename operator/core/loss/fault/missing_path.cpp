@@ -14,8 +14,8 @@ namespace {
 constexpr auto kPathSentences = std::to_array<std::string_view>(
     {"no such file or directory", "not a directory", "is a directory", "file name too long"});
 
-// Phrases (types, and calls that open a file) that do not count as another cause if an exception about a
-// missing path contains them.
+// Names of exception types, and phrases about calls that open or read a file. In an exception about a missing
+// path, these phrases do not show a cause other than the missing path.
 constexpr auto kAcceptedPhrases = std::to_array<std::string_view>(
     {"filenotfounderror", "notadirectoryerror", "isadirectoryerror", "oserror",
      "ioerror",           "filesystem_error",   "system_error",      "errno",

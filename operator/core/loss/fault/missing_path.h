@@ -6,8 +6,9 @@
 
 namespace ratoon::core {
 
-// Pure. The parameters are an exception's type and text. Returns true if the exception names a missing path
-// and no other cause outside of the program (a server, a device, a library that the node lacks).
+// This function is pure. The parameter `fault` contains an exception's type and text. Returns true if the
+// exception names a missing path and no other cause outside of the program (a server, a device, a library
+// that the node lacks).
 [[nodiscard]] bool is_missing_path(std::string_view fault);
 
 }  // namespace ratoon::core

@@ -19,7 +19,8 @@ constexpr auto kTypes = std::to_array<std::string_view>(
      "RecursionError", "UnboundLocalError", "SyntaxError", "IndentationError", "TabError", "LookupError",
      "OverflowError"});
 
-// Phrases in c10::Error and RuntimeError, two types that libraries throw for all kinds of errors.
+// Phrases which show a fault of the program in messages of c10::Error and RuntimeError. Libraries throw these
+// two types for all kinds of errors, so the type alone shows no fault of the program.
 constexpr auto kPhrases = std::to_array<std::string_view>(
     {"shape", "size mismatch", "sizes of tensors", "The size of tensor", "dimension", "dtype", "scalar type",
      "state_dict", "same device", "require grad", "requires grad", "out of bounds", "out of range",

@@ -6,8 +6,8 @@
 
 namespace ratoon::core {
 
-// Pure. The parameters are an exception's type and text. Call this function only if may_have_external_cause()
-// returns false for the exception.
+// This function is pure. The parameter `fault` contains an exception's type and text. Call this function only
+// if may_have_external_cause() returns false for the exception.
 [[nodiscard]] bool is_program_fault(std::string_view fault);
 
 }  // namespace ratoon::core

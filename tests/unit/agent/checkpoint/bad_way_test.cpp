@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "agent/src/checkpoint/commit/rollback_files.h"
+#include "agent/src/checkpoint/parts/part_files.h"
 #include "tests/support/crash/run_life.h"
 
 namespace ratoon::checkpoint::bad_way_test {
@@ -104,6 +105,19 @@ TEST_F(BadWay, OfAReceiptIsNoReasonToMissItsCommit) {
   const auto committed = store_->try_commit(kNew, 2);
   EXPECT_TRUE(disk_->has_flipped());
   EXPECT_TRUE(committed) << committed.error().message();
+}
+
+// The cleanup would remove the part files that only this checkpoint names.
+TEST_F(BadWay, OfAnOldManifestDoesNotRemoveItsParts) {
+  ratoon::test::Life life{
+      .disk = std::make_shared<ratoon::test::ModelDisk>(), .rules = {.last = 5}, .is_in_parts = true};
+  ASSERT_TRUE(life.save(kOld));
+  ASSERT_TRUE(life.save(kNew));
+  const auto disk = std::make_shared<CachingDisk>(life.disk->image());
+  disk->flip_once(manifest_path(kOld));
+  ASSERT_TRUE(sweep_parts(*disk, kNew));
+  EXPECT_TRUE(disk->has_flipped());
+  EXPECT_TRUE(RunStore::open(disk, "mark").value().verify(kOld));
 }
 
 TEST_F(BadWay, OfTheRecordOfARollbackDoesNotEndTheRun) {

@@ -185,6 +185,47 @@ TEST_P(PinsTest, APinOfSaveBestGivesWayToThatOfAPerson) {
   EXPECT_EQ(pin_reason(*disk_, id(1, 20)), "by hand");
 }
 
+// The pin of save_best() goes when the checkpoint is no longer among the best.
+TEST_P(PinsTest, APinOfAPersonBesideThatOfSaveBestStaysAlone) {
+  ASSERT_TRUE(pin(*disk_, id(1, 20), mark_as_best("best loss: 1"), "run").value());
+  ASSERT_TRUE(pin(*disk_, id(1, 20), "by hand", "person").value());
+  EXPECT_FALSE(pin(*disk_, id(1, 20), "again", "person").value());
+  unpin_no_longer_best(*disk_, with_best(id(1, 50), {id(1, 30)}));
+  EXPECT_FALSE(disk_->open(pin_path(id(1, 20))));
+  EXPECT_TRUE(is_pinned(*disk_, id(1, 20)).value());
+  EXPECT_EQ(list_pinned(*disk_).value(), (std::set{id(1, 20)}));
+  ASSERT_TRUE(unpin(*disk_, id(1, 20)));
+  EXPECT_FALSE(is_pinned(*disk_, id(1, 20)).value());
+  EXPECT_THAT(list_pinned(*disk_).value(), IsEmpty());
+}
+
+// A pin that cannot be made, because the disk is full or the process is killed, removes no other pin.
+TEST_P(PinsTest, APinOfSaveBestStaysUntilThatOfThePersonIsThere) {
+  ASSERT_TRUE(pin(*disk_, id(1, 20), mark_as_best("best loss: 1"), "run").value());
+  const auto seen = std::make_shared<ObservedDisk>(place(), [&](DiskCall, const std::string&, Moment) {
+    EXPECT_TRUE(is_pinned(*disk_, id(1, 20)).value());
+  });
+  ASSERT_TRUE(pin(*seen, id(1, 20), "by hand", "person").value());
+}
+
+// A copy of the missing pack elsewhere can still repair the checkpoint.
+TEST_P(PinsTest, WhatIsLeftOfAPinnedCheckpointOfAnOlderAttemptStays) {
+  RunStore store = test::run_in(disk_);
+  const std::string bytes = "weights";
+  const TensorView view{.name = "w", .shape = {bytes.size()}, .bytes = std::as_bytes(std::span(bytes))};
+  for (const auto& which : {id(1, 60), id(1, 70)}) {
+    for (const std::uint32_t rank : {0, 1})
+      ASSERT_TRUE(store.write_pack(which, Rank(rank), std::span(&view, 1)));
+    ASSERT_TRUE(store.try_commit(which, 2));
+    ASSERT_TRUE(disk_->remove(pack_path(which, Rank(1))));
+  }
+  ASSERT_TRUE(pin(*disk_, id(1, 60), "by hand", "person"));
+  ASSERT_TRUE(sweep_uncommitted(*disk_, id(2, 80)));
+  EXPECT_FALSE(is_without_manifest(id(1, 60)));
+  EXPECT_TRUE(disk_->open(pack_path(id(1, 60), Rank(0))));
+  EXPECT_TRUE(is_without_manifest(id(1, 70))) << "this one is not pinned";
+}
+
 Manifest with_unpinned(const CheckpointId& of, const UnpinnedStep& unpinned) {
   Manifest manifest{.id = of};
   manifest.run.emplace().unpinned.push_back(unpinned);

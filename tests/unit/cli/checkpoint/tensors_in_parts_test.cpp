@@ -3,6 +3,8 @@
 #include <map>
 
 #include <gmock/gmock.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "agent/src/checkpoint/commit/inventory.h"
 #include "agent/src/checkpoint/parts/part_files.h"
@@ -103,6 +105,22 @@ TEST_P(TensorsInPartsTest, ADamagedPartMakesExactlyTheCheckpointsBadThatHaveIt) 
   flip(part_of(30, 2), 0);
   EXPECT_EQ(verify(20).verdict, VerifyOutcome::kBad);
   EXPECT_EQ(verify(30).verdict, VerifyOutcome::kBad);
+}
+
+// A buffer of 1 GiB has more parts than a process may usually open files.
+TEST_P(TensorsInPartsTest, VerifyNeedsFewOpenFiles) {
+  const Survey now = survey();
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const int next_free = ::dup(0);
+  ::close(next_free);
+  rlimit few = before;
+  few.rlim_cur = static_cast<rlim_t>(next_free) + 5;
+  ASSERT_LT(5u, tensors_[30].parts.size());
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  const auto result = verify_checkpoint(*disk_, now.checkpoints.front(), [](std::uint64_t) {});
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(result.verdict, VerifyOutcome::kGood) << result.why;
 }
 
 TEST_P(TensorsInPartsTest, AMissingPartMakesTheCheckpointBad) {

@@ -373,5 +373,19 @@ TEST(Orders, SayThatTheWorldBeforeHung) {
   EXPECT_TRUE(job_session.orders(process(0), kWallNow).hung);
 }
 
+// A hostile pod may send any number of starts.
+TEST(SupersededStarts, OnlyTheNewestOfAProcessAreRemembered) {
+  SupersededStarts starts;
+  starts.add(process(1, 0, 0, "other"));
+  for (int i = 0; i < 10'000; ++i) starts.add(process(0, 0, 0, "start-" + std::to_string(i)));
+  EXPECT_TRUE(starts.supersede_other_starts(process(0, 0, 0, "newest")));
+  EXPECT_TRUE(starts.is_superseded(process(0, 0, 0, "start-9999")));
+  EXPECT_FALSE(starts.is_superseded(process(0, 0, 0, "start-0"))) << "its messages have arrived by now";
+  EXPECT_FALSE(starts.is_superseded(process(1, 0, 0, "other")));
+  EXPECT_TRUE(starts.supersede_other_starts(process(1, 0, 0, "newest")));
+  EXPECT_TRUE(starts.is_superseded(process(1, 0, 0, "other")));
+  EXPECT_FALSE(starts.supersede_other_starts(process(1, 0, 0, "newest"))) << "this is known";
+}
+
 }  // namespace
 }  // namespace ratoon::coordinator::job_session_test

@@ -45,6 +45,18 @@ TEST(PauseAfter, DoublesUpToTheLongest) {
   EXPECT_EQ(pause_after({.backoff_seconds = 0, .backoff_max_seconds = 30}, 5), seconds(0));
 }
 
+// A leader whose clock was a day ahead has stored the end of the pause.
+TEST(Backoff, APauseIsNotLongerThanTheLongestAlthoughTheClockWentBack) {
+  auto seen = crashed();
+  seen.job.spec.restart_policy.backoff_max_seconds = 30;
+  auto& members = seen.job.status.members;
+  members[0].not_before = WallTime{seconds(100 + 24 * 3600)};
+  members[1].not_before = WallTime{seconds(110)};
+  EXPECT_EQ(end_pauses(seen, members), WallTime{seconds(110)});
+  EXPECT_EQ(members[0].not_before, WallTime{seconds(130)}) << "and it does not move on with the clock";
+  EXPECT_EQ(members[1].not_before, WallTime{seconds(110)});
+}
+
 TEST(Backoff, AMemberThatFailedIsMadeAfterAPause) {
   auto decision = decide(crashed());
   EXPECT_EQ(made(decision), Names());

@@ -127,6 +127,41 @@ TEST(Launched, AFailureUsesUpOneRestartHoweverManyProgramsFollow) {
   EXPECT_EQ(decision.status.restarts.disruption, 1U);
 }
 
+// Kubelets report the ends at different moments, and each report is a decision of its own.
+TEST(Launched, AFailureUsesUpOneRestartAlthoughItsEndsAreReportedOneAfterAnother) {
+  auto seen = running_programs();
+  for (auto& member : seen.job.status.members) member.has_been_in_world = true;
+  seen.pods[1] = ended_pod(1, 3);
+  auto decision = decide(seen);
+  ASSERT_EQ(decision.status.restarts.application, 1U);
+  test::store(decision, "node-9", seen);
+  seen.pods[2] = ended_pod(2, 1);
+  decision = decide(seen);
+  EXPECT_EQ(decision.status.restarts.application, 1U);
+  EXPECT_EQ(decision.status.restarts.disruption, 1U);
+  EXPECT_EQ(decision.status.restarts.consecutive_crashes, 1U);
+}
+
+TEST(Launched, AProgramThatFailsBeforeItsFirstWorldIsCounted) {
+  auto seen = running_programs();
+  seen.job.status.is_world_formed = false;
+  seen.pods[1] = ended_pod(1, 3);
+  EXPECT_EQ(decide(seen).status.restarts.application, 1U);
+}
+
+// The kubelet of the last node needs longer than the limit of silence to report that its program has ended.
+TEST(Launched, AMemberThatMayHaveCompletedWithTheOthersIsAwaitedForLonger) {
+  auto seen = running_programs();
+  for (std::uint32_t i : {0U, 1U}) seen.pods[i] = ended_pod(i, 0);
+  auto decision = decide(seen, 14);
+  EXPECT_TRUE(decision.actions.empty());
+  EXPECT_EQ(incarnations(decision), (std::vector<std::uint32_t>{0, 0, 0}));
+  seen.pods[2] = ended_pod(2, 0);
+  EXPECT_EQ(decide(seen, 16).status.phase, JobPhase::kSucceeded);
+  seen.pods[2] = test::pod(2);
+  EXPECT_EQ(incarnations(decide(seen, 41)), (std::vector<std::uint32_t>{1, 1, 1})) << "it is lost";
+}
+
 TEST(Launched, ASuccessorTakesOverByAHandOver) {
   auto seen = running_programs();
   seen.job.status.members[1].successor = 1;

@@ -326,5 +326,20 @@ TEST(PauseAfterRelease, DiffersBetweenJobs) {
   EXPECT_NE(pause_after_release(one, 1), pause_after_release(other, 1));
 }
 
+// A leader whose clock was ahead has stored the end of the pause.
+TEST_F(ReleaseNodes, ThePauseIsNotLongerAlthoughTheClockWentBack) {
+  constexpr int kAhead = 24 * 3600;
+  at(kAhead);
+  at(kAhead + kLimit);
+  ASSERT_TRUE(is_released(status()));
+  end_pods();
+  at(100);
+  ASSERT_TRUE(is_released(status()));
+  const int ends_at = pause_ends_at();
+  EXPECT_LE(ends_at, 100 + static_cast<int>(kLimit));
+  at(ends_at);
+  EXPECT_FALSE(is_released(status()));
+}
+
 }  // namespace
 }  // namespace ratoon::core::release_nodes_test

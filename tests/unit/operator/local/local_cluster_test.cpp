@@ -1,8 +1,10 @@
 #include "operator/local/members/local_cluster.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "base/core/unique_fd.h"
 #include "tests/support/children.h"
 #include "tests/support/operator_builders.h"
 #include "tests/support/temporary_folder.h"
@@ -58,6 +60,29 @@ TEST_F(LocalClusterTest, EachPodHasANodeOfItsOwnAndAUid) {
   EXPECT_NE(find(0).uid, find(1).uid);
   EXPECT_EQ(find(0).phase, api::PodPhase::kRunning);
   EXPECT_EQ(cluster_.describe()[1]["pids"].size(), 1u);
+}
+
+// As a file whose server is gone: the open of a pipe without a writer does not return.
+TEST_F(LocalClusterTest, ALogThatDoesNotAnswerStopsNoDecision) {
+  const std::string log = (folder_ / "log").string();
+  script_ = "rm '" + log + "'; mkfifo '" + log + "'; exit 3";
+  LocalCluster cluster(
+      NodePool(2),
+      [&](const api::Pod&) {
+        return MemberLaunchPlan{.command = {"sh", "-c", script_}, .environments = {{}}, .log_path = log};
+      },
+      std::chrono::milliseconds(20));
+  api::Pod pod = test::pod(0);
+  pod.node.clear();
+  pod.uid.clear();
+  ASSERT_TRUE(cluster.create(pod));
+  for (cluster.observe(); !cluster.has_no_processes(); cluster.observe())
+    ASSERT_TRUE(test::wait_for_a_child());
+  cluster.observe();
+  EXPECT_EQ(cluster.pods().front().exit_code, 3);
+  EXPECT_EQ(cluster.pods().front().last_lines, "");
+  UniqueFd writer;  // lets the waiting thread end
+  while (!writer.is_open()) writer = UniqueFd(::open(log.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
 }
 
 TEST_F(LocalClusterTest, APodThatExistsIsNotMadeAgain) {

@@ -283,6 +283,9 @@ TEST_F(JobCacheTest, AJobCountsWithItsProcessesWhileAPodOfItHasNotEnded) {
   larger["status"] = api::encode_status({.members = std::vector<api::MemberStatus>(3, {.role = "worker"})});
   store_.put_job(larger);
   EXPECT_EQ(store_.processes_in_use("n"), (ProcessesInUse{{kJob, 3}})) << "its other members get pods, too";
+  for (const char* name : {"p2", "p3", "p4"}) store_.put_pod(pod(6, "", name));
+  EXPECT_EQ(store_.processes_in_use("n"), (ProcessesInUse{{kJob, 3}})) << "pods of lost members do not count";
+  for (const char* name : {"p2", "p3", "p4"}) store_.remove_pod(pod(6, "", name));
   store_.remove_pod(pod(6, "", "p1"));
   EXPECT_EQ(store_.processes_in_use("n"), ProcessesInUse());
 }

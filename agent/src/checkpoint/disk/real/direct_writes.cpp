@@ -19,8 +19,8 @@ constexpr int kTrialRounds = 2;             // the first round may find a cold d
 constexpr double kLongRoundSeconds = 0.25;  // a round that takes longer is enough for a comparison
 constexpr double kTolerableSlowdown = 1.1;  // tolerates noise: direct writes save cache and processor time
 
-// The bytes that a trial writes. They are changing numbers, because a file system may store zeros as a hole
-// and write nothing.
+// The bytes that run_write_trial() writes to measure the speed of writes. The bytes are changing numbers,
+// because a file system may store zeros as a hole and write nothing.
 class TrialBuffer {
  public:
   TrialBuffer()

@@ -58,7 +58,7 @@ class RealWriteFile : public WriteFile {
   }
 
  private:
-  // Decides whether the next write is direct, sets is_direct_, and returns how many of the bytes it writes.
+  // Decides whether the next write is direct, sets is_direct_, and returns the number of bytes to write.
   std::size_t begin_write(std::uint64_t at, std::span<const std::byte> bytes) {
     const bool is_write_aligned =
         is_aligned(at) && is_aligned(reinterpret_cast<std::uintptr_t>(bytes.data()));

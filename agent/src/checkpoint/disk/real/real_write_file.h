@@ -1,6 +1,6 @@
 // Creates the files that RealDisk writes. In large files, bytes that are aligned both in memory and in the
 // file bypass the page cache (O_DIRECT), if direct writes are not slower. Unaligned ends of the data go
-// through the page cache. After the system has refused a direct write, all data goes through it.
+// through the page cache. After the system has refused a direct write, all data goes through the page cache.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,6 @@
 // Returns the pickle of a dictionary {name: tensor, ...}, byte for byte as torch.save of PyTorch 2.11 writes
-// it if the tensors are contiguous and share no memory. Storage k holds tensor k.
+// it if the tensors are contiguous and share no memory. In the pickle, the key of the storage of tensor
+// number k is the number k.
 #pragma once
 
 #include <span>
@@ -11,8 +12,8 @@
 
 namespace ratoon::checkpoint {
 
-// Returns an error for a tensor whose element type PyTorch does not have. The caller must have checked the
-// names and shapes of the tensors.
+// Returns an error for a tensor whose element type PyTorch does not have, or whose shape overflows. Call
+// check_names() before pickle_of().
 [[nodiscard]] Result<std::string> pickle_of(std::span<const TensorSource> tensors);
 
 }  // namespace ratoon::checkpoint

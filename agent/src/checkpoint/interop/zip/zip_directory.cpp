@@ -16,8 +16,9 @@ struct DirectoryExtent {
   std::uint64_t end = 0;  // where the directory must end
 };
 
-// Returns true if a number in the old (32-bit) end record does not contradict the zip64 end record: the two
-// numbers are equal, or the old one has the greatest 32-bit value, which means "see the zip64 end record".
+// Returns true if a number in the old (32-bit) end record agrees with the number in the zip64 end record.
+// They agree if they are equal, or if the old number has the greatest 32-bit value, which means "see the
+// zip64 end record".
 template <class T>
 bool matches_zip64_number(T old_number, std::uint64_t number, T in_64) {
   return old_number == number || old_number == in_64;

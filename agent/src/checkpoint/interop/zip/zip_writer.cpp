@@ -12,7 +12,8 @@ namespace ratoon::checkpoint {
 namespace {
 
 constexpr std::uint64_t kAlignment = 64;
-// "Made on Unix by version 3.0 of the format": PyTorch's miniz writes the same into the zip64 end record.
+// This value means "made on Unix by version 3.0 of the format". PyTorch's zip library miniz writes the same
+// value into the zip64 end record.
 constexpr std::uint16_t kVersionMadeBy = 0x031e;
 constexpr std::uint16_t kVersionNeededToExtract = 45;  // zip64
 

@@ -9,8 +9,8 @@
 //   ...
 //   zip.finish();
 //
-// The writer passes bytes to the sink at once and does not buffer them. After an error, neither the writer
-// nor the bytes in the sink can be used.
+// The writer passes bytes to the sink immediately and does not buffer them. After an error, neither the
+// writer nor the bytes in the sink can be used.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// checkpoint/pack/header/: Encodes and decodes the header of a pack, and computes the layout of its file.
-// Pure.
+// checkpoint/pack/header/: Encodes and decodes the header of a pack, and computes the layout of its file. The
+// functions are pure.
 //
 // Encodes the header of a pack after the checksums of the pack's data were computed. The decoder checks every
 // field of a header, because the file may be damaged or forged.

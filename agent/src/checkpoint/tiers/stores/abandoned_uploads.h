@@ -1,7 +1,8 @@
 // Aborts multipart uploads that a process of an older attempt began and did not finish. The parts of an
 // unfinished upload are invisible, but their storage costs money. The process of a newer attempt that owns
 // the store aborts the uploads. Uploads of the current attempt continue, because another rank may be sending
-// them. Uploads of files other than packs of this run also continue.
+// them. Uploads of files other than packs and part files of this run also continue. In a store that is a
+// folder (file://), all temporary files that are older than one hour are removed, too.
 #pragma once
 
 #include <cstdint>

@@ -143,9 +143,9 @@ Result<bool> mirror_file(const Disk& from, const std::string& path, const PackRe
   return false;
 }
 
-// Adds the part files that the newest checkpoints of the store need: the store has them, because it commits a
-// checkpoint after its part files, and removes only part files that no checkpoint needs. The previous
-// checkpoint has most part files of the next one.
+// Adds to `stored` the part files that the newest checkpoint in the store needs. The store has these part
+// files, because a checkpoint is committed after its part files were uploaded, and part files that a
+// checkpoint needs are never removed. The next checkpoint needs most of the same part files.
 Result<void> add_stored_parts(const ObjectStoreDisk& to, std::set<std::string>& stored) {
   const auto ids = checkpoints_named_in(to, {kManifests});
   if (!ids) return ids.error();

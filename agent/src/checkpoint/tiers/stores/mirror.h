@@ -39,10 +39,10 @@ struct Mirrored {
   friend bool operator==(const Mirrored&, const Mirrored&) = default;
 };
 
-// When the copy returns without an error, the checkpoint is committed in the store. Returns kConflict, and
-// changes nothing, if the store has another checkpoint or another run's pack under the same name. Returns
-// kCorrupted if the checkpoint in `from` is damaged. Errors except kConflict and kCorrupted may be temporary:
-// any process may call mirror_checkpoint() again.
+// When mirror_checkpoint() returns without an error, the checkpoint is committed in the store. Returns
+// kConflict, and changes nothing, if the store has another checkpoint or another run's pack under the same
+// name. Returns kCorrupted if the checkpoint in `from` is damaged. Errors except kConflict and kCorrupted may
+// be temporary: any process may call mirror_checkpoint() again.
 [[nodiscard]] Result<Mirrored> mirror_checkpoint(const Disk& from, const CheckpointId& id,
                                                  ObjectStoreDisk& to, const MirrorOptions& options);
 

@@ -114,7 +114,7 @@ void MirrorWorker::begin(const std::stop_token& stop) const {
   try {
     options_.before_first_copy(stop);
   } catch (const std::exception&) {
-    // Ignore exceptions of before_first_copy(), because the program calls it again after its next start.
+    // Ignore exceptions of before_first_copy(), because the MirrorWorker of the next process calls it again.
   }
 }
 

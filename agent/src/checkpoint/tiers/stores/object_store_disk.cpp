@@ -150,7 +150,7 @@ Result<void> ObjectStoreDisk::rename_no_replace(const std::string& from, const s
     if (!object->is_whole())
       return Error(ErrorKind::kInvalid, shown(from) + " has gaps, which an object of a store cannot have");
     // Report only the progress of large uploads. If small uploads, such as claims, were reported, a large
-    // upload that hangs would look alive.
+    // upload that hangs would seem to make progress.
     if (object->size_bytes() >= kLongUploadBytesMin) tell = on_progress_;
   }
   const auto told = [tell](std::uint64_t) {

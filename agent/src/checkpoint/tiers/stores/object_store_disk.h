@@ -1,5 +1,5 @@
-// checkpoint/tiers/stores/: Checkpoints in object stores: a Disk whose files are objects, and copies of
-// checkpoints in stores.
+// checkpoint/tiers/stores/: Saves checkpoints in object stores, through a Disk whose files are objects, and
+// copies checkpoints to stores.
 //
 // ObjectStoreDisk: a Disk whose files are objects in an object store. A run that saves only in a bucket uses
 // the same code to save, commit, load, verify and remove checkpoints as a run in a folder.
@@ -10,8 +10,8 @@
 // In an ObjectStoreDisk syncing does nothing: an object appears completely or not at all, and is durable as
 // soon as it exists. Calls on folders do nothing, because folders are only prefixes of object names. A new
 // file is visible only to this process until rename_no_replace() gives it its final name. The bytes of a new
-// file stay in memory until rename_no_replace() uploads them; lent bytes are not copied. The upload succeeds
-// only if no object of the final name exists.
+// file stay in memory until rename_no_replace() uploads them. Bytes that write_borrowed() receives are not
+// copied. The upload succeeds only if no object of the final name exists.
 //
 // Thread contract: any thread may use an ObjectStoreDisk, but only one thread at a time may use an open file.
 #pragma once
@@ -62,8 +62,8 @@ class ObjectStoreDisk final : public Disk {
 };
 
 // A function that wraps the Disk of a folder, for example to add a timeout, since a folder may be on a disk
-// that hangs. Empty: no wrapper. Stores on servers need no wrapper, because requests to servers have timeouts
-// of their own.
+// that hangs. If the function is empty, the Disk is not wrapped. Stores on servers need no wrapper, because
+// requests to servers have timeouts of their own.
 using FolderWrapper = std::function<std::shared_ptr<Disk>(std::shared_ptr<Disk>)>;
 
 // Wraps a store that is a folder (file://). If the store is not a folder, returns it unchanged.

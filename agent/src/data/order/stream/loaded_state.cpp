@@ -1,8 +1,8 @@
 // Detects that a program loads the state of a sample stream and then never uses that stream. If a program by
 // mistake loads the state into one stream and trains with another stream, that other stream begins at slot 0.
-// The destructor of the last copy of a loaded stream writes a warning to stderr if this stream was not used
-// and another stream over the same sources took batches. If the loaded state is at the end of the run, there
-// is no warning, because no batch is left to take.
+// The destructor of the last copy of a loaded stream may write a warning to stderr. It writes the warning if
+// this stream was never used, but the program took batches from another stream over the same sources. If the
+// loaded state is at the end of the run, there is no warning, because no batch is left to take.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// data/order/stream/: Stream: the plan of its batches, its state in a checkpoint, and the changes of options
-// that are allowed when a run resumes. No I/O.
+// data/order/stream/: Implements Stream: computes the plan of its batches, saves and loads its state, and
+// checks which options may change when a run resumes. The code does no I/O.
 //
 // A stream's plan consists of its recipe, which defines the sample of each slot, and a list of segments,
 // which say which slots belong to which batch. A change of the plan adds a segment and keeps the earlier
@@ -25,8 +25,9 @@ struct Segment {
   std::uint64_t previous_end = 0;  // the cursor at the change: the previous segment ends there
   std::uint64_t start = 0;         // the segment's first slot; slots from `previous_end` to it are skipped
   // `requested_start` is the slot at which the segment was requested to begin: `previous_end`, unless the
-  // program asked to skip to a later slot. `start` is the first slot from there on at which a batch may
-  // begin. If the size of the global batch changes, `start` is computed from `requested_start` again.
+  // program asked to skip to a later slot. `start` is the first slot at or after `requested_start` at which a
+  // batch may begin. If the size of the global batch changes, `start` is computed from `requested_start`
+  // again.
   std::uint64_t requested_start = 0;
   std::uint64_t first_batch = 0;  // the number of batches before this segment
   std::uint64_t global_batch = 0;
@@ -68,10 +69,10 @@ struct Plan {
 // request of the program skips a whole batch or more.
 [[nodiscard]] std::uint64_t default_requested_start(const Plan& plan, const Segment& segment);
 
-// with_global_batch(), with_weights() and with_skip() change the plan after `batches` batches. If the plan is
-// changed several times in the same way without a batch between the changes, only the last change counts. The
-// functions throw std::invalid_argument if the changed plan is invalid, and Failure if it has more than
-// kSegmentsMax segments.
+// with_global_batch(), with_weights() and with_skip() change the plan after `batches` batches. If one of
+// these functions changes the plan several times after the same number of batches, only its last change has
+// an effect. The functions throw std::invalid_argument if the changed plan is invalid, and Failure if it has
+// more than kSegmentsMax segments.
 [[nodiscard]] Plan with_global_batch(Plan plan, std::uint64_t batches, std::uint64_t global_batch);
 [[nodiscard]] Plan with_weights(Plan plan, std::uint64_t batches, std::vector<std::uint32_t> weights);
 [[nodiscard]] Plan with_skip(Plan plan, std::uint64_t batches, std::uint64_t slot);

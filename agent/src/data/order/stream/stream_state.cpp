@@ -30,7 +30,7 @@ constexpr std::size_t kAllSourceNamesBytesMax = 512;
                 "the state of the sample stream cannot be read: " + why);
 }
 
-// An empty list has no key in the saved state.
+// The keys of empty lists may be missing, because an empty list has no key in the saved state.
 void check_state_is_complete(std::string_view text, const json& body) {
   const std::string damage =
       find_damage(text, body,

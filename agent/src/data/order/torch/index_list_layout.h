@@ -1,6 +1,6 @@
-// IndexListLayout: the encoding of a list of numbers, which is the same in memory and in a file. An image
-// consists of a header, a CRC32C of each block of numbers, and the numbers, which begin at a page boundary.
-// All values are little-endian.
+// IndexListLayout: the encoding of a list of numbers, which is the same in memory and in a file. An encoded
+// list is called an image. It consists of a header, a CRC32C of each block of numbers, and the numbers, which
+// begin at a page boundary. All values are little-endian.
 #pragma once
 
 #include <cstddef>

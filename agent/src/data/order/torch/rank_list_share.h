@@ -1,5 +1,6 @@
-// RankListShare computes which samples of an epoch's list a rank takes. The arithmetic is that of PyTorch's
-// DistributedSampler, but it can start at any entry, so that other ranks can share the rest of an epoch.
+// RankListShare computes which samples of an epoch's list a rank takes. It computes as PyTorch's
+// DistributedSampler does. But the computation can start at any entry of the list, so that another number of
+// ranks can share the rest of an epoch after a restart.
 #pragma once
 
 #include <cstdint>

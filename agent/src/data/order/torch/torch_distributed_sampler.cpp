@@ -79,8 +79,8 @@ void DistributedSampler::advance(std::uint64_t samples) {
 }
 
 ListPosition DistributedSampler::position() const {
-  // When this rank has taken all its samples, the epoch is finished for any number of ranks: all entries that
-  // remain are padding, or belong to no rank.
+  // When this rank has taken all its samples, no rank of any world size has a sample left in the epoch. All
+  // remaining entries of the list are padding, or belong to no rank.
   const bool is_done = remaining() == 0;
   return {.epoch = epoch_, .consumed = is_done ? options_.samples : start_ + progress_ * options_.world_size};
 }

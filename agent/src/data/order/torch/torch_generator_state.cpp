@@ -36,8 +36,9 @@ std::uint64_t read_little_endian(std::string_view bytes, std::size_t at, std::si
 
 }  // namespace
 
-// ATen's `left` is one more than the number of unused words, so `left` is 1 if no word is unused. This is
-// also the case after seeding, when the index of the next word is 0: the first draw computes the words.
+// ATen's `left` is one more than the number of unused words, so `left` is 1 if no word is unused. `left` is
+// also 1 after seeding, although the index of the next word is then 0, because the first draw computes the
+// words.
 std::string TorchGenerator::state() const {
   std::string bytes(kStateBytes, '\0');
   write_little_endian(bytes, kSeedOffset, seed_, 8);

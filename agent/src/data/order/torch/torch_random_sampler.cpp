@@ -7,8 +7,8 @@
 // torchdata draws:
 //   1. the first permutation;
 //   2. the random number of the loader;
-//   3. with workers, the first permutation again, because the loader creates its iterator twice (it saves the
-//      state that the generator has between the two);
+//   3. with workers, the first permutation again, because the loader creates its iterator twice (the loader
+//      saves the state of the generator between the two creations);
 //   4. each further permutation, when the sampler reaches it.
 // With replacement, torch draws only as many numbers as it returns; torchdata draws 32 at a time and keeps
 // the numbers that it does not need yet.
@@ -29,6 +29,7 @@ constexpr std::uint64_t kSamplesMax = std::uint64_t{1} << 53;
 
 // torch.randint takes the remainder of 32 random bits for small ranges, and of 64 bits for large ranges. The
 // limit between small and large ranges is 2^32 in PyTorch 2.6 and before, and 2^28 in later releases.
+// TorchRelease::kSince2_6 has the limit of later releases.
 std::uint64_t random_numbers_per_draw(const RandomSamplerOptions& options) {
   const int bits = options.release == TorchRelease::kBefore2_6 ? 32 : 28;
   return options.samples < std::uint64_t{1} << bits ? 1 : 2;

@@ -7,8 +7,8 @@
 namespace ratoon::data {
 namespace {
 
-// FAT stores modification times with a resolution of two seconds, which is the coarsest. Network file systems
-// store them with a resolution of one second.
+// Of all file systems, FAT has the coarsest resolution of modification times: two seconds. Network file
+// systems store modification times with a resolution of one second.
 constexpr std::int64_t kFileTimeResolutionNanoseconds = 2'000'000'000;
 
 std::string sidecar_text_prefix(const HashedFileRange& what) {

@@ -1,10 +1,10 @@
 // A note is a small file beside a large file of data. A note contains the hash of the large file, so that the
 // next start of a program need not read the large file to hash it.
 //
-// The note is used if the file still has the length and the modification time that the note contains. The
-// note must also be newer than the large file's modification time by more than the resolution of file times.
-// make and rsync detect unchanged files in the same way. A copy of the file has another modification time, so
-// a program that opens the copy reads and hashes it once.
+// A program uses the note if the large file still has the length and the modification time that the note
+// contains. The note must also be newer than the large file's modification time by more than the resolution
+// of file times. make and rsync detect unchanged files in the same way. A copy of the file has another
+// modification time, so a program that opens the copy reads and hashes it once.
 #pragma once
 
 #include <cstddef>

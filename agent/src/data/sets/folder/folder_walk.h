@@ -1,5 +1,5 @@
-// agent/src/data/sets/folder/: FolderDataset (a folder with one subfolder for each class), the order of its
-// files, and digests of files.
+// agent/src/data/sets/folder/: Implements FolderDataset, a folder with one subfolder for each class. The code
+// determines the order of the files, and computes digests of files.
 //
 // The files of a FolderDataset, in torchvision's order: classes are sorted, folders in a class are sorted by
 // their whole path, and files in a folder are sorted.

@@ -1,4 +1,4 @@
-// mds/format/values/: Encodes and decodes the values in a sample. Pure.
+// mds/format/values/: Encodes and decodes the values in a sample. The functions are pure.
 //
 // An Encoding, named as in MosaicML Streaming, describes a column's bytes.
 #pragma once

@@ -13,8 +13,8 @@
 
 namespace ratoon::objects {
 
-// The reason that S3 gives in its reply if it refuses a request. If the body of the reply is not an S3 error,
-// such as the page of a proxy, all fields are empty.
+// S3Refusal has the reason that S3 gives in its reply when S3 refuses a request. If the body of the reply is
+// no S3 error, for example because it is the page of a proxy, all fields are empty.
 struct S3Refusal {
   std::string code;         // "NoSuchKey"
   std::string message;      // in S3's words

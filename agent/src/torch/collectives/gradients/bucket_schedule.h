@@ -1,8 +1,9 @@
 // BucketSchedule: decides when the sum of each piece (a flat tensor with the gradients of some parameters)
 // begins while backward() runs. All ranks begin the sums of the pieces in the same order, although a rank may
 // compute gradients in another order or compute only some of them. The order is the one in which backward()
-// completed the pieces on rank 0 in an earlier step. The control word in the last piece lists the parameters
-// with a gradient. The sum of the last piece begins after backward() has ended.
+// completed the pieces on rank 0 in an earlier step. The last piece contains the control word, numbers that
+// tell all ranks, for example, which parameters have a gradient. Therefore the sum of the last piece begins
+// only after backward() has ended.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +19,8 @@ namespace ratoon {
 class BucketSchedule {
  public:
   // `pieces_of_parameters` contains, for each parameter, the number of the piece that holds its gradient.
-  // `order` contains the numbers of all pieces, the last piece last.
+  // `order` contains the numbers of all pieces in the order in which their sums begin. It ends with the piece
+  // that has the highest number.
   BucketSchedule(std::vector<std::size_t> pieces_of_parameters, std::vector<std::size_t> order)
       : piece_of_parameter_(std::move(pieces_of_parameters)),
         order_(std::move(order)),
@@ -28,16 +30,17 @@ class BucketSchedule {
     for (const std::size_t piece : piece_of_parameter_) ++missing_gradients_[piece];
   }
 
-  // The order of a first step: backward() computes the gradients of the first piece first.
+  // Returns the order for the first step: by the numbers of the pieces, because backward() computes the
+  // gradients of the first piece first.
   [[nodiscard]] static std::vector<std::size_t> first_order(std::size_t pieces) {
     std::vector<std::size_t> order(pieces);
     std::iota(order.begin(), order.end(), std::size_t{0});
     return order;
   }
-  // Returns the order of the next step. `completed` contains, for each piece, its number in the order in
-  // which backward() completed the pieces on rank 0, counted from 1, and 0 for a piece that was not
-  // completed. Pieces that were not completed come after the others. If rank 0 completed none, the order
-  // stays.
+  // Returns the order of the next step. `completed` contains one number for each piece: its place in the
+  // order in which backward() completed the pieces on rank 0, counted from 1. The number of a piece that was
+  // not completed is 0. Pieces that were not completed come after the others. If rank 0 completed no piece,
+  // the order stays the same.
   [[nodiscard]] static std::vector<std::size_t> next_order(std::vector<std::size_t> order,
                                                            std::span<const float> completed) {
     const auto position = [&](std::size_t piece) {
@@ -68,7 +71,8 @@ class BucketSchedule {
     has_begun_[order_[next_]] = true;
     return order_[next_++];
   }
-  // Writes the numbers that next_order() takes.
+  // Writes one number for each piece: its place in the order in which backward() completed the pieces on this
+  // rank, counted from 1, or 0. All ranks pass the numbers of rank 0 to next_order().
   void write_completed(std::span<float> completed) const {
     std::ranges::fill(completed, 0.0F);
     for (std::size_t i = 0; i < completed_.size(); ++i) completed[completed_[i]] = static_cast<float>(i + 1);

@@ -19,12 +19,13 @@
 namespace ratoon {
 namespace {
 
-// The control word has one number for each request bit, a flag for a given number of samples, and the digits
-// of that number of samples. A flag for each parameter, a number for each piece and the caller's numbers
-// follow the control word.
+// The control word has one number for each request bit, a flag that says whether the caller gave a number of
+// samples, and the digits of this number of samples. A flag for each parameter, a number for each piece and
+// the caller's numbers follow the control word.
 constexpr std::int64_t kRequestBits = 32;
 constexpr std::int64_t kSampleCountDigits = 6;
-// A digit has only 8 bits, so that a float holds the exact sum of digits over 65,536 ranks (the maximum).
+// A digit of the number of samples has only 8 bits, so that a float holds the exact sum of the digits of
+// 65,536 ranks (the maximum).
 constexpr std::uint64_t kBitsPerDigit = 8;
 constexpr std::int64_t kHasSampleCount = kRequestBits;
 constexpr std::int64_t kFirstSampleCountDigit = kHasSampleCount + 1;
@@ -71,8 +72,9 @@ at::Tensor GradientBuckets::view_of(std::size_t parameter, const at::Tensor& pie
       .set_(piece.storage(), positions_[parameter].offset, shape, c10::contiguous_strides(shape));
 }
 
-// Half precision is too coarse for a rank's share of a mean and for the sums of shares, and its range is too
-// small for a gradient times a number of samples.
+// Gradients in half precision are summed in single precision, unless sum_in_half_precision is set. Half
+// precision is too coarse for a rank's share of a mean and for the sums of these shares. Its range is also
+// too small for a gradient times a number of samples.
 at::ScalarType GradientBuckets::sum_type_of(const at::Tensor& parameter) const {
   const at::ScalarType type = parameter.scalar_type();
   return c10::isReducedFloatingType(type) && !layout_.sum_in_half_precision ? at::kFloat : type;

@@ -5,8 +5,9 @@
 // computes them, on the parameters' device. GradientBuckets owns the memory of the gradients, because an
 // abandoned collective may still write into it. release_gradients() makes sure that no gradient of a
 // parameter uses this memory. After the averaging, the gradient of each parameter is a view of its part of a
-// piece. Gradients in half precision are converted and summed in single precision, in pieces of their own. In
-// a training step, GradientBuckets creates no tensors, and on an accelerator it only queues kernels.
+// piece. Unless sum_in_half_precision is set, gradients in half precision are converted to single precision
+// and summed in separate pieces. In a training step, GradientBuckets creates no tensors, and on an
+// accelerator it only queues kernels.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +26,7 @@ class GradientBuckets {
     std::size_t bucket_bytes = 8 << 20;
     c10::Device device = c10::kCPU;  // the device of the pieces: the parameters' own, or the CPU
     bool sum_in_half_precision = false;
-    // The numbers of parameters of each of several modules; empty: all parameters belong to one module.
+    // The number of parameters of each module. If module_sizes is empty, all parameters belong to one module.
     std::vector<std::size_t> module_sizes{};
 
     friend bool operator==(const Layout&, const Layout&) = default;
@@ -34,7 +35,8 @@ class GradientBuckets {
   // The division into pieces depends only on the layout and on the types and shapes of the parameters. The
   // gradient of the last parameter is in the first piece, because backward() computes it first. No piece has
   // gradients of two modules, so that a module's pieces can be summed before another module has gradients.
-  // The last piece is always on the CPU, and ends with the control word and `more` further numbers.
+  // The last piece is always on the CPU. It ends with the control word (such as the request bits and a flag
+  // for each parameter that has a gradient) and `more` further numbers.
   explicit GradientBuckets(std::vector<at::Tensor> parameters, std::size_t more = 0)
       : GradientBuckets(std::move(parameters), more, Layout()) {}
   GradientBuckets(std::vector<at::Tensor> parameters, std::size_t more, const Layout& layout);
@@ -57,17 +59,20 @@ class GradientBuckets {
   void fill_gradient(std::size_t parameter);
   // Writes all gradients of a piece, except those that fill_gradient() has already written.
   void fill(std::size_t piece);
-  // Writes the requests of this rank, and which parameters have a gradient, into the last piece. Call
-  // write_control_word() after backward().
+  // Writes the control word into the last piece: the request bits of this rank (Session::requests()), its
+  // number of samples, and a flag for each parameter that has a gradient. Call write_control_word() after
+  // backward().
   void write_control_word(std::uint32_t requests);
-  // Returns one number for each piece. The caller writes and reads these numbers like extra_numbers().
+  // Returns one number for each piece, at the end of the last piece. The caller writes these numbers before
+  // the last piece is summed over the ranks, and reads their sums afterwards.
   [[nodiscard]] std::span<float> piece_numbers();
   // Returns the caller's own numbers at the end of the last piece. The caller writes these numbers before the
   // last piece is summed over the ranks, and reads their sums afterwards.
   [[nodiscard]] std::span<float> extra_numbers();
-  // Call finish() after all pieces were summed over all ranks. finish() replaces each gradient that at least
-  // one rank has by its mean over the ranks. Returns the requests of all ranks, combined by a bitwise or. On
-  // an accelerator, finish() may be called while sums still run, if the current stream waits for them.
+  // Call finish() after all pieces were summed over all ranks. If at least one rank has the gradient of a
+  // parameter, finish() sets this gradient to the mean over the ranks. Returns the request bits of all ranks,
+  // combined by a bitwise or. On an accelerator, finish() may be called while sums still run, if the current
+  // stream waits for them.
   [[nodiscard]] std::uint32_t finish();
 
   // Resets those gradients of parameters that are views of the pieces, so that the parameters no longer use

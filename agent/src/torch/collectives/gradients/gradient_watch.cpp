@@ -30,8 +30,8 @@ struct GradientWatch::Listener {
   }
 };
 
-// The hook is registered with autograd's node that accumulates the gradient, because a hook of the tensor
-// runs before the gradient is added to the gradient of earlier backward() calls.
+// The hook is registered with autograd's node that accumulates the gradient. A hook of the tensor itself
+// would run before the gradient is added to the gradient of earlier backward() calls.
 class GradientWatch::AfterAccumulation : public autograd::FunctionPostHook {
  public:
   AfterAccumulation(std::shared_ptr<Listener> listener, std::size_t parameter)

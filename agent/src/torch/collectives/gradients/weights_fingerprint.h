@@ -29,9 +29,9 @@ using NamedWeights = std::vector<std::pair<std::string, at::Tensor>>;
 // Returns the parameters that require gradients. Frozen parameters and buffers are not compared, because they
 // may differ between ranks: the buffers of batch norm depend on a rank's samples.
 [[nodiscard]] NamedWeights trained_weights(const ::torch::nn::Module& module);
-// Returns the parameters that require gradients: one list for each module, and one list for the tensors. The
-// name of a module's parameter begins with the number of the module, as in "1.layer.weight". The name of a
-// tensor has the tensor's number, as in "tensor 3". A parameter that belongs to two modules is listed once.
+// Returns the parameters that require gradients: one list for each of `modules`, and one list for `tensors`.
+// The name of a module's parameter begins with the number of the module, as in "1.layer.weight". The name of
+// a tensor has the tensor's number, as in "tensor 3". A parameter that belongs to two modules is listed once.
 // If a tensor is undefined or the result of an operation, throws Failure with exit code 82.
 [[nodiscard]] std::vector<NamedWeights> trained_weights(
     std::span<const std::reference_wrapper<::torch::nn::Module>> modules,

@@ -43,9 +43,9 @@ NcclElementType nccl_type_of(at::ScalarType type) {
                     "average_gradients()");
 }
 
-// Calls `is_done` until it returns true: at first without pauses, so that a short sum is noticed at once, and
-// later with pauses that are short compared with a long sum. Calls `look` each millisecond; an exception of
-// `look` ends the wait.
+// Calls `is_done` until it returns true. The first calls have no pauses between them, so that the end of a
+// short sum is noticed at once. Later calls have pauses that are short compared with a long sum. Calls `look`
+// each millisecond; an exception of `look` ends the wait.
 void poll(const std::function<bool()>& is_done, const std::function<void()>& look) {
   constexpr auto kEager = std::chrono::microseconds(200);
   constexpr auto kPause = std::chrono::microseconds(20);

@@ -145,5 +145,44 @@ TEST_F(ShortOfRoom, ACommitTakesAwayWhatItPassedOver) {
   EXPECT_TRUE(has_packs(1, 20));
 }
 
+// Part files of a save that failed would take the room of the next save, and those of the next save the room
+// of the one after it, without an end.
+TEST_F(ShortOfRoom, TheSaveAfterAFailedOneHasTheRoomOfItsPartFiles) {
+  constexpr std::uint64_t kPart =
+      270'000;  // of the buffer's parts of 256 KiB, with its header, and a bit more
+  constexpr std::uint64_t kParts = 8;
+  const auto bytes_of_parts = [&] {
+    std::uint64_t bytes = 0;
+    for (const std::string& path : disk_->all_paths())
+      if (path.starts_with("parts/a")) bytes += disk_->bytes_of(path)->size();
+    return bytes;
+  };
+  std::uint64_t room = kPart * (kParts - 1);
+  disk_->set_faults([&](test::DiskCall call, const std::string& path) {
+    const bool is_full =
+        call == test::DiskCall::kReserve && path.starts_with("parts/") && bytes_of_parts() + kPart > room;
+    return is_full ? test::Fault{.error = Error(ErrorKind::kNoSpace, "the volume is full")} : test::Fault{};
+  });
+  auto saver = Saver::open(disk_, "mark", std::make_shared<SystemClock>(),
+                           {.slots_max = 0, .pause = 0ms, .has_writer_thread = false})
+                   .value();
+  saver.begin_attempt({.attempt = Attempt(1), .rank = Rank(0), .world_size = 1, .rules = {.last = 1}});
+  const auto is_saved = [&](std::uint64_t step) {
+    std::string rows(kParts << 18, static_cast<char>(step));
+    for (std::uint64_t part = 0; part < kParts; ++part) rows[part << 18] = static_cast<char>(part);
+    const TensorView view{.name = "buffer",
+                          .shape = {rows.size()},
+                          .bytes = std::as_bytes(std::span(rows)),
+                          .is_saved_in_parts = true};
+    const auto ticket = saver.save(Step(step), std::span(&view, 1));
+    static_cast<void>(saver.poll());
+    return ticket && ticket->wait(SaveLevel::kCommitted, 0s).has_value();
+  };
+  EXPECT_FALSE(is_saved(10));
+  EXPECT_EQ(bytes_of_parts(), 0u);
+  room = kPart * kParts + kPart / 2;
+  EXPECT_TRUE(is_saved(20)) << saver.poll().last_error;
+}
+
 }  // namespace
 }  // namespace ratoon::checkpoint::short_of_room_test

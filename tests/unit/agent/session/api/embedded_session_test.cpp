@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <ratoon/session.h>
+#include <ratoon/stream.h>
 
 #include "agent/src/session/shutdown/process_exit.h"
 #include "tests/support/temporary_folder.h"
@@ -77,6 +78,30 @@ TEST_F(EmbeddedSession, EndsAtOnceWhereTeardownIsInTheWay) {
 TEST_F(EmbeddedSession, WithWrongOptionsIsEndedByTheSameMeans) {
   options_.save_folder = "";
   EXPECT_EXIT(run(), testing::ExitedWithCode(82), "unwound");
+}
+
+// The call within the function ends the process first, and the outer call passes its exception on.
+TEST_F(EmbeddedSession, IsEndedWithTheCodeOfACallWithinAFunctionForEpochs) {
+  const auto runs = [&] {
+    int code = 0;
+    try {
+      end_by_exceptions();
+      Session session(options_);
+      Stream stream({.samples = 8, .global_batch = 4});
+      session.track("stream", stream);
+      session.follow(stream);
+      session.on_epoch_end([&](std::uint64_t) { session.save_best("", 1); });
+      session.resume();
+      for (;;) {
+        stream.advance();
+        session.step_done();
+      }
+    } catch (const EndOfProgram& end) {
+      code = end.code;
+    }
+    std::exit(code);
+  };
+  EXPECT_EXIT(runs(), testing::ExitedWithCode(82), "a name has 1 to 64 bytes");
 }
 
 TEST_F(EmbeddedSession, LeavesAnExceptionOfTheProgramToTheProgram) {

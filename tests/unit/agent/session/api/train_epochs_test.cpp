@@ -181,5 +181,40 @@ TEST_P(TrainEpochsTest, WithoutAStreamLateFunctionsAreRefused) {
 INSTANTIATE_TEST_SUITE_P(EpochEnds, TrainEpochsTest,
                          testing::Values(EpochEnd::kCarry, EpochEnd::kShort, EpochEnd::kDrop));
 
+// complete() saves after on_epoch_begin() was called for the epoch that the next start continues.
+TEST(EpochsInPlace, BeginOnceAlthoughTheRunEndsBetweenThem) {
+  const test::TemporaryFolder folder;
+  const auto run = [&](const std::string& name, std::vector<int> parts) {
+    double rate = 1;
+    std::uint64_t calls = 0;
+    for (const int steps : parts) {
+      const Options options{.save_folder = folder.path().string(), .run_name = name, .member = {}};
+      Session session(options);
+      Stream stream({.samples = 8, .global_batch = 4, .source = "eight"});
+      session.track("stream", stream);
+      session.track("rate", rate);
+      session.track("calls", calls);
+      session.follow(stream);
+      session.on_epoch_begin([&](std::uint64_t) {
+        rate /= 2;
+        ++calls;
+      });
+      session.resume();
+      for (int step = 0; step < steps; ++step) {
+        stream.advance();
+        static_cast<void>(session.step_done());
+      }
+      EXPECT_EQ(session.complete(), 0);
+    }
+    return std::pair(rate, calls);
+  };
+  testing::internal::CaptureStderr();
+  const auto whole = run("whole", {8});
+  const auto in_parts = run("parts", {4, 3, 1});
+  static_cast<void>(testing::internal::GetCapturedStderr());
+  EXPECT_EQ(whole.second, 5u);
+  EXPECT_EQ(in_parts, whole);
+}
+
 }  // namespace
 }  // namespace ratoon::train_epochs_test

@@ -152,6 +152,32 @@ TEST_F(TrainSavesTest, TheBestArePinnedInTheFolderAndInTheStoreAndTheBeatenAreNo
   EXPECT_THAT(said_, HasSubstr("best: distance 0 at step 23"));
 }
 
+// The earlier checkpoints are in the store alone.
+TEST_F(TrainSavesTest, TheBestCheckpointStaysWhenTheRunContinuesOnAnotherMachine) {
+  const std::vector<double> losses{0.5, 0.25, 0.9, 0.8, 0.7, 0.6, 0.55, 0.9};
+  const auto train_to = [&](std::uint64_t end) {
+    std::vector<std::uint64_t> best;
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(ratoon::train(options_,
+                            [&](Session& session) {
+                              std::uint64_t sum = 0;
+                              session.track("sum", sum);
+                              for (const std::uint64_t step : session.steps(end)) {
+                                sum += step;
+                                if (session.save_best("loss", losses.at(step))) best.push_back(step + 1);
+                              }
+                            }),
+              0);
+    said_ = testing::internal::GetCapturedStderr();
+    return best;
+  };
+  EXPECT_EQ(train_to(4), (std::vector<std::uint64_t>{1, 2}));
+  std::filesystem::remove_all(folder_ / "home");
+  EXPECT_EQ(train_to(8), std::vector<std::uint64_t>()) << said_;
+  EXPECT_EQ(files_of(folder_ / "store/run/pins"), (std::vector<std::string>{"s0000000002.a0001.json"}));
+  EXPECT_THAT(said_, HasSubstr("best: loss 0.25 at step 2"));
+}
+
 TEST_F(TrainSavesTest, TheLastEpochIsComparedInItsHook) {
   testing::internal::CaptureStderr();
   EXPECT_EQ(ratoon::train(options_,

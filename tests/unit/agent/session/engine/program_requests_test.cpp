@@ -150,13 +150,12 @@ TEST(ProgramRequests, AStepToUnpinIsInEachLaterRecordWithTheFirstOne) {
   EXPECT_EQ(requests.take_unsaved_unpinned(), std::vector<std::uint64_t>{20});
 }
 
-TEST(ProgramRequests, WhatTheResumedCheckpointUnpinsFirstIsRequestedAgain) {
+TEST(ProgramRequests, LaterRecordsRepeatWhatTheResumedCheckpointRequests) {
   ProgramRequests requests;
-  requests.resume_unpinned({{.step = 10, .since = id_of(1, 20)}, {.step = 5, .since = id_of(1, 10)}},
-                           id_of(1, 20));
+  requests.resume_unpinned({{.step = 10, .since = id_of(1, 20)}, {.step = 5, .since = id_of(1, 10)}});
   EXPECT_EQ(requests.save_unpinned(id_of(2, 30)),
             (std::vector<checkpoint::UnpinnedStep>{{.step = 5, .since = id_of(1, 10)},
-                                                   {.step = 10, .since = id_of(2, 30)}}));
+                                                   {.step = 10, .since = id_of(1, 20)}}));
 }
 
 TEST(ProgramRequests, TheStepsToUnpinAreBounded) {

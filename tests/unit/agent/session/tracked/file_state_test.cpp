@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <ratoon/failure.h>
 #include <ratoon/session/file_state.h>
@@ -67,6 +68,33 @@ TEST(FileStates, AFolderThatDoesNotExistAndAMissingFunctionAreRefused) {
   FileState without({.save = [](const std::string&) {}});
   EXPECT_THAT(message_of([&] { TrackAdapter<FileState>::check(without, "trainer"); }),
               HasSubstr("tracked 'trainer' is a FileState without the function load"));
+}
+
+// The library wrote its file, and Ratoon cannot read it at present.
+TEST(FileStates, AFileThatCannotBeReadNowIsNoErrorOfTheProgram) {
+  FileState state({.save =
+                       [](const std::string& path) {
+                         test::write_text(path, "state");
+                         rlimit none{};
+                         ::getrlimit(RLIMIT_NOFILE, &none);
+                         none.rlim_cur = 0;
+                         ::setrlimit(RLIMIT_NOFILE, &none);
+                       },
+                   .load = [](const std::string&) {}});
+  test::SavedObjects saved;
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  int code = 0;
+  std::string message;
+  try {
+    saved.save("trainer", state);
+  } catch (const Failure& failure) {
+    code = failure.exit_code;
+    message = failure.what();
+  }
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(code, 84);
+  EXPECT_THAT(message, HasSubstr("cannot be read: Too many open files"));
 }
 
 }  // namespace

@@ -109,5 +109,17 @@ TEST_F(TrainFixedShapes, AProgramThatReadsTheSavedSizeMayChangeThem) {
   EXPECT_EQ(train(true), 0) << said_;
 }
 
+TEST_F(TrainFixedShapes, ARunThatIsOverBeforeItsFirstStepIsSaved) {
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(ratoon::train(options_,
+                          [&](Session& session) {
+                            FixedTable table{.numbers = {1, 2, 3}};
+                            session.track("table", table);
+                            for ([[maybe_unused]] const auto step : session.steps(0)) FAIL();
+                          }),
+            0);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::Not(HasSubstr("did not exist")));
+}
+
 }  // namespace
 }  // namespace ratoon::session::fixed_shapes_test

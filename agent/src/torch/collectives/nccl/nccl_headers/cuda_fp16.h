@@ -1,3 +1,4 @@
 // nccl.h includes this header, but needs no declaration from it if half-precision types are switched off.
-// cuda_runtime.h in this folder gives the reason for this file.
+// This empty file replaces CUDA's own cuda_fp16.h, because the Python wheels that contain NCCL do not contain
+// all headers of CUDA.
 #pragma once
