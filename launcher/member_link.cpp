@@ -110,8 +110,7 @@ Result<Reply> MemberLink::exchange(std::string_view route, const Message& messag
     notify_();
     return doubt;
   }
-  if (!response) return response.error();
-  const auto refusal = response->status == 200 ? std::nullopt : find_refusal(*response);
+  const auto refusal = !response || response->status == 200 ? std::nullopt : find_refusal(*response);
   if (refusal && refusal->kind == names::refusal::kUnauthorized) {
     token_.mark_refused();
     auto doubt = note_doubt(refusal->message);
@@ -119,9 +118,12 @@ Result<Reply> MemberLink::exchange(std::string_view route, const Message& messag
     return doubt;
   }
   {
+    // A call without an answer does not show whether both sides accept each other, so it ends the doubt.
     const std::lock_guard lock(mutex_);
     doubted_since_.reset();
+    news_.not_accepted.reset();
   }
+  if (!response) return response.error();
   if (response->status == 200) return decode<Reply>(response->body);
   if (refusal) {
     note_refusal(*refusal, message.process.start);

@@ -14,10 +14,12 @@ constexpr Duration kPauseOfShortage = std::chrono::seconds(1);
 }  // namespace
 
 void ProgramControl::note_assignment(const Assignment& assignment) {
+  unheard_.reset();
   if (state_ == State::kJoining) assignment_ = assignment;
 }
 
 void ProgramControl::note_orders(const Orders& orders, Timestamp now) {
+  unheard_.reset();
   newest_attempt_ = std::max(newest_attempt_, orders.attempt);
   hand_over_ = orders.hand_over ? orders.attempt : Attempt(0);
   reason_ = orders.reason;
@@ -139,8 +141,12 @@ Timestamp ProgramControl::end_of_grace(Timestamp now) const {
   return std::min(node_ends_at_.value_or(end_of_grace), end_of_grace);
 }
 
+Timestamp ProgramControl::end_of_fenced(Timestamp now) const {
+  return node_ends_at_ ? std::clamp(*node_ends_at_, now, now + times_.leave) : now;
+}
+
 std::optional<ProgramAction> ProgramControl::next_of_running(Timestamp now) {
-  if (fenced_) return tell(Leave::kFenced, now, *fenced_);
+  if (fenced_) return tell(Leave::kFenced, end_of_fenced(now), *fenced_);
   if (stop_) return tell(Leave::kStop, end_of_grace(now), *stop_);
   if (has_world_ended()) return tell(Leave::kWorld, now + times_.leave, reason_);
   if (hand_over_ == attempt_)
@@ -152,10 +158,8 @@ std::optional<ProgramAction> ProgramControl::next_of_running(Timestamp now) {
 }
 
 std::optional<ProgramAction> ProgramControl::next_of_leaving(Timestamp now) {
-  if (fenced_) {
-    leave_ = Leave::kFenced;
-    kill_at_ = now;
-  }
+  // The program may be saving, so it keeps the time that it was given when it was told to leave.
+  if (fenced_) leave_ = Leave::kFenced;
   if (stop_) leave_ = std::max(leave_, Leave::kStop);
   if (is_killed_ || now < *kill_at_) return std::nullopt;
   is_killed_ = true;

@@ -101,6 +101,11 @@ class ProgramControl {
   // Returns when the program must get SIGTERM at the latest, if its node is known to end.
   [[nodiscard]] std::optional<Timestamp> latest_notice() const;
   [[nodiscard]] Timestamp end_of_grace(Timestamp now) const;
+  // Returns when a program is killed that runs in a replaced member and was not told to leave: at once,
+  // because a member that was silent for long must not overwrite newer files. If the node of the member is
+  // known to end, its successor has replaced it when the world ended. Then the program has as much time as
+  // the other programs of that world.
+  [[nodiscard]] Timestamp end_of_fenced(Timestamp now) const;
 
   const ProgramTimes times_;
   ProcessSupervisor supervisor_;

@@ -66,7 +66,7 @@ class ManualClock final : public Clock {
 
 // Returns "2026-11-21T11:38:21.250Z", the format of timestamps in Kubernetes and in Ratoon's logs.
 [[nodiscard]] std::string format_rfc3339(WallTime t);
-// Parses the format of format_rfc3339, with or without a fraction; returns nothing for any other text.
+// Parses an RFC 3339 time with any fraction and any offset; returns nothing for any other text.
 [[nodiscard]] std::optional<WallTime> parse_rfc3339(std::string_view text);
 
 }  // namespace ratoon

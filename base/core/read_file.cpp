@@ -7,13 +7,18 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "base/core/unique_fd.h"
-
 namespace ratoon {
+
+UniqueFd open_for_reading(const std::filesystem::path& path) {
+  int fd = -1;
+  do fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  while (fd < 0 && errno == EINTR);
+  return UniqueFd(fd);
+}
 
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t bytes_max) {
   constexpr std::size_t kBlockBytes = std::size_t{1} << 16;
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const UniqueFd fd = open_for_reading(path);
   if (!fd.is_open()) return system_error(errno, "opening " + path.string());
   std::string text;
   for (std::size_t size = 0; size <= bytes_max;) {

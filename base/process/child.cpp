@@ -19,6 +19,11 @@ namespace {
 [[noreturn]] void exec_program(char* const* command, char* const* environment,
                                const std::vector<int>& restored, pid_t parent, int errors) {
   ::setpgid(0, 0);
+  // The terminal belongs to the parent's process group: a child that read from it would be stopped for ever.
+  if (::isatty(STDIN_FILENO) == 1) {
+    const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (nothing >= 0) ::dup2(nothing, STDIN_FILENO);
+  }
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);  // the parent had ended before prctl()
   sigset_t none;

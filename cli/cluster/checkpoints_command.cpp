@@ -2,7 +2,10 @@
 #include <optional>
 #include <string>
 
+#include <unistd.h>
+
 #include "base/contract/exit_code.h"
+#include "base/core/utf8.h"
 #include "cli/checkpoint/commands/commands.h"
 #include "cli/cluster/reader/job_reader.h"
 #include "cli/command.h"
@@ -50,7 +53,11 @@ std::vector<std::string> checkpoint_words(const CheckpointsArguments& arguments)
 int show_checkpoints(const CheckpointsArguments& arguments) {
   const auto print = [](RelayedStream stream, std::string_view text) -> Result<void> {
     if (stream == RelayedStream::kErrors) return print_errors(text);
-    print_text(std::string(text));
+    // Another program than `ratoon` may have written into the pod's log, for example to control a terminal.
+    const bool is_line = text.ends_with('\n');
+    print_text(::isatty(STDOUT_FILENO) == 1
+                   ? printable(text.substr(0, text.size() - (is_line ? 1 : 0))) + (is_line ? "\n" : "")
+                   : std::string(text));
     return flush_output();  // a pod whose output nothing reads is removed
   };
   const ReaderWork work{.words = checkpoint_words(arguments),

@@ -14,6 +14,8 @@
 namespace ratoon::cli {
 namespace {
 
+constexpr std::size_t kReportBytesMax = std::size_t{256} << 20;
+
 constexpr std::uint32_t kReportSecondsMax = 1800;
 
 constexpr const char* kJobReportExamples = R"(Examples:
@@ -71,6 +73,9 @@ int report_job(const JobReportArguments& arguments) {
   std::string text;
   const auto collect = [&](RelayedStream stream, std::string_view piece) -> Result<void> {
     if (stream == RelayedStream::kErrors) return print_errors(piece);
+    if (text.size() + piece.size() > kReportBytesMax)
+      return Error(ErrorKind::kInvalid, "the report is longer than " + std::to_string(kReportBytesMax >> 20) +
+                                            " MiB: make it in the cluster with `ratoon report`");
     text += piece;
     return {};
   };

@@ -17,7 +17,8 @@ Result<void> LogLines::on_head(const http::ResponseHead& head) {
   status_ = head.status;
   refusal_.clear();
   partial_line_.clear();
-  repeated_at_newest_ = 0;
+  known_until_ = newest_timestamp_;
+  known_left_ = printed_at_newest_;
   return {};
 }
 
@@ -42,19 +43,24 @@ Result<void> LogLines::end_stream() {
                                                      : take(std::exchange(partial_line_, {}));
 }
 
-// The API server writes all timestamps of a container in one format, so comparing texts compares times.
+// The API server writes all timestamps of a container in one format, so comparing texts compares times. The
+// lines of one stream need not be in the order of their times: standard output and standard error have times
+// of their own, and the clock of a node may be set back.
 Result<void> LogLines::take(std::string_view line) {
   const std::size_t gap = line.find(' ');
   if (gap == std::string_view::npos) return print_(line);
   const std::string_view time = line.substr(0, gap);
-  if (time < newest_timestamp_) return {};
-  if (time == newest_timestamp_) {
-    if (repeated_at_newest_++ < printed_at_newest_) return {};
-    ++printed_at_newest_;
-  } else {
-    newest_timestamp_ = time;
-    printed_at_newest_ = repeated_at_newest_ = 1;
+  if (time < known_until_) return {};
+  if (time == known_until_ && known_left_ > 0) {
+    --known_left_;
+    return {};
   }
+  if (time > known_until_) known_until_.clear();  // all lines behind this one are new
+  if (time > newest_timestamp_) {
+    newest_timestamp_ = time;
+    printed_at_newest_ = 0;
+  }
+  if (time == newest_timestamp_) ++printed_at_newest_;
   return print_(line.substr(gap + 1));
 }
 

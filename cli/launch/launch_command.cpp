@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
@@ -17,7 +16,9 @@
 #include "base/core/child_process.h"
 #include "base/process/unwritten_lines.h"
 #include "cli/command.h"
+#include "cli/launch/job_name.h"
 #include "cli/launch/launcher.h"
+#include "cli/launch/visible_devices.h"
 #include "cli/run/find_run.h"
 #include "cli/run/run_job.h"
 #include "operator/local/folder/save_location.h"
@@ -29,7 +30,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::uint32_t kProcessesMax = 1024;
-constexpr std::size_t kNameBytesMax = 40;
+constexpr std::uint32_t kGraceSecondsMaxOfWorld = 3600;  // of a job's checkpointPolicy.graceSeconds
 // If no program reads the output, the launcher tries to write the last lines for kLastLinesPauseMaxMs.
 constexpr int kLastLinesPauseMaxMs = 5000;
 
@@ -41,8 +42,9 @@ constexpr const char* kLaunchExamples = R"(Examples:
 In a member of a TrainingJob (a pod, or `ratoon run`) the processes join the job's world. Outside of a job,
 several processes form a world of their own, and --folder keeps their status and logs, and their checkpoints
 unless the trainer has --save-folder. The same command continues such a run. Their lines appear here with the
-number of the process in front, as in "[1] step 100". Each process finds LOCAL_RANK; in a member with GPUs
-also its own CUDA_VISIBLE_DEVICES.
+number of the process in front, as in "[1] step 100". Each process finds LOCAL_RANK. If this program starts
+several processes and there are GPUs, it deals the GPUs to them in turn (CUDA_VISIBLE_DEVICES); a single
+process sees all GPUs. Outside of a job each process is a member, so its LOCAL_RANK is 0.
 
 A process that is killed, or ends with 81, is restarted. SIGTERM and Ctrl-C go to all processes. After Ctrl-C
 they save and leave; a second Ctrl-C stops them at once. With the trainer's --time-limit all processes save
@@ -117,20 +119,6 @@ int become_trainer(const LaunchArguments& arguments) {
   return is_lasting ? refuse(error.message()) : print_error_and_exit_code(error);
 }
 
-// Makes a valid job name from the program's name: its letters, digits and '-', from the first letter on.
-std::string job_name(const std::string& command) {
-  std::string name;
-  for (const char c : std::filesystem::path(command).filename().string()) {
-    const auto letter = static_cast<unsigned char>(c);
-    const bool is_inner = std::isdigit(letter) != 0 || c == '-';
-    if (std::isalpha(letter) != 0 || (is_inner && !name.empty()))
-      name += static_cast<char>(std::tolower(letter));
-  }
-  name.resize(std::min(name.size(), kNameBytesMax));
-  name.resize(name.find_last_not_of('-') + 1);
-  return name.empty() ? "trainer" : name;
-}
-
 // Returns the default folder for a launch's status and logs. If the launch saves to a folder, the default is
 // a folder in ratoon-runs/ in the save folder, beside the checkpoints. Otherwise, for example for an object
 // store, the default is a folder in ratoon-runs/ in the current folder.
@@ -148,7 +136,18 @@ std::filesystem::path default_folder(const api::TrainingJob& job) {
 // Runs the processes as a local job of their own. Each process is a separate member of the job, so the other
 // processes survive the loss of one. The job is a JSON document that status.json stores, so the same command
 // can continue the run.
-int launch_alone(const LaunchArguments& arguments, std::uint32_t processes) {
+int launch_alone(const LaunchArguments& arguments, std::uint32_t processes,
+                 std::vector<std::string> devices) {
+  if (arguments.grace_seconds == 0 || arguments.grace_seconds > kGraceSecondsMaxOfWorld) {
+    return refuse("outside of a job --grace must be from 1 to " + std::to_string(kGraceSecondsMaxOfWorld) +
+                  " if it starts several processes, found " + std::to_string(arguments.grace_seconds));
+  }
+  const auto name = job_name_of(arguments.command);
+  const bool is_run_named = find_variable(names::env::kRunName) && find_variable(names::env::kSaveFolder);
+  if (!name && arguments.folder.empty() && !is_run_named) {
+    return refuse("the command '" + arguments.command.front() +
+                  "' names no file after which the run could be named: name its folder by --folder");
+  }
   json words = json::array();
   for (const std::string& word : arguments.command) words.push_back(api::escape_variables(word));
   json trainer = {{"name", "trainer"}, {"command", words}};
@@ -159,7 +158,7 @@ int launch_alone(const LaunchArguments& arguments, std::uint32_t processes) {
   const auto job =
       api::decode_training_job({{"apiVersion", names::kApiVersion},
                                 {"kind", names::kKind},
-                                {"metadata", {{"name", job_name(arguments.command.front())}}},
+                                {"metadata", {{"name", name.value_or("trainer")}}},
                                 {"spec",
                                  {{"numNodes", processes},
                                   {"restartPolicy", {{"maxRestarts", arguments.restarts_max}}},
@@ -170,6 +169,7 @@ int launch_alone(const LaunchArguments& arguments, std::uint32_t processes) {
   return run_job(*job, {.folder = arguments.folder.empty() ? default_folder(*job)
                                                            : std::filesystem::path(arguments.folder),
                         .save_folder = save_folder,
+                        .devices = std::move(devices),
                         .shows_member_output = true});
 }
 
@@ -189,7 +189,7 @@ int run_launch(const LaunchArguments& arguments) {
   }
   const bool is_member = find_variable(names::env::kCoordinatorUrl).has_value();
   if (is_member && find_variable(names::env::kLocalRank)) return become_trainer(arguments);
-  if (!is_member && processes > 1) return launch_alone(arguments, processes);
+  if (!is_member && processes > 1) return launch_alone(arguments, processes, devices);
   return launch_in_member(arguments, processes, devices);
 }
 

@@ -4,17 +4,14 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <filesystem>
 #include <map>
 #include <set>
-#include <system_error>
 
 #include "base/contract/exit_code.h"
 #include "base/contract/names.h"
 #include "base/core/child_process.h"
 #include "base/core/ignore_signal.h"
 #include "base/core/random_name.h"
-#include "base/core/split_join.h"
 #include "base/process/child.h"
 #include "base/process/process_supervisor.h"
 #include "operator/local/members/find_program.h"
@@ -102,7 +99,7 @@ class Launcher {
         {env::kProcessesPerNode, std::to_string(plan_.processes)},
         // A restarted process has the same deadline as the first start.
         {env::kTimeLimitSince, plan_.time_limit_since.value_or(began_)}};
-    if (!plan_.devices.empty())
+    if (!plan_.devices.empty() && plan_.processes > 1)
       environment["CUDA_VISIBLE_DEVICES"] = plan_.devices[rank % plan_.devices.size()];
     return environment;
   }
@@ -128,9 +125,10 @@ class Launcher {
   }
 
   void forward(int signal) {
-    if (is_stop_signal(signal))
-      supervisor_.record_stop(signal == SIGINT ? ExitCode::kInterruptedByUser : ExitCode::kPreempted);
     end_all(signal);
+    if (!is_stop_signal(signal)) return;
+    supervisor_.record_stop(signal == SIGINT ? ExitCode::kInterruptedByUser : ExitCode::kPreempted);
+    end_all(SIGCONT);  // a stopped process gets no other signal
   }
 
   void record_end(const EndedChild& child) {
@@ -193,20 +191,6 @@ class Launcher {
 
 Result<int> launch(const LauncherOptions& plan, const Clock& clock) {
   return Launcher(plan, clock).run();
-}
-
-std::vector<std::string> visible_devices(const std::optional<std::string>& listed) {
-  if (listed) {
-    auto named = split(*listed, ',');
-    std::erase(named, "");
-    return named;
-  }
-  std::vector<std::string> devices;
-  std::error_code code;
-  for (std::filesystem::directory_iterator at("/proc/driver/nvidia/gpus", code), end; !code && at != end;
-       at.increment(code))
-    devices.push_back(std::to_string(devices.size()));
-  return devices;
 }
 
 }  // namespace ratoon::cli

@@ -17,7 +17,9 @@ namespace ratoon::cli {
 struct LauncherOptions {
   std::vector<std::string> command;
   std::uint32_t processes = 1;
-  std::vector<std::string> devices;  // as in CUDA_VISIBLE_DEVICES, dealt to the processes in turn; or none
+  // The GPUs as in CUDA_VISIBLE_DEVICES, dealt to several processes in turn. A single process sees all of
+  // them.
+  std::vector<std::string> devices;
   std::optional<std::string> time_limit_since{};  // of a launch around this one; else it counts from here
   std::uint32_t restarts_max = 10;
   Duration grace = std::chrono::seconds(30);             // for the others, once one has failed
@@ -27,9 +29,5 @@ struct LauncherOptions {
 
 // Returns the exit code, or an error if the program cannot be started.
 [[nodiscard]] Result<int> launch(const LauncherOptions& plan, const Clock& clock);
-
-// Returns the GPUs that this process may use: those in CUDA_VISIBLE_DEVICES (`listed`) or, if it is not set,
-// all GPUs of the driver. Returns an empty list if there is no GPU.
-[[nodiscard]] std::vector<std::string> visible_devices(const std::optional<std::string>& listed);
 
 }  // namespace ratoon::cli

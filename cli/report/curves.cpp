@@ -65,6 +65,7 @@ Curve make_curve(const std::string& name, const std::vector<HistoryRow>& rows, d
     over_time[line].push_back({row.at - began, row.value});
     over_steps[line].push_back({static_cast<double>(row.step), row.value});
   }
+  for (auto& [line, points] : over_time) std::ranges::stable_sort(points, {}, &CurvePoint::at);
   curve.lines = lines_of(over_time, length);
   join_kept_lines(over_steps);
   curve.by_step = lines_of(over_steps, static_cast<double>(steps));

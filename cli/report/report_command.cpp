@@ -3,6 +3,7 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include <ratoon/atomic_file.h>
@@ -95,10 +96,12 @@ Result<ReportOutput> choose_output(const ReportArguments& arguments) {
 // Returns the path of the run's TensorBoard event file in `folder`. Each call for the same run returns the
 // same path.
 fs::path event_file(const fs::path& folder, const AttemptHistory& history) {
-  double first = 0;
+  const HistoryRow* first = nullptr;  // not the earliest row: the system clock may go back
+  const auto place = [](const HistoryRow& row) { return std::tuple(row.attempt, row.step, row.at); };
   for (const auto& [name, rows] : history.values)
-    if (!rows.empty() && (first == 0 || rows.front().at < first)) first = rows.front().at;
-  return folder / ("events.out.tfevents." + std::to_string(static_cast<std::uint64_t>(first)) + ".ratoon");
+    if (!rows.empty() && (first == nullptr || place(rows.front()) < place(*first))) first = &rows.front();
+  const double at = first == nullptr ? 0 : first->at;
+  return folder / ("events.out.tfevents." + std::to_string(static_cast<std::uint64_t>(at)) + ".ratoon");
 }
 
 // Writes the values for TensorBoard. If `is_watched`, also writes new values until the run has ended.

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/core/crc32c.h"
@@ -93,9 +95,13 @@ std::string tensorboard_record(const std::string& event) {
 std::string TensorboardEvents::take(const AttemptHistory& history) {
   std::vector<NamedRow> rows;
   for (const auto& [name, values] : history.values) {
-    std::size_t& taken = taken_[name];
-    for (; taken < values.size(); ++taken)
-      if (values[taken].is_kept) rows.push_back({values[taken], &name});
+    std::map<std::uint64_t, std::size_t> seen;  // by attempt
+    for (const HistoryRow& row : values) {
+      std::size_t& taken = taken_[{name, row.attempt}];
+      if (++seen[row.attempt] <= taken) continue;
+      ++taken;
+      if (row.is_kept) rows.push_back({row, &name});
+    }
   }
   std::ranges::stable_sort(rows, {},
                            [](const NamedRow& one) { return std::pair(one.row.attempt, one.row.step); });

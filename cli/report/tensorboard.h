@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "cli/report/facts/attempt_history.h"
 
@@ -20,7 +21,9 @@ class TensorboardEvents {
   [[nodiscard]] std::string take(const AttemptHistory& history);
 
  private:
-  std::map<std::string, std::size_t> taken_;  // numbers of rows, by the name of the value
+  // The numbers of taken rows, by the name of the value and the attempt. They count per attempt, because a
+  // process of an older attempt may still write.
+  std::map<std::pair<std::string, std::uint64_t>, std::size_t> taken_;
   bool has_begun_ = false;
   std::uint64_t attempt_ = 0;  // of the newest row that was taken
 };

@@ -193,9 +193,7 @@ std::vector<TimelineBar> during(const std::vector<TimelineBar>& bars, const Proc
 std::pair<double, double> known_time(const RunFacts& facts) {
   std::vector<double> moments;
   for (const auto* rows : {&known_steps(facts.history), &facts.history.saves}) {
-    if (rows->empty()) continue;
-    moments.push_back(rows->front().at);
-    moments.push_back(rows->back().at);
+    for (const HistoryRow& row : *rows) moments.push_back(row.at);
   }
   for (const RunEvent& event : facts.events) moments.push_back(seconds_of(event));
   if (facts.job_time)

@@ -125,18 +125,20 @@ bool MemberLines::relay_some(const std::string& member, Log& log) {
   const std::string part = read_part(folder_ / (member + std::string(kLogSuffix)), log.offset);
   if (part.empty() && log.has_ended) log.offset = size;  // it cannot be read
   std::size_t done = 0;
+  bool awaits_rest_of_line = part.empty();
   while (done < part.size() && output_.has_room()) {
     const std::string_view rest = std::string_view(part).substr(done);
     const std::size_t end = rest.find('\n');
     const bool is_whole = end <= kLineBytesMax;  // npos is larger
     const bool is_last = log.has_ended && rest.size() <= kLineBytesMax && part.size() < kReadBytesMax;
-    if (!is_whole && !is_last && rest.size() <= kLineBytesMax) break;
+    awaits_rest_of_line = !is_whole && !is_last && rest.size() <= kLineBytesMax;
+    if (awaits_rest_of_line) break;
     const std::size_t length = is_whole ? end : std::min(rest.size(), kLineBytesMax);
     output_.add(log.prefix + shown_line(rest.substr(0, length), output_.is_terminal));
     done += length + (is_whole ? 1 : 0);
   }
   log.offset += done;
-  log.seen = done == 0 ? size : 0;
+  log.seen = awaits_rest_of_line && done == 0 ? size : 0;
   return done != 0;
 }
 

@@ -19,6 +19,7 @@
 #include "cli/run/live_screen.h"
 #include "cli/run/member_lines.h"
 #include "cli/run/run_end.h"
+#include "operator/local/members/find_program.h"
 #include "operator/local/runner.h"
 
 namespace ratoon::cli {
@@ -68,7 +69,7 @@ void add_own_folder_to_path() {
   std::error_code ignored;
   const std::string folder = fs::read_symlink("/proc/self/exe", ignored).parent_path().string();
   const char* path = std::getenv("PATH");
-  ::setenv("PATH", (path == nullptr ? folder : std::string(path) + ":" + folder).c_str(), 1);
+  ::setenv("PATH", (std::string(path == nullptr ? local::kPathOfSystem : path) + ":" + folder).c_str(), 1);
 }
 
 int run_job(const api::TrainingJob& job, const RunJobOptions& options) {
@@ -100,6 +101,8 @@ int run_job(const api::TrainingJob& job, const RunJobOptions& options) {
        .folder = folder,
        .save_folder = options.save_folder.empty() ? std::filesystem::path(job.spec.checkpoint_policy.home)
                                                   : options.save_folder,
+       .devices = options.devices,
+       .shares_staging_memory = !find_variable(names::env::kStagingMemoryMib),
        .metrics_port = find_variable(names::env::kMetricsPort),
        .began = beginning.wall_at,
        .end = find_run_end(job, beginning),

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "operator/api/training_job.h"
 #include "operator/local/control/loss_schedule.h"
@@ -12,6 +13,7 @@ namespace ratoon::cli {
 struct RunJobOptions {
   std::filesystem::path folder{};       // empty: ratoon-runs/<job>
   std::filesystem::path save_folder{};  // where members save unless their words say otherwise; empty: in it
+  std::vector<std::string> devices{};   // GPUs that the processes get in turn; empty: each process sees all
   local::LossPlan losses{};             // losses that are made on purpose
   bool starts_over = false;
   bool is_confirmed = false;                           // starts over without asking the user

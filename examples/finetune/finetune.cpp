@@ -62,7 +62,8 @@ void train(ratoon::Session& session, const Flags& flags) {
   for (const auto& epoch : ratoon::epochs(session, stream, epochs)) {
     for (auto& batch : epoch.batches(loader)) {
       const auto pictures = batch->data.chunk(kParts), labels = batch->target.chunk(kParts);
-      const double done = static_cast<double>(step) / static_cast<double>(4 * quarter * epochs);
+      const double done =
+          std::min(1.0, static_cast<double>(step) / static_cast<double>(4 * quarter * epochs));
       for (auto& group : optimizer.param_groups()) group.options().set_lr(0.02 * (1 - done));
       optimizer.zero_grad();
       double loss = 0;

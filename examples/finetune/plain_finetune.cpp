@@ -54,7 +54,8 @@ void train(const Flags& flags) {
   for (std::uint64_t epoch = 0; epoch < epochs && no_better < kPatience; ++epoch) {
     for (auto& batch : *loader) {
       const auto pictures = batch.data.chunk(kParts), labels = batch.target.chunk(kParts);
-      const double done = static_cast<double>(step) / static_cast<double>(4 * quarter * epochs);
+      const double done =
+          std::min(1.0, static_cast<double>(step) / static_cast<double>(4 * quarter * epochs));
       for (auto& group : optimizer.param_groups()) group.options().set_lr(0.02 * (1 - done));
       optimizer.zero_grad();
       double loss = 0;

@@ -14,6 +14,9 @@ namespace ratoon::api {
 
 enum class PodPhase { kPending, kRunning, kSucceeded, kFailed };
 
+// The field `agent` of the role for which the pod was made. A user may have changed the role since then.
+enum class PodAgent { kUnknown, kRatoon, kLauncher, kNone };
+
 // The ranks, and the address of rank 0, that a pod without the agent gets in its environment at its start.
 struct GroupRankAssignment {
   std::string master_address;  // of the pod with rank 0; empty: this pod has rank 0
@@ -57,6 +60,7 @@ struct Pod {
   std::string last_lines;            // the last output of the program before it failed
   std::optional<GroupRankAssignment> group_rank_assignment{};  // of a pod that is to be created
   std::string rank0_pod_uid{};  // UID of the pod with rank 0 whose address this pod received at its start
+  PodAgent agent = PodAgent::kUnknown;
 
   // The run's last checkpoint according to the completion record, if is_completed is true.
   std::optional<ResumePoint> last_checkpoint{};

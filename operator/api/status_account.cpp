@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/contract/limits.h"
 #include "operator/api/status_fields.h"
 #include "operator/api/training_job_codec.h"
 
@@ -25,14 +26,19 @@ RecoveryPhases read_phases(Fields f) {
           .first_step_seconds = f.seconds("firstStepSeconds")};
 }
 
+// A clock that jumps by decades must not make the status unreadable.
+double limited_seconds(double seconds) {
+  return round_to_milliseconds(std::min(seconds, contract::kSecondsMax));
+}
+
 json encode_phases(const RecoveryPhases& p) {
-  return {{"detectSeconds", round_to_milliseconds(p.detect_seconds)},
-          {"decideSeconds", round_to_milliseconds(p.decide_seconds)},
-          {"placeSeconds", round_to_milliseconds(p.place_seconds)},
-          {"startSeconds", round_to_milliseconds(p.start_seconds)},
-          {"rendezvousSeconds", round_to_milliseconds(p.rendezvous_seconds)},
-          {"loadSeconds", round_to_milliseconds(p.load_seconds)},
-          {"firstStepSeconds", round_to_milliseconds(p.first_step_seconds)}};
+  return {{"detectSeconds", limited_seconds(p.detect_seconds)},
+          {"decideSeconds", limited_seconds(p.decide_seconds)},
+          {"placeSeconds", limited_seconds(p.place_seconds)},
+          {"startSeconds", limited_seconds(p.start_seconds)},
+          {"rendezvousSeconds", limited_seconds(p.rendezvous_seconds)},
+          {"loadSeconds", limited_seconds(p.load_seconds)},
+          {"firstStepSeconds", limited_seconds(p.first_step_seconds)}};
 }
 
 }  // namespace
@@ -56,7 +62,7 @@ json encode_disruption(const Disruption& d) {
           {"reason", d.reason},
           {"time", format_rfc3339(d.time)},
           {"lostSteps", d.lost_steps},
-          {"totalSeconds", round_to_milliseconds(d.phases.total_seconds())},
+          {"totalSeconds", limited_seconds(d.phases.total_seconds())},
           {"phases", encode_phases(d.phases)}};
 }
 
@@ -105,7 +111,7 @@ JobTimeLedger read_time_ledger(Fields f) {
 
 json encode_time_ledger(const JobTimeLedger& ledger) {
   const auto spent = [&](TimeLedgerPart part) {
-    return round_to_milliseconds(ledger.seconds[static_cast<std::size_t>(part)]);
+    return limited_seconds(ledger.seconds[static_cast<std::size_t>(part)]);
   };
   json out = {{"newestStep", ledger.newest_step.value()},
               {"newestAttempt", ledger.newest_attempt.value()},

@@ -188,6 +188,24 @@ TrainingJobSpec read_spec(Fields f) {
   return spec;
 }
 
+// Adds the number of values in `value` to `count`, up to about `limit`.
+void count_values(const json& value, std::size_t limit, std::size_t& count) {
+  if (++count > limit || !value.is_structured()) return;
+  for (const json& inner : value) count_values(inner, limit, count);
+}
+
+// The operator keeps the document of each job, and the API server accepts any fields in a template. Without
+// this limit, a few jobs of one user could fill the operator's memory.
+void check_size_of_roles(const json& document, std::optional<Error>& complaint) {
+  constexpr std::size_t kValuesMax = 20'000;
+  std::size_t count = 0;
+  const json::json_pointer roles("/spec/roles");
+  if (document.contains(roles)) count_values(document[roles], kValuesMax, count);
+  if (count > kValuesMax && !complaint)
+    complaint = Error(ErrorKind::kInvalid, "spec.roles has more than " + std::to_string(kValuesMax) +
+                                               " values: make the pod templates smaller");
+}
+
 }  // namespace
 
 std::uint32_t members_max_of(const TrainingJobSpec& spec, const Role& role) {
@@ -219,6 +237,7 @@ Result<TrainingJob> decode_training_job(const json& document) {
   job.meta.uid = meta.optional_text("uid", 253);
   job.meta.resource_version = meta.optional_text("resourceVersion", 253);
   job.meta.generation = meta.optional_whole("generation", kGenerationMax);
+  check_size_of_roles(document, complaint);
   job.spec = read_spec(root.object("spec"));
   if (root.find("status") != nullptr && !root.find("status")->empty())
     job.status = read_status(root.object("status"));

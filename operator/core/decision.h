@@ -23,17 +23,20 @@ struct CreatePod {
   api::Pod pod;
   std::vector<api::NodeToAvoid> avoid_nodes;  // the pod must not be placed on these
   std::vector<std::string> faulty_nodes{};    // nor on these while other nodes have room
+  // Whether the API server must refuse the pod if the role's template has a field that pods do not have.
+  bool is_template_checked = false;
 
   friend bool operator==(const CreatePod&, const CreatePod&) = default;
 };
 
 // Deletes exactly this pod, by UID. Without has_grace the pod gets only one second to end, because a member
-// saves earlier, when it gets the preemption notice.
+// saves earlier, when it gets the preemption notice. With has_grace the pod gets the grace period of its
+// template.
 struct DeletePod {
   std::string name;
   std::string uid;
   std::string reason;
-  bool has_grace = false;  // for programs that learn of the end only by the pod's signal
+  bool has_grace = false;  // for programs that learn of the end only by a signal, and may still save
 
   friend bool operator==(const DeletePod&, const DeletePod&) = default;
 };

@@ -1,7 +1,9 @@
 #include "operator/core/reconcile.h"
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -258,10 +260,33 @@ Decision reconcile_sorted(const Observation& seen, Timestamp now) {
   return decision;
 }
 
+// If the wall clock went back, or the last leader's clock was ahead, times in the status lie in the future.
+// All waits that count from such a time would take longer by hours.
+void limit_times_to_now(Observation& seen) {
+  auto& status = seen.job.status;
+  const WallTime now = seen.wall_now;
+  const auto limit = [&](std::optional<WallTime>& time) {
+    if (time) time = std::min(*time, now);
+  };
+  for (auto* time :
+       {&status.world_awaited_since, &status.world_formed_at, &status.last_step_at, &status.suspending_since})
+    limit(*time);
+  for (auto& member : status.members) limit(member.first_message_awaited_since);
+  if (status.capacity_wait) limit(status.capacity_wait->since);
+  const Duration pause = std::chrono::seconds(seen.job.spec.disruption_policy.avoid_node_seconds);
+  for (auto& suspect : status.suspect_nodes)
+    suspect.until = std::min(suspect.until, WallTime{now.since_epoch + pause});
+}
+
 }  // namespace
 
 Decision reconcile(const Observation& seen, Timestamp now) {
-  return reconcile_sorted(with_index(seen), now);
+  Observation own = with_index(seen);
+  limit_times_to_now(own);
+  keep_agent_until_suspended(own);
+  if (const auto processes = processes_per_member_until_suspended(own))
+    own.job.spec.processes_per_node = *processes;
+  return reconcile_sorted(own, now);
 }
 
 }  // namespace ratoon::core

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "operator/core/status/ledger.h"
+#include "operator/local/folder/save_location.h"
 #include "operator/local/folder/staging_folder.h"
 
 namespace ratoon::local {
@@ -32,6 +33,21 @@ bool have_roles_changed(const nlohmann::json& document, const api::TrainingJob& 
   const nlohmann::json::json_pointer given("/spec/roles");
   return job.document && job.document->contains(given) && document.contains(stored) &&
          document[stored] != (*job.document)[given];
+}
+
+// Refuses another run name in the folder of a run that has checkpoints: the stored status names the newest
+// checkpoint of the first run, and no process of the second run would find it.
+Result<void> check_run_name(const RunFolder& folder, const nlohmann::json& document,
+                            const api::TrainingJob& job) {
+  if (!document.is_object() || !document.contains("job")) return {};
+  const auto stored = api::decode_training_job(document["job"]);
+  if (!stored || !stored->status.last_checkpoint) return {};
+  const std::string before = run_name_of(*stored);
+  const std::string given = run_name_of(job);
+  if (before == given) return {};
+  return Error(ErrorKind::kInvalid, folder.path().string() + " holds the run '" + before +
+                                        "', and this command names the run '" + given +
+                                        "': pass another --folder, or the run name '" + before + "'");
 }
 
 }  // namespace
@@ -110,6 +126,7 @@ Result<RunStart> begin_run(const RunFolder& folder, const api::TrainingJob& job,
   RunStart next{.continues_run = true};
   const auto document = RunFolder::read_document(folder.path());
   if (document && *document) next.document = **document;
+  if (auto checked = check_run_name(folder, next.document, job); !checked) return checked.error();
   const bool are_other = have_roles_changed(next.document, job);
   const bool is_reopened = (*stored)->phase == api::JobPhase::kSucceeded && are_other;
   next.status = recover_status(job.spec, is_reopened ? reopen_completed_job(**stored) : **stored);

@@ -32,6 +32,7 @@
 #include "operator/local/members/cgroup_rules.h"
 #include "operator/local/members/local_cluster.h"
 #include "operator/local/members/member_launch_context.h"
+#include "operator/local/members/member_plan.h"
 #include "operator/local/metrics_ports.h"
 #include "operator/local/run_exit.h"
 #include "operator/local/run_start.h"
@@ -48,7 +49,6 @@ constexpr Duration kDrainTimeout = seconds(10);
 // Two signals within this time count as one request to stop: a supervisor may signal this process and then
 // its process group.
 constexpr Duration kStopRequestWindow = milliseconds(100);
-constexpr std::uint32_t kGraceSeconds = 30;  // the default of a pod
 constexpr Duration kWaitCallInterval = milliseconds(100);
 // If a member leaves within this time before the run's end, the run ends. Slow saves make the time longer.
 constexpr Duration kLeaveBeforeEndMin = seconds(30);
@@ -96,7 +96,7 @@ class Runner {
                              .on_change = [this](const JobKey&) { wakeup_.notify(); }}) {
     if (options.while_waiting) wakeup_.call_while_asleep(kWaitCallInterval, options.while_waiting);
     wakeup_.pass_signals_to([this](int number) { cluster_.signal_all_members(number); });
-    launch_context_.set_save_folder(options.save_folder);
+    launch_context_.set_places(options.save_folder, options.devices, options.shares_staging_memory);
   }
 
   Result<int> run() {
@@ -111,7 +111,7 @@ class Runner {
     }
     while (!is_over()) {
       controls_.process_pending();
-      cluster_.observe();
+      cluster_.observe(clock_.now());
       if (is_ending()) return leave_at_end();
       if (auto decided = decide(); !decided) {
         tell_to_stop(decided.error().message());
@@ -144,7 +144,7 @@ class Runner {
     for (const auto& sentence : describe_cluster_only_fields(job_)) news_.print_line(sentence);
     if (job_.spec.is_suspended)
       news_.print_line("spec.suspend is true: no member is started before `ratoon resume`");
-    if (job_.status.phase != api::JobPhase::kSucceeded) events_.begin(job_, clock_.wall_now());
+    if (job_.status.phase != api::JobPhase::kSucceeded) events_.begin(job_, clock_.wall_now(), clock_.now());
     auto server = http::HttpServer::start(
         {.port = 0, .unauthenticated_connections_max = unauthenticated_connections_max(job_.spec)},
         [this](http::ServerRequest request, http::Responder responder) {
@@ -244,7 +244,8 @@ class Runner {
     return {};
   }
   Result<void> act(const core::DeletePod& action) {
-    cluster_.remove(action.uid);
+    const Timestamp end = clock_.now() + seconds(grace_seconds_of(job_.spec));
+    cluster_.remove(action.uid, action.has_grace ? std::optional(end) : std::nullopt);
     return {};
   }
   // Deletes nothing, because the job file belongs to the user (see describe_cluster_only_fields()).
@@ -256,7 +257,7 @@ class Runner {
   }
 
   nlohmann::json look() {
-    if (events_.has_begun()) events_.observe(job_.status, cluster_.pods(), clock_.wall_now());
+    if (events_.has_begun()) events_.observe(job_.status, cluster_.pods(), clock_.wall_now(), clock_.now());
     nlohmann::json document = journal_.describe();
     document["job"] = api::encode_training_job(job_);
     document["members"] = cluster_.describe();
@@ -299,8 +300,7 @@ class Runner {
   }
 
   int stop_for_user() {
-    const std::uint32_t said = job_.spec.checkpoint_policy.grace_seconds;
-    const std::uint32_t grace = said == 0 ? kGraceSeconds : said;
+    const std::uint32_t grace = grace_seconds_of(job_.spec);
     cluster_.interrupt_all();
     for (const Timestamp end = clock_.now() + kStopRequestWindow; clock_.now() < end;)
       static_cast<void>(wakeup_.sleep(end - clock_.now()));

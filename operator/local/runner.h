@@ -29,6 +29,11 @@ struct RunOptions {
   std::filesystem::path folder;
   // Where members save if their command lines do not name a folder; empty: in `folder`.
   std::filesystem::path save_folder{};
+  // The GPUs, as in CUDA_VISIBLE_DEVICES, which the processes get in turn; empty: each process sees all.
+  std::vector<std::string> devices{};
+  // Whether the members share this machine's memory for staging. False if RATOON_STAGING_MEMORY_MIB of this
+  // program, which the members inherit, has the size.
+  bool shares_staging_memory = true;
   std::optional<std::string> metrics_port{};  // RATOON_METRICS_PORT of this program
   WallTime began;                             // the time limit of a trainer counts from here
   std::optional<RunEnd> end{};

@@ -1,6 +1,8 @@
 #include "operator/runtime/controller.h"
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <variant>
@@ -137,6 +139,7 @@ void Controller::reconcile_job(const JobKey& key) {
     memory.claim.reset();
     memory.claim_reads = 0;
   }
+  erase_processes_of_other_jobs(seen);
   const core::Decision decision = core::reconcile(seen, began);
   metrics_.note_decision_seconds(seconds(clock_.now() - began));
   const auto done = apply_decision(*view, decision, memory);
@@ -144,6 +147,19 @@ void Controller::reconcile_job(const JobKey& key) {
   note_outcome(decision, done, memory);
   if (!memory.refusal.empty()) memory.pods_seen = uids_of_pods(*view);
   queue_.add(key, next_decision_time(key, decision, done, memory));
+}
+
+// A job that was deleted and made again has the name of the deleted job, so that processes of the deleted
+// job's pods reach the new job until these pods end. Their steps and checkpoints are not those of the new
+// job.
+void Controller::erase_processes_of_other_jobs(core::Observation& seen) {
+  std::set<std::string_view> uids;
+  for (const auto& pod : seen.pods) uids.insert(pod.uid);
+  for (const auto& member : seen.job.status.members) uids.insert({member.uid, member.successor_uid});
+  std::erase_if(seen.processes, [&](const api::ProcessFacts& process) {
+    const std::string& uid = process.identity.member_uid;
+    return !uid.empty() && !uids.contains(uid);
+  });
 }
 
 // When a pod of the job is gone, a resource quota that was used up before may have room for a new pod. The
@@ -293,8 +309,9 @@ Result<void> Controller::create_pods(const api::TrainingJob& job, const core::De
   if (has_creation && clock_.now() < memory.pods_due) return {};
   const auto admission = has_creation ? admit(job) : ProcessLimit::Admission();
   if (!admission) {
+    // No call failed: the job waits until the namespace has room, and tries again at memory.pods_due.
     note_refusal(admission.error().message(), false, memory);
-    return admission.error();
+    return {};
   }
   Result<void> all_done;
   std::string refusal;

@@ -75,6 +75,7 @@ class Controller {
   void run_worker(const std::stop_token& stop);
   void reconcile_job(const JobKey& key);
   [[nodiscard]] JobMemory& job_memory_of(const JobKey& key);
+  static void erase_processes_of_other_jobs(core::Observation& seen);
   static void note_gone_pods(const JobView& view, JobMemory& memory);
   // Reads the volume claim if the next read of the claim is due.
   [[nodiscard]] Result<void> read_volume_claim(const api::TrainingJob& job, JobMemory& memory);

@@ -128,6 +128,7 @@ class Operator {
     is_ready_ = true;
     const Timestamp synced = clock_.now();
     while (!leadership_->is_leading()) {
+      renew_certificate();  // the metrics of a standby have its end, too
       if (leadership_->is_lost()) return lost_lease();
       if (is_signalled(signals, kSignalCheckInterval)) return {};
     }
@@ -200,7 +201,7 @@ class Operator {
     return options_.environment("HOSTNAME").value_or("ratoon-operator");
   }
 
-  // Reads the certificate again when this operator starts to lead: a standby's certificate may be old.
+  // Reads the certificate again if its files have changed, and shows it to members that connect from now on.
   void renew_certificate() {
     if (!certificate_ || !certificate_->has_changed()) return;
     certificate_ends_ = certificate_->ends().value_or(WallTime());

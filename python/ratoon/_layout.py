@@ -57,8 +57,10 @@ def array_of_numpy(array) -> Array:
 def memory_of(size: int) -> tuple[bytearray, object, int]:
     """Bytes, what keeps them where they are, and where that is."""
     data = bytearray(size)
-    pinned = (ctypes.c_char * size).from_buffer(data) if size else None
-    return data, pinned, ctypes.addressof(pinned) if size else 0
+    if not size:
+        return data, data, 0
+    pinned = (ctypes.c_char * size).from_buffer(data)
+    return data, pinned, ctypes.addressof(pinned)
 
 
 def array_of_bytes(data) -> Array:
@@ -120,7 +122,7 @@ class Encoder:
                 array = array_of_tensor(value)
             except RatoonError as error:
                 raise RatoonError(f"{_where(path)}: {error}") from None
-            return {_TAG: kind, "name": self._add(path, array), "device": str(value.device),
+            return {_TAG: kind, "name": self._add(path, array), "device": _name_of_device(torch, value.device),
                     "requires_grad": value.requires_grad}
         if numpy_of(value) is not None:
             self._refuse_objects(value, path)
@@ -154,6 +156,23 @@ def _where(path: tuple) -> str:
     return "its value" if not path else "its value [" + "][".join(map(repr, path)) + "]"
 
 
+def _name_of_device(torch, device) -> str:
+    """The current device has no number in a checkpoint: the next start may have another one, or fewer."""
+    is_current = device.type == "cuda" and device.index == torch.cuda.current_device()
+    return "cuda" if is_current else str(device)
+
+
+def _device_of(torch, name: str) -> str:
+    """The device of a tensor that was saved from the device `name`, which this process may lack."""
+    kind, _, number = name.partition(":")
+    if kind != "cuda":
+        return name
+    if not torch.cuda.is_available():
+        return "cpu"
+    exists = number and int(number) < torch.cuda.device_count()
+    return name if exists else f"cuda:{torch.cuda.current_device()}"
+
+
 def arrays_in(layout) -> Iterator[str]:
     """The names of the arrays that a layout needs."""
     if isinstance(layout, dict) and "name" in layout:
@@ -163,10 +182,11 @@ def arrays_in(layout) -> Iterator[str]:
 
 
 class Decoder:
-    """Makes a value of its layout and its arrays, given by `take`: name -> (dtype, shape, bytearray)."""
+    """Makes a value of its layout and its arrays, given by `take`: name -> (dtype, shape, bytearray). A `device` replaces those
+    that the tensors were saved from."""
 
-    def __init__(self, take):
-        self._take = take
+    def __init__(self, take, device: str | None = None):
+        self._take, self._device = take, device
 
     def value(self, layout: dict):
         if layout.get("version") != _VERSION:
@@ -214,7 +234,7 @@ class Decoder:
         dtype, shape, data = self._take(part["name"])
         dtype = getattr(torch, dtype)
         tensor = torch.frombuffer(data, dtype=dtype).reshape(shape) if data else torch.empty(shape, dtype=dtype)
-        tensor = tensor.to(part["device"])
+        tensor = tensor.to(self._device or _device_of(torch, part["device"]))
         if kind == "parameter":
             return torch.nn.Parameter(tensor, part["requires_grad"])
         return tensor.requires_grad_(part["requires_grad"])

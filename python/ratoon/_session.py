@@ -1,49 +1,17 @@
 """A session of training: exact resume of a Python program."""
 import atexit
 import contextlib
-import operator
 import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
 
-from ratoon import _core, _tracked
+from ratoon import _core, _generators, _tracked
+from ratoon._arguments import end_of, values_of, whole_numbers
 from ratoon._endings import TakenSignals, ending_of, may_be_loss
 from ratoon._errors import RatoonError
 
 __all__ = ["Session"]
-
-
-def _text_of(name: str, value) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, (list, tuple)):
-        return ",".join(str(item) for item in value)
-    if isinstance(value, (str, os.PathLike)):
-        return os.fspath(value)
-    with contextlib.suppress(TypeError):
-        return str(operator.index(value))
-    raise RatoonError(f"{name} is a text, a number, a path, a list of these, or a bool, and not {type(value).__name__}")
-
-
-def _end_of(steps: int | str | None, epochs: int | None) -> str | None:
-    if steps is not None and epochs is not None:
-        raise RatoonError("a run ends after steps or after epochs: give one of them")
-    if epochs is not None:
-        return f"{epochs}ep"
-    return steps if steps is None or isinstance(steps, str) else f"{operator.index(steps)}st"
-
-
-def _whole_numbers(numbers: tuple) -> list[int]:
-    whole = []
-    for number in numbers:
-        try:
-            whole.append(operator.index(number))
-        except TypeError:
-            raise RatoonError(f"sum(whole=True) takes whole numbers, and not {number!r}") from None
-        if not -2**63 <= whole[-1] < 2**63:
-            raise RatoonError(f"sum(whole=True) takes numbers from -2**63 to 2**63 - 1, and not {number}")
-    return whole
 
 
 class Session:
@@ -82,14 +50,14 @@ class Session:
             raise
 
     @classmethod
-    def _of_train(cls, core: "_core.Session", signals: "TakenSignals", first_draws: "_tracked.FirstDraws") -> "Session":
+    def _of_train(cls, core: "_core.Session", signals: "TakenSignals", first_draws: "_generators.FirstDraws") -> "Session":
         """The session of an attempt of train()."""
         session = cls.__new__(cls)
         session._signals = signals
         session._begin_attempt(core, first_draws)
         return session
 
-    def _begin_attempt(self, core: "_core.Session", first_draws: "_tracked.FirstDraws | None" = None) -> None:
+    def _begin_attempt(self, core: "_core.Session", first_draws: "_generators.FirstDraws | None" = None) -> None:
         global _open_session
         _open_session = self
         self._core = core
@@ -102,8 +70,8 @@ class Session:
         self._facts = {}  # once the session is closed
         self._loop = None
         self._small_group = None
-        _tracked.seed_all(core.seed)
-        core.track_state("generators", _tracked.Generators())
+        _generators.seed_all(core.seed)
+        core.track_state("generators", _generators.Generators())
 
     def __enter__(self) -> "Session":
         return self
@@ -126,7 +94,8 @@ class Session:
 
         Modules, optimizers, schedules and generators of PyTorch, arrays of numpy, dicts, lists, a Stream, a
         ratoon.torch.DataLoader, and all that has state_dict() and load_state_dict(). The shared random numbers of Python,
-        numpy and PyTorch are tracked always. State that only pickle could store is refused.
+        numpy and PyTorch are tracked always. State that only pickle could store is refused, and so is a tensor of a module or
+        an array of numpy that changes its type or shape during the run.
         """
         for name, value in objects.items():
             stream = _tracked.stream_of(value)
@@ -138,7 +107,7 @@ class Session:
                 self._core.track_stream(name, stream)
                 continue
             adapter, has_weights = _tracked.adapter_of(name, value)
-            if isinstance(adapter, _tracked.OwnGenerator):
+            if isinstance(adapter, _generators.OwnGenerator):
                 self._own_generators[name] = (value, adapter)
             (self._core.track_weights if has_weights else self._core.track_state)(name, adapter)
 
@@ -157,24 +126,34 @@ class Session:
     def steps(self, steps: int | str | None = None, *, epochs: int | None = None) -> Iterator[int]:
         """The numbers of the steps that are left of the run: of so many, of an amount such as "90ep", "5000st" or "12h",
         or of so many epochs of the first Stream or DataLoader that is tracked. Each turn of the loop ends a step."""
-        self._begin(_end_of(steps, epochs))
+        self._begin(end_of(steps, epochs))
         return self._steps()
 
     def batches(self, loader, steps: int | str | None = None, *, epochs: int | None = None) -> Iterator:
-        """The batches that are left of the run, one a step. `loader` is a ratoon.torch.DataLoader that is tracked."""
+        """The batches that are left of the run, one a step. `loader` is a ratoon.torch.DataLoader that is tracked, and the
+        epochs of the run are those of this loader."""
         stream = _tracked.stream_of(loader)
-        if stream is None:
+        if stream is None or stream is loader:
             raise RatoonError("batches() takes a ratoon.torch.DataLoader, whose position can be saved")
         if not any(stream is tracked for tracked in self._streams):
             raise RatoonError("batches() was given a loader that is not tracked, so a resumed run would begin it anew: call "
                               "session.track(loader=loader) first")
-        self._begin(_end_of(steps, epochs))
+        self._check_place(loader)
+        self._begin(end_of(steps, epochs), stream)
         return self._batches(loader)
 
-    def _begin(self, until: str | None) -> None:
+    def _check_place(self, loader) -> None:
+        if (loader.rank, loader.world_size) != (self.rank, self.world_size):
+            raise RatoonError(f"batches() was given a loader of rank {loader.rank} of {loader.world_size}, and this process is "
+                              f"rank {self.rank} of {self.world_size}: make the loader with session.data_loader(), in train() "
+                              "within the training function")
+
+    def _begin(self, until: str | None, followed: "_core.Stream | None" = None) -> None:
         if self._loop is not None:
             raise RatoonError("a session has one loop over its steps, and this is a second one")
         self._loop = until
+        if followed is not None:
+            self._core.follow(followed)
         self._core.resume(until)
         if self._is_of_train:
             self._first_draws.begin_steps(self._core.rank, bool(self._core.resumes_at), self._own_generators)
@@ -199,7 +178,7 @@ class Session:
 
     def resume(self, steps: int | str | None = None, *, epochs: int | None = None) -> None:
         """Restores what is tracked, for a loop of the program's own, which calls step_done()."""
-        self._begin(_end_of(steps, epochs))
+        self._begin(end_of(steps, epochs))
 
     def step_done(self) -> bool:
         """Ends a step: counts, saves and commits. Returns whether there is another one."""
@@ -255,7 +234,7 @@ class Session:
         all ranks the numbers are whole numbers of 64 bits, and their sums are exact ints; otherwise the sums are floats, which
         are exact up to 2**53. For counts and measures: gradients have average_gradients()."""
         if whole:
-            sums = self._core.sum_integers(_whole_numbers(numbers))
+            sums = self._core.sum_integers(whole_numbers(numbers))
         else:
             sums = self._core.sum([float(number) for number in numbers])
         return sums[0] if len(sums) == 1 else sums
@@ -295,8 +274,11 @@ class Session:
     attempt = property(lambda self: self._fact("attempt"), doc="The number of this start within the run, from 1.")
     rank = property(lambda self: self._fact("rank"), doc="This process's number among the ranks, from 0.")
     world_size = property(lambda self: self._fact("world_size"), doc="How many ranks there are.")
-    local_rank = property(lambda self: self._fact("local_rank"), doc="The rank on this machine; it chooses the device.")
-    local_size = property(lambda self: self._fact("local_size"), doc="How many ranks this machine has.")
+    local_rank = property(lambda self: self._fact("local_rank"), doc="The rank within the member (the pod, or the ranks of "
+                          "torchrun on this machine); it chooses the device if this process sees those of all ranks.")
+    local_size = property(lambda self: self._fact("local_size"), doc="How many ranks the member has.")
+    resumes_at = property(lambda self: self._fact("resumes_at") or None,
+                          doc="The step of the checkpoint that is restored when the steps begin; None: there is none.")
     steps_done = property(lambda self: self._fact("steps_done"), doc="Steps whose results are in the tracked state.")
     seed = property(lambda self: self._fact("seed"), doc="The run's seed: 0, unless it was given.")
 
@@ -369,12 +351,7 @@ class Session:
 
 _open_session: Session | None = None
 _NO_BATCH = object()
-_FACTS = ("attempt", "rank", "world_size", "local_rank", "local_size", "steps_done", "seed")
-
-
-def values_of(options: dict) -> dict[str, str]:
-    """Options as the library reads them."""
-    return {name: _text_of(name, value) for name, value in options.items() if value is not None}
+_FACTS = ("attempt", "rank", "world_size", "local_rank", "local_size", "resumes_at", "steps_done", "seed")
 
 
 def check_free() -> None:

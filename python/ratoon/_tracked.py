@@ -3,16 +3,19 @@
 An adapter is asked for its state when a step is saved, and gets it back before the first step.
 """
 import collections.abc
-import ctypes
 import json
 import random
+import struct
 import sys
 
 from ratoon._core import Stream
 from ratoon._errors import RatoonError
-from ratoon._layout import Array, Decoder, Encoder, array_of_numpy, array_of_tensor, check_memory, memory_of, numpy_of, torch_of
+from ratoon._generators import OwnGenerator
+from ratoon._layout import (Array, Decoder, Encoder, array_of_bytes, array_of_numpy, array_of_tensor, check_memory, memory_of,
+                            numpy_of, torch_of)
 
 _LAYOUT = ":layout"  # arrays of a state have no name that begins with ':'
+_GROUPS = ":groups"  # of an optimizer: how many parameters each group has
 
 
 def put(out, name: str, array: Array) -> None:
@@ -37,11 +40,40 @@ def read(reader, name: str) -> tuple[str, list[int], bytearray]:
     return dtype, shape, data
 
 
-class State:
-    """The state of an object as `get` returns it; `put` takes it back."""
+class FixedForms:
+    """The arrays of an object that a start fills in place. The next start makes them in their first form, so a save of another
+    form could not be loaded."""
 
-    def __init__(self, get, put):
-        self.get, self.put = get, put
+    def __init__(self):
+        self._first: dict[str, tuple] | None = None
+
+    def check(self, out, arrays: dict[str, Array]) -> None:
+        forms = {name: (array.dtype, array.shape) for name, array in arrays.items()}
+        if self._first is None:
+            self._first = forms
+        for name in forms | self._first:
+            now, first = forms.get(name), self._first.get(name)
+            if now != first:
+                out.refuse(f"{name or 'it'} {_change_between(first, now)}: the next start would make it as it was when the steps "
+                           "began, and could not load this state; make it in its final form before the steps begin, or keep it "
+                           "in a tracked dict, whose values may change their form")
+
+
+def _change_between(first: tuple | None, now: tuple | None) -> str:
+    if now is None:
+        return "no longer exists"
+    if first is None:
+        return "did not exist when the steps began"
+    (now_type, now_shape), (first_type, first_shape) = now, first
+    return (f"is of type {now_type} and shape {list(now_shape)}, and was of type {first_type} and shape {list(first_shape)} when "
+            "the steps began")
+
+
+class State:
+    """The state of an object as `get` returns it; `put` takes it back. Its tensors come back on `device`, if there is one."""
+
+    def __init__(self, get, put, device: str | None = None):
+        self.get, self.put, self._device = get, put, device
 
     def save(self, out) -> None:
         encoder = Encoder()
@@ -54,20 +86,49 @@ class State:
         out.bytes(_LAYOUT, layout.encode())
 
     def load(self, reader) -> None:
-        arrays = {name: read(reader, name) for name in reader.names() if name != _LAYOUT}
+        arrays = {name: read(reader, name) for name in reader.names() if not name.startswith(":")}
 
-        reader.bytes(_LAYOUT, lambda layout: self.put(Decoder(arrays.__getitem__).value(json.loads(layout))))
+        reader.bytes(_LAYOUT, lambda layout: self.put(Decoder(arrays.__getitem__, self._device).value(json.loads(layout))))
 
 
 class Optimizer(State):
-    """An optimizer of PyTorch, which changes memory of other tracked objects: a start without these is refused."""
+    """An optimizer of PyTorch, which changes memory of other tracked objects: a start without these is refused. Its
+    load_state_dict() moves the state of each parameter to the parameter's device, which may not be that of the save."""
 
     def __init__(self, optimizer):
-        super().__init__(optimizer.state_dict, optimizer.load_state_dict)
+        super().__init__(optimizer.state_dict, self._put, "cpu")
         self._optimizer = optimizer
+
+    def load(self, reader) -> None:
+        if _GROUPS in reader.names():  # a checkpoint of an older version has no such array
+            _, (saved, ) = reader.find(_GROUPS)  # the shape is known before any object is loaded
+            if why := self._refusal_of(saved):
+                reader.refuse(why)
+        super().load(reader)
+
+    def _refusal_of(self, saved: int) -> str:
+        """Why a state with so many groups of parameters cannot be loaded, or ''."""
+        own = len(self._optimizer.param_groups)
+        if saved == own:
+            return ""
+        return (f"the checkpoint has {saved} groups of parameters, and the optimizer has {own}: before the steps begin, give the "
+                "optimizer the groups that it had at the step session.resumes_at, for example by add_param_group()")
+
+    def _put(self, state) -> None:
+        groups = state.get("param_groups", self._optimizer.param_groups)  # an overridden state_dict() may lack them
+        if why := self._refusal_of(len(groups)):
+            raise RatoonError(why)
+        for saved, own in zip(groups, self._optimizer.param_groups, strict=True):
+            for name, value in saved.items():
+                if torch_of(value) and torch_of(own.get(name)):  # such as a learning rate: load_state_dict() does not move it
+                    saved[name] = value.to(own[name].device)
+        self._optimizer.load_state_dict(state)
 
     def save(self, out) -> None:
         super().save(out)
+        sizes = [len(options["params"]) for options in self._optimizer.param_groups]
+        counts = array_of_bytes(struct.pack(f"={len(sizes)}q", *sizes))
+        put(out, _GROUPS, Array("int64", (len(sizes), ), counts.address, counts.nbytes, counts.owner))
         for group, options in enumerate(self._optimizer.param_groups):
             for number, parameter in enumerate(options["params"]):
                 if not parameter.numel():
@@ -81,6 +142,7 @@ class Tensors:
 
     def __init__(self, tensors, module=None):
         self._tensors, self._module = tensors, module
+        self._forms = FixedForms()
 
     def _are_in_place(self, tensors) -> bool:
         """Whether the module's state_dict() gives its own tensors. An overridden one may give copies."""
@@ -95,14 +157,25 @@ class Tensors:
         reader.at_end(lambda: self._module.load_state_dict(copies))
 
     def save(self, out) -> None:
-        for name, tensor in self._tensors().items():
+        tensors, arrays = self._tensors(), {}
+        for name, tensor in tensors.items():
             try:
-                array = array_of_tensor(tensor)
+                arrays[name] = array_of_tensor(tensor)
             except RatoonError as error:
                 out.refuse(f"{name}: {error}")
-            put(out, name, array)
+            put(out, name, arrays[name])
+        self._forms.check(out, arrays)
+        for tensor in [*tensors.values(), *self._originals_of(tensors)]:
             if tensor.numel():
                 out.lies_at(tensor.data_ptr(), tensor.numel() * tensor.element_size())
+
+    def _originals_of(self, tensors) -> list:
+        """The module's own tensors. An overridden state_dict() may give copies, and an optimizer changes the originals."""
+        if self._module is None:
+            return []
+        named = dict(self._module.named_parameters(remove_duplicate=False))
+        named.update(self._module.named_buffers(remove_duplicate=False))
+        return [named[name] for name in tensors if name in named]
 
     def load(self, reader) -> None:
         tensors = self._tensors()
@@ -140,154 +213,18 @@ class NumpyArray:
     """An array of numpy, filled in place."""
 
     def __init__(self, array):
-        self._array = array
+        self._array, self._forms = array, FixedForms()
 
     def save(self, out) -> None:
-        put(out, "", array_of_numpy(self._array))
+        array = array_of_numpy(self._array)
+        put(out, "", array)
+        self._forms.check(out, {"": array})
 
     def load(self, reader) -> None:
         import numpy
         copy = numpy.empty(self._array.shape, self._array.dtype.newbyteorder("="))
         reader.tensor("", copy.dtype.name, list(copy.shape), copy.ctypes.data, copy.nbytes, copy)
         reader.at_end(lambda: numpy.copyto(self._array, copy))
-
-
-class Generators:
-    """The random numbers of Python, numpy and PyTorch that programs share: each rank goes on with its own."""
-
-    def save(self, out) -> None:
-        for name, generator in generators().items():
-            out.bytes(f"generator:{name}", json.dumps(generator.get()).encode())
-
-    def load(self, reader) -> None:
-        if reader.is_for_weights_alone():
-            return
-        known = generators(also=[name.removeprefix("generator:") for name in reader.names()])
-        for full in reader.names():
-            generator = known.get(full.removeprefix("generator:"))
-            seed = reader.new_seed(full)
-            if generator is None:
-                reader.refuse(f'the checkpoint has the state of "{full}", and its library cannot be imported here: install it')
-            elif seed is not None:
-                reader.after_all(lambda generator=generator, seed=seed: generator.seed(seed))
-            else:
-                texts: list[bytes] = []
-                reader.bytes(full, texts.append)
-                reader.after_all(lambda generator=generator, texts=texts: generator.put(json.loads(texts[0])))
-
-
-class OwnGenerator:
-    """A generator of the program. A rank that is new to the world begins it with a seed of its own."""
-
-    def __init__(self, get, put, seed):
-        self._state, self._seed = State(get, put), seed
-        self.get, self.put = get, put
-
-    def save(self, out) -> None:
-        encoder = Encoder()
-        layout = encoder.layout(self._state.get())
-        arrays = {name: ctypes.string_at(array.address, array.nbytes).hex() for name, array in encoder.arrays.items()}
-        kinds = {name: (array.dtype, array.shape) for name, array in encoder.arrays.items()}
-        out.bytes(_OWN, json.dumps([layout, arrays, kinds]).encode())
-
-    def load(self, reader) -> None:
-        if reader.is_for_weights_alone():
-            return
-        seed = reader.new_seed(_OWN)
-        if seed is not None:
-            reader.after_all(lambda: self._seed(seed))
-            return
-        texts: list[bytes] = []
-        reader.bytes(_OWN, texts.append)
-        reader.after_all(lambda: self._put(json.loads(texts[0])))
-
-    def _put(self, saved) -> None:
-        layout, arrays, kinds = saved
-        self._state.put(Decoder(lambda name: (*kinds[name], bytearray.fromhex(arrays[name]))).value(layout))
-
-
-_OWN = "generator:own"
-
-
-class FirstDraws:
-    """The random numbers as they were when this process first began its steps. An attempt without a checkpoint goes on
-    from there: the session puts back all other state of objects that outlive the training function."""
-
-    def __init__(self):
-        self._rank: int | None = None
-        self._shared: dict = {}
-        self._own: dict = {}
-
-    def begin_steps(self, rank: int, has_checkpoint: bool, own: "dict[str, tuple[object, OwnGenerator]]") -> None:
-        """`own`: the generators that the program tracks, with their adapters."""
-        if has_checkpoint:
-            self.__init__()
-        elif self._rank is None:
-            self._rank = rank
-            self._shared = {name: generator.get() for name, generator in generators().items()}
-            self._own = {name: (value, adapter.get()) for name, (value, adapter) in own.items()}
-        else:
-            self._put_back(rank, own)
-
-    def _put_back(self, rank: int, own) -> None:
-        # Another rank draws other numbers, and the function has seeded them anew.
-        shared = generators() if rank == self._rank else {}
-        for name in shared.keys() & self._shared.keys():
-            shared[name].put(self._shared[name])
-        for name, (value, adapter) in own.items():
-            first, state = self._own.get(name, (None, None))
-            if first is value:
-                adapter.put(state)
-
-
-class _Generator:
-    def __init__(self, get, put, seed):
-        self.get, self.put, self.seed = get, put, seed
-
-
-def _put_python(state) -> None:
-    random.setstate((state[0], tuple(state[1]), state[2]))
-
-
-def generators(also=()) -> dict[str, _Generator]:
-    """Those of libraries that are imported. A checkpoint may have those of others, which the program imports later."""
-    found = {"python": _Generator(random.getstate, _put_python, random.seed)}
-    for library in ("numpy", "torch"):
-        if library not in sys.modules and any(name.split(":")[0] == library for name in also):
-            try:
-                __import__(library)
-            except ImportError:
-                pass
-    if numpy := sys.modules.get("numpy"):
-        found["numpy"] = _Generator(lambda: _numpy_state(numpy), lambda state: numpy.random.set_state(
-            (state[0], numpy.array(state[1], "uint32"), *state[2:])),
-            lambda seed: numpy.random.seed((seed & 0xFFFFFFFF, seed >> 32)))
-    if torch := sys.modules.get("torch"):
-        found["torch"] = _Generator(lambda: torch.get_rng_state().tolist(), lambda state: torch.set_rng_state(
-            torch.tensor(state, dtype=torch.uint8)), torch.default_generator.manual_seed)
-        if torch.cuda.is_available() and torch.cuda.is_initialized():
-            found["torch:cuda"] = _Generator(lambda: torch.cuda.get_rng_state().tolist(), lambda state:
-                                             torch.cuda.set_rng_state(torch.tensor(state, dtype=torch.uint8)),
-                                             torch.cuda.manual_seed)
-    return found
-
-
-def _seed_numpy(generator, seed: int) -> None:
-    generator.bit_generator.state = type(generator.bit_generator)(seed).state
-
-
-def _numpy_state(numpy) -> list:
-    name, keys, *rest = numpy.random.get_state()
-    return [name, keys.tolist(), *rest]
-
-
-def seed_all(seed: int) -> None:
-    """Begins the random numbers that programs share, on all ranks alike."""
-    for name, generator in generators().items():
-        if name != "torch:cuda":
-            generator.seed(seed)
-    if (torch := sys.modules.get("torch")) is not None:
-        torch.manual_seed(seed)  # of all devices
 
 
 def stream_of(value):
@@ -301,6 +238,10 @@ def stream_of(value):
 def is_stream_alone(value) -> bool:
     """Whether the stream is the whole state of the object. A subclass of the loader may have more."""
     return isinstance(value, Stream) or type(value).state_dict is sys.modules["ratoon.torch"].DataLoader.state_dict
+
+
+def _seed_numpy(generator, seed: int) -> None:
+    generator.bit_generator.state = type(generator.bit_generator)(seed).state
 
 
 def _fill_dict(value, state) -> None:

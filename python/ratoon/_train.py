@@ -5,10 +5,11 @@ import sys
 import traceback
 from collections.abc import Callable
 
-from ratoon import _core, _tracked
+from ratoon import _core, _generators
+from ratoon._arguments import values_of
 from ratoon._endings import TakenSignals
 from ratoon._errors import Interrupted, RatoonError
-from ratoon._session import Session, check_free, values_of
+from ratoon._session import Session, check_free
 
 __all__ = ["train"]
 
@@ -49,14 +50,17 @@ class _Attempts:
 
     def __init__(self, function: Callable[[Session], object], signals: TakenSignals):
         self._function, self._signals = function, signals
-        self._first_draws = _tracked.FirstDraws()
+        self._first_draws = _generators.FirstDraws()
         self._process = os.getpid()
+        self._is_first = True
         self._of_program: BaseException | None = None
 
     def make(self, core: "_core.Session") -> BaseException | None:
         """Makes one attempt. Returns the exception that ended it: one of Ratoon's, or the program's own."""
         self._of_program = None
-        refusal = _leave_process_group()  # of an attempt whose function had returned
+        # An attempt whose function returned has left its group. Before the first attempt, a group is the program's own.
+        refusal = None if self._is_first else _leave_process_group()
+        self._is_first = False
         if refusal is not None:
             return refusal
         session = Session._of_train(core, self._signals, self._first_draws)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import torch
 
 import ratoon.torch
-from ratoon import _tracked
+from ratoon import _generators, _tracked
 from ratoon._errors import RatoonError
 from ratoon._layout import array_of_tensor
 from ratoon._session import Session
@@ -88,7 +88,7 @@ class Ratoon(Session, _lightning.Callback):
         keep = self._restored.__setitem__
         self._core.track_weights("model", _Weights(lambda: self._dump()[0], lambda weights: keep("model", weights)))
         self._core.track_state("trainer", _tracked.State(lambda: self._dump()[1], lambda state: keep("trainer", state)))
-        self._core.track_state("metrics", _tracked.OwnGenerator(  # each rank has its own
+        self._core.track_state("metrics", _generators.OwnGenerator(  # each rank has its own
             lambda: self._dump()[2], lambda metrics: keep("metrics", metrics), lambda seed: None))
 
     def data_loader(self, dataset, *, global_batch: int, seed: int = 0, **arguments) -> TrainLoader:
@@ -107,8 +107,10 @@ class Ratoon(Session, _lightning.Callback):
         over Gloo, or over NCCL where each has a GPU."""
         if not torch.distributed.is_initialized():
             ratoon.torch.init_process_group(self, "nccl" if torch.cuda.is_available() else "gloo")
-        return {"strategy": "ddp", "plugins": [_Ranks(self)], "devices": self.local_size,
-                "num_nodes": self.world_size // self.local_size}
+        # `ratoon launch` shows each process its own GPU only, and Lightning counts the devices that it sees.
+        has_own_device = torch.cuda.is_available() and torch.cuda.device_count() == 1
+        size = 1 if has_own_device else self.local_size
+        return {"strategy": "ddp", "plugins": [_Ranks(self, size)], "devices": size, "num_nodes": self.world_size // size}
 
     def setup(self, trainer, pl_module, stage: str) -> None:
         if stage != "fit":
@@ -126,7 +128,7 @@ class Ratoon(Session, _lightning.Callback):
         self.resume()
         if "trainer" in self._restored:
             # Hooks that come before the first batch may draw random numbers.
-            self._random = {name: generator.get() for name, generator in _tracked.generators().items()}
+            self._random = {name: generator.get() for name, generator in _generators.generators().items()}
             self._restore_epoch(trainer)
         if self._restored and not self._is_within_epoch():
             self._put_in_place()  # the hooks that come now are those of a new epoch
@@ -272,7 +274,7 @@ class Ratoon(Session, _lightning.Callback):
                 trainer.fit_loop._data_fetcher.fetched = trainer.fit_loop.epoch_loop.batch_progress.current.ready
             if "metrics" in restored:
                 _put_metrics(trainer, restored["metrics"])
-            for name, generator in _tracked.generators().items():
+            for name, generator in _generators.generators().items():
                 if name in self._random:
                     generator.put(self._random[name])
         elif "model" in restored:  # the weights of another run
@@ -283,10 +285,10 @@ class Ratoon(Session, _lightning.Callback):
 
 
 class _Ranks(_plugins.ClusterEnvironment):
-    """The ranks of a session, whose process group is there already."""
+    """The ranks of a session, whose process group is there already, on nodes of `size` processes."""
 
-    def __init__(self, session: Session):
-        self._session = session
+    def __init__(self, session: Session, size: int):
+        self._session, self._size = session, size
 
     creates_processes_externally = True
     main_address, main_port = "127.0.0.1", 0  # the process group is there already
@@ -308,10 +310,10 @@ class _Ranks(_plugins.ClusterEnvironment):
         pass
 
     def local_rank(self) -> int:
-        return self._session.local_rank
+        return self._session.local_rank % self._size
 
     def node_rank(self) -> int:
-        return self._session.rank // self._session.local_size
+        return self._session.rank // self._size
 
 
 _ARGUMENTS = ("CHECKPOINT_HYPER_PARAMS_KEY", "CHECKPOINT_HYPER_PARAMS_NAME", "CHECKPOINT_HYPER_PARAMS_TYPE")

@@ -116,14 +116,16 @@ class _Batches:
 
 
 class _WorkerInit:
-    """A notice and Ctrl-C reach all processes of a group. Workers go on, so that the step that is saved gets its batch. A
-    second SIGTERM ends a worker: PyTorch sends it to workers that do not end by themselves."""
+    """A notice and Ctrl-C reach all processes of a group. Workers go on, so that the step that is saved gets its batch. Slurm
+    gives notice by a signal that the user chooses. A second SIGTERM ends a worker: PyTorch sends it to workers that do not
+    end by themselves."""
 
     def __init__(self, of_program):
         self._of_program = of_program
 
     def __call__(self, worker: int) -> None:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        for number in (signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
+            signal.signal(number, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, lambda number, frame: signal.signal(number, signal.SIG_DFL))
         if self._of_program is not None:
             self._of_program(worker)
@@ -156,10 +158,11 @@ class DataLoader(torch.utils.data.DataLoader):
     before the next batch. A loop that was left, or a state that was loaded, is gone on with by the next loop.
 
     `global_batch` is the batch of all ranks; each takes its part. `rank` and `world_size` are those of
-    torch.distributed, unless they are given. Instead of `global_batch`, `seed` and `epoch_end` a whole `stream` may be
-    given. What the data set draws from Python's, numpy's or torch's random numbers while it reads a sample is a function
-    of seed, epoch and sample, and the program's own random numbers stay as they are; `seeds_samples=False` leaves that
-    out, for data sets that draw nothing. All else goes to PyTorch's DataLoader.
+    torch.distributed, unless they are given. Session.batches() refuses a loader with those of another process. Instead of
+    `global_batch`, `seed` and `epoch_end` a whole `stream` may be given. What the data set draws from Python's, numpy's or
+    torch's random numbers while it reads a sample is a function of seed, epoch and sample, and the program's own random
+    numbers stay as they are; `seeds_samples=False` leaves that out, for data sets that draw nothing. All else goes to
+    PyTorch's DataLoader.
     """
 
     def __init__(self, dataset, *, global_batch: int | None = None, seed: int = 0, source: str = "",
@@ -181,6 +184,7 @@ class DataLoader(torch.utils.data.DataLoader):
         if not 0 <= rank < world_size:
             raise RatoonError(f"there is no rank {rank} in a world of {world_size}")
         self.stream = stream
+        self.rank, self.world_size = rank, world_size
         if arguments.get("num_workers"):
             arguments["worker_init_fn"] = _WorkerInit(arguments.get("worker_init_fn"))
         # An iterator draws a number of its own at its begin: from a generator of its own, not the program's.

@@ -47,21 +47,25 @@ AtomicDirectoryOptions make_options(std::string prefix, std::string link, std::u
 class Unfinished {
  public:
   Unfinished(const fs::path& path, bool replaces)
-      : file_(
-            std::make_unique<UnfinishedFile>(value_of(UnfinishedFile::create(path, {.replaces = replaces}))),
-            "the file of an atomic_save()") {}
+      : file_(create(path, replaces), "the file of an atomic_save()") {}
 
   [[nodiscard]] int fd() const { return file_->fd(); }
   void publish() {
-    {
-      const nb::gil_scoped_release released;
-      check(file_->publish());
-    }
+    const nb::gil_scoped_release released;
+    check(file_->publish());
     file_.reset();
   }
-  void discard() { file_.reset(); }
+  void discard() {
+    const nb::gil_scoped_release released;
+    file_.reset();
+  }
 
  private:
+  static std::unique_ptr<UnfinishedFile> create(const fs::path& path, bool replaces) {
+    const nb::gil_scoped_release released;
+    return std::make_unique<UnfinishedFile>(value_of(UnfinishedFile::create(path, {.replaces = replaces})));
+  }
+
   Owned<UnfinishedFile> file_;
 };
 

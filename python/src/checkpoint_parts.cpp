@@ -64,6 +64,7 @@ std::shared_ptr<RealDisk> open_existing(const fs::path& folder) {
 
 // The newest attempt that left files, and the step of the newest checkpoint.
 std::pair<std::uint64_t, std::optional<std::uint64_t>> newest_in(const fs::path& folder) {
+  const nb::gil_scoped_release released;
   const std::shared_ptr<RealDisk> disk = value_of(RealDisk::open_folder(folder));
   const RunStore store = value_of(RunStore::open(disk, random_hex_name()));
   // Packs without a manifest are removed before the next save.
@@ -83,6 +84,7 @@ std::pair<std::uint64_t, std::optional<std::uint64_t>> newest_in(const fs::path&
 }
 
 void sweep(const fs::path& folder, const Id& before) {
+  const nb::gil_scoped_release released;
   check(checkpoint::sweep_uncommitted(*open_existing(folder), checkpoint_id(before)));
 }
 

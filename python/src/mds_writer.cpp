@@ -97,8 +97,7 @@ class Writer {
  public:
   Writer(const std::string& folder, std::vector<std::pair<std::string, std::string>> columns,
          MdsWriterOptions options)
-      : writer_(std::make_unique<MdsWriter>(folder, std::move(columns), std::move(options)), "an MdsWriter") {
-  }
+      : writer_(create(folder, std::move(columns), std::move(options)), "an MdsWriter") {}
 
   void write(const std::vector<std::pair<std::string, nb::object>>& sample) {
     Kept kept;
@@ -113,6 +112,13 @@ class Writer {
   }
 
  private:
+  static std::unique_ptr<MdsWriter> create(const std::string& folder,
+                                           std::vector<std::pair<std::string, std::string>> columns,
+                                           MdsWriterOptions options) {
+    const nb::gil_scoped_release released;
+    return std::make_unique<MdsWriter>(folder, std::move(columns), std::move(options));
+  }
+
   Owned<MdsWriter> writer_;
 };
 

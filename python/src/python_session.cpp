@@ -15,6 +15,8 @@ namespace nb = nanobind;
 namespace ratoon::python {
 namespace {
 
+constexpr const char* kIsExplained = "_ratoon_is_explained";  // of an exception of Python, as in _session.py
+
 // How soon the end of an attempt is noticed. Each look reads a few variables.
 constexpr std::chrono::milliseconds kLook{10};
 
@@ -143,15 +145,28 @@ std::vector<std::int64_t> PythonSession::sum_integers(std::vector<std::int64_t> 
 std::function<void(std::uint64_t)> PythonSession::keep_for_epochs(nb::callable act) {
   const nb::handle kept = act;
   objects_.push_back(std::move(act));
-  return [kept](std::uint64_t epoch) {
+  return [this, kept](std::uint64_t epoch) {
     const nb::gil_scoped_acquire acquired;
     try {
       kept(epoch);
     } catch (const nb::python_error& error) {
       rethrow_if_known(error.value());
+      if (error.matches(PyExc_Exception)) explain_error(error.value());
       throw;
     }
   };
+}
+
+// A loss may be known to the program's own collectives first. Without the explanation, an error of a
+// collective in a validation would end a process that was not lost as an error of the program.
+void PythonSession::explain_error(nb::handle error) {
+  if (nb::hasattr(error, kIsExplained)) return;
+  const nb::object endings = nb::module_::import_("ratoon._endings");
+  const auto ended_by = nb::cast<std::string>(endings.attr("ending_of")(error));
+  const auto may_be_loss = nb::cast<bool>(endings.attr("may_be_loss")(error));
+  explain(ended_by, may_be_loss);
+  // The exception's type may not allow another attribute. The loop then explains the exception once more.
+  if (PyObject_SetAttrString(error.ptr(), kIsExplained, Py_True) != 0) PyErr_Clear();
 }
 
 void PythonSession::on_epoch_begin(nb::callable act) {

@@ -44,7 +44,8 @@ class PythonSession {
 
   template <class State>
   void track(std::string name, nanobind::object adapter) {
-    auto state = std::make_unique<State>(std::move(adapter), kept_);
+    auto state = std::make_unique<State>(std::move(adapter), kept_,
+                                         [this](nanobind::handle error) { explain_error(error); });
     here().track(std::move(name), *state);
     states_.push_back(std::move(state));
   }
@@ -88,6 +89,8 @@ class PythonSession {
   template <class Act>
   void calls(Act act);
   [[nodiscard]] std::function<void(std::uint64_t)> keep_for_epochs(nanobind::callable act);
+  // Explains an error that a function or an object of the program raised within a call of the session.
+  void explain_error(nanobind::handle error);
 
   int calls_under_way_ = 0;
   bool is_interrupted_ = false;

@@ -18,6 +18,7 @@
 #include "agent/src/session/shutdown/process_exit.h"
 #include "agent/src/session/telemetry/say.h"
 #include "python/src/bindings.h"
+#include "python/src/interruptible.h"
 #include "python/src/python_session.h"
 
 namespace nb = nanobind;
@@ -44,6 +45,11 @@ void end(int code, bool must_skip_teardown) {
   flush_python();
 }
 
+void skip_teardown_at_exit() {
+  const nb::gil_scoped_acquire acquired;
+  leave_behind();
+}
+
 void bind_questions(nb::class_<PythonSession>& bound) {
   bound.def_prop_ro("is_interrupted", &PythonSession::is_interrupted)
       .def_prop_ro("attempt", [](const PythonSession& self) { return self.here().attempt(); })
@@ -65,6 +71,7 @@ void bind_questions(nb::class_<PythonSession>& bound) {
 void bind_session(nb::module_& module) {
   module.attr("FINISH") = session::control::kFinish;  // for agree(): the run ends with this step
   session::set_end_in_place(end);
+  session::set_skip_teardown_at_exit(skip_teardown_at_exit);
   nb::register_exception_translator(raise_system_exit);
   bind_tracked_state(module);
   module.def("say", [](const std::string& sentence) { session::say(sentence); }, "sentence"_a);

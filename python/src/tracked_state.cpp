@@ -30,15 +30,19 @@ using namespace nanobind::literals;
 namespace ratoon::python {
 namespace {
 
-// Python's exceptions would need the interpreter's lock on their way through C++.
+// An error of the program becomes an exception of C++, whose text the session prints without the
+// interpreter's lock. An order to leave, such as the SystemExit by which a nested call of the session ends
+// the process, stays what it is.
 template <class Act>
-void call_python(const Act& act) {
+void call_python(const ExplainError& explain, const Act& act) {
   const nb::gil_scoped_acquire acquired;
   std::string sentence;
   try {
     return act();
   } catch (const nb::python_error& error) {
     rethrow_if_known(error.value());
+    if (!error.matches(PyExc_Exception)) throw;
+    explain(error.value());
     nb::module_::import_("traceback").attr("print_exception")(error.value());
     sentence = nb::cast<std::string>(error.type().attr("__name__")) + ": " +
                nb::cast<std::string>(nb::str(error.value()));
@@ -66,10 +70,6 @@ class Held {
  private:
   nb::object object_;
 };
-
-std::function<void()> callback(nb::object act) {
-  return [act = std::make_shared<Held>(std::move(act))] { call_python([&] { act->call(); }); };
-}
 
 class BoundWriter {
  public:
@@ -99,7 +99,7 @@ class BoundWriter {
 
 class BoundReader {
  public:
-  explicit BoundReader(StateReader& in) : in_(in) {}
+  BoundReader(StateReader& in, const ExplainError& explain) : in_(in), explain_(explain) {}
 
   [[nodiscard]] std::vector<std::string> names() const { return in_.names(); }
   std::optional<std::pair<std::string, std::vector<std::uint64_t>>> find(const std::string& name) {
@@ -115,8 +115,9 @@ class BoundReader {
     in_.at_end([owner = std::make_shared<Held>(std::move(owner))] {});
   }
   void bytes(const std::string& name, nb::object take) {
-    in_.bytes(name, [take = std::make_shared<Held>(std::move(take))](const std::string& value) {
-      call_python([&] { take->call(nb::bytes(value.data(), value.size())); });
+    in_.bytes(name, [&explain = explain_,
+                     take = std::make_shared<Held>(std::move(take))](const std::string& value) {
+      call_python(explain, [&] { take->call(nb::bytes(value.data(), value.size())); });
     });
   }
   void at_end(nb::object act) { in_.at_end(callback(std::move(act))); }
@@ -128,17 +129,24 @@ class BoundReader {
   void refuse(const std::string& why) const { in_.refuse(why); }
 
  private:
+  [[nodiscard]] std::function<void()> callback(nb::object act) const {
+    return [&explain = explain_, act = std::make_shared<Held>(std::move(act))] {
+      call_python(explain, [&] { act->call(); });
+    };
+  }
+
   StateReader& in_;
+  const ExplainError& explain_;  // of the object, which outlives the load
 };
 
 }  // namespace
 
 void TrackedState::save(StateWriter& out) const {
-  call_python([&] { adapter_.attr("save")(nb::cast(BoundWriter(out, kept_))); });
+  call_python(explain_, [&] { adapter_.attr("save")(nb::cast(BoundWriter(out, kept_))); });
 }
 
 void TrackedState::load(StateReader& in) const {
-  call_python([&] { adapter_.attr("load")(nb::cast(BoundReader(in))); });
+  call_python(explain_, [&] { adapter_.attr("load")(nb::cast(BoundReader(in, explain_))); });
 }
 
 void bind_tracked_state(nb::module_& module) {

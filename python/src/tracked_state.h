@@ -2,6 +2,7 @@
 // load(reader), calls a StateWriter or a StateReader.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,11 +14,15 @@
 
 namespace ratoon::python {
 
+// Gets an error that the program raised within a call of the session. Throws what ends the attempt if a lost
+// rank explains the error. Needs the interpreter's lock.
+using ExplainError = std::function<void(nanobind::handle error)>;
+
 class TrackedState {
  public:
   // `kept` takes the objects whose memory a save reads.
-  TrackedState(nanobind::object adapter, std::vector<nanobind::object>& kept)
-      : adapter_(std::move(adapter)), kept_(kept) {}
+  TrackedState(nanobind::object adapter, std::vector<nanobind::object>& kept, ExplainError explain)
+      : adapter_(std::move(adapter)), kept_(kept), explain_(std::move(explain)) {}
   virtual ~TrackedState() = default;
   TrackedState(const TrackedState&) = delete;
   TrackedState& operator=(const TrackedState&) = delete;
@@ -29,6 +34,7 @@ class TrackedState {
  private:
   nanobind::object adapter_;
   std::vector<nanobind::object>& kept_;
+  ExplainError explain_;
 };
 
 // The same for weights, which another run may begin with.

@@ -92,6 +92,7 @@ class Case:
     before: str                # when the same series have nothing fire yet
     silent: dict               # series at which nothing fires,
     silent_at: tuple = ("60m", "150m")
+    silent_interval: str = ""  # of the samples of these series alone, without those of HEALTHY; a minute beside them
 
 
 NO_LEADING = {f"ratoon_leading{{{POD}}}": None, f"ratoon_leading{{{STANDBY}}}": None}
@@ -145,11 +146,25 @@ CASES = [
          of_job("job_durable_step", "0+0x20 2000+0x25 4500+0x25 7000+0x25 9500+0x25 12000+0x25 14500+0x25 17000+0x60")),
     Case("RatoonTrainerFails", restarts("application", "0+0x58 1 2 3 3+0x100"), "62m", {**OF_JOB, "cause": "application"}, "59m",
          restarts("application", "0+0x58 1+0x20 2+0x20 3+0x100")),
+    # increase() extrapolates where samples do not fall on the evaluation's times: two failures are not three, ten losses not
+    # eleven.
+    Case("RatoonTrainerFails", restarts("application", "0+0x58 1 2 3 3+0x100"), "62m", {**OF_JOB, "cause": "application"}, "59m",
+         restarts("application", "0+0x500 1+0x9 2+0x900"), ("59m", "60m", "61m", "62m", "65m"), "7s"),
+    Case("RatoonManyLosses", restarts("disruption", f"0+0x50 0+1x12 12+0x{LAST - 64}"), "65m",
+         {**OF_JOB, "cause": "disruption"}, "55m", restarts("disruption", "0+0x500 0+1x10 10+0x900"),
+         ("60m", "61m", "65m", "80m", "100m"), "7s"),
     Case("RatoonHangs", restarts("hung", jump(60, 1)), "62m", {**OF_JOB, "cause": "hung"}, "59m", restarts("hung", steady(3))),
     Case("RatoonManyLosses", restarts("disruption", f"0+0x50 0+1x12 12+0x{LAST - 64}"), "65m",
          {**OF_JOB, "cause": "disruption"}, "55m", restarts("disruption", f"0+0x50 0+1x7 7+0x{LAST - 60}")),
     Case("RatoonGoodputLow", ledger(useful=25, recomputed=35), "40m", OF_JOB, "25m",
          ledger(useful=40, restarting=20, suspended=600)),
+    # A short job that needed long to start, and has succeeded.
+    Case("RatoonGoodputLow", ledger(useful=25, recomputed=35), "40m", OF_JOB, "25m",
+         {**ledger(), **of_job("job_world_size", "4+0x10 0+0x220"), **phase("Succeeded", Running="1+0x10 0+0x220",
+                                                                           Succeeded="0+0x10 1+0x220"),
+          f'ratoon_job_ledger_seconds_total{{{JOB},part="restarting"}}': f"0+60x6 360+0x{LAST - 7}",
+          f'ratoon_job_ledger_seconds_total{{{JOB},part="useful"}}': f"0+0x6 0+60x4 240+0x{LAST - 12}"},
+         ("35m", "45m", "59m", "150m")),
     Case("RatoonMembersUnseen", of_member("attempt", None), "15m", OF_JOB, "8m",
          {**of_member("attempt", None), **of_job("job_world_size", steady(0)), **phase("Suspended")}),
     Case("RatoonSavesFail", of_member("missed_saves_total", jump(60, 1)), "62m", OF_JOB, "59m",
@@ -160,7 +175,10 @@ CASES = [
          {**OF_JOB, "store": STORE}, "12m", of_member("missed_copies_total", jump(60, 1), f',store="{STORE}"'),
          silent_at=("60m", "70m", "150m")),
     Case("RatoonCheckpointUnreadable", of_member("rejoins_total", jump(60, 1), ',cause="checkpoint_unreadable"'), "62m", OF_JOB,
-         "59m", of_member("rejoins_total", steady(1), ',cause="checkpoint_unreadable"')),
+         "59m", of_member("rejoins_total", steady(1), ',cause="checkpoint_unreadable"'), ("65m", "150m")),
+    # The first sample of a process that found the damage at its start is 1 already.
+    Case("RatoonCheckpointUnreadable", of_member("rejoins_total", "_x60 1+0x170", ',cause="checkpoint_unreadable"'), "62m",
+         OF_JOB, "59m", of_member("rejoins_total", "_x60 0+0x170", ',cause="checkpoint_unreadable"')),
     Case("RatoonDataStarved", of_member("ledger_seconds_total", growing(25), ',part="data_wait"'), "20m", OF_JOB, "14m",
          of_member("ledger_seconds_total", growing(15), ',part="data_wait"')),
 ]

@@ -83,6 +83,32 @@ class Parts(unittest.TestCase):
                 {"from": [{"podSelector": members}]},
                 {"from": [{"namespaceSelector": {}}], "ports": [{"port": 9400, "endPort": 9463, "protocol": "TCP"}]}]})
 
+    def test_policies_without_readers_of_metrics_have_no_rule_for_their_ports(self):
+        # A rule with an empty `from` would let every peer in.
+        for values in ("[]", "null"):
+            made = objects("--set=networkPolicy.install=true,networkPolicy.memberNamespaces={grove}", "--set-json",
+                           f"networkPolicy.metricsFrom={values}")
+            (members_only,) = made["NetworkPolicy", "ratoon"]["spec"]["ingress"]
+            self.assertEqual([each["port"] for each in members_only["ports"]], [9443], values)
+            (of_each_other,) = made["NetworkPolicy", f"{NAMESPACE}-ratoon-members"]["spec"]["ingress"]
+            self.assertNotIn("ports", of_each_other, values)
+
+    def test_annotations_of_the_user_win_and_labels_of_the_selector_do(self):
+        done = render("--set-json", 'podAnnotations={"prometheus.io/scrape":"false","note":"a"}', "--set-json",
+                      'podLabels={"app.kubernetes.io/component":"other","team":"a"}')
+        for key in ("prometheus.io/scrape:", "prometheus.io/port:"):
+            self.assertEqual(done.stdout.count(key), 1, "strict readers refuse a key that stands twice")
+        (deployment,) = [each for each in programs.read_yaml(done.stdout) if each["kind"] == "Deployment"]
+        template = deployment["spec"]["template"]["metadata"]
+        self.assertEqual(template["annotations"], {"prometheus.io/scrape": "false", "prometheus.io/port": "9402",
+                                                   "prometheus.io/path": "/metrics", "note": "a"})
+        self.assertEqual(template["labels"], {**deployment["spec"]["selector"]["matchLabels"], "team": "a"})
+
+    def test_the_pod_of_helm_test_has_the_resources_of_an_operator(self):
+        made = objects("--set=resources.limits.cpu=1")
+        (check,) = made["Pod", "ratoon-test"]["spec"]["containers"]
+        self.assertEqual(check["resources"], operators_pod(made)["containers"][0]["resources"])
+
     def test_with_one_namespace_policies_are_about_its_members(self):
         made = objects("--set=networkPolicy.install=true,watchNamespace=grove")
         (door, _) = made["NetworkPolicy", "ratoon"]["spec"]["ingress"]
@@ -94,6 +120,8 @@ class Parts(unittest.TestCase):
         service = made["Service", "ratoon-metrics"]
         monitor = made["ServiceMonitor", "ratoon"]
         self.assertLessEqual(monitor["spec"]["selector"]["matchLabels"].items(), service["metadata"]["labels"].items())
+        self.assertNotIn("app.kubernetes.io/instance", monitor["spec"]["selector"]["matchLabels"],
+                         "Argo CD may write the name of the Application into this label")
         self.assertFalse(monitor["spec"]["selector"]["matchLabels"].items()
                          <= made["Service", "ratoon-coordinator"]["metadata"]["labels"].items())
         (endpoint,) = monitor["spec"]["endpoints"]

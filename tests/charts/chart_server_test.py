@@ -35,6 +35,7 @@ RIGHTS = [
     *((False, verb, "persistentvolumeclaims", []) for verb in ("list", "watch", "patch", "delete")),
     (True, "create", "tokenreviews.authentication.k8s.io", []),
     (True, "update", "trainingjobs.ratoon.dev", ["--namespace=default", "--subresource=finalizers"]),
+    (True, "create", "endpointslices.discovery.k8s.io", [f"--namespace={NAMESPACE}", "--subresource=restricted"]),
     (False, "get", "services/ratoon-coordinator", [f"--namespace={NAMESPACE}"]),
     (False, "list", "services", [f"--namespace={NAMESPACE}"]),
     *((False, verb, "secrets", words) for verb in ("get", "list", "patch") for words in ([], [f"--namespace={NAMESPACE}"])),

@@ -20,7 +20,6 @@ BAD_VALUES = [
     ("a security context that is a word", {"podSecurityContext": "restricted"}, "podSecurityContext"),
     ("a spread without a topology", {"topologySpreadConstraints": [{"maxSkew": 1}]}, "topologyKey"),
     ("no operator that may be evicted", {"podDisruptionBudget": {"maxUnavailable": 0}}, "maxUnavailable"),
-    ("metrics for everybody, by an empty list", {"networkPolicy": {"metricsFrom": []}}, "metricsFrom"),
     ("a peer that is none", {"networkPolicy": {"apiServer": [{"address": "10.0.0.1"}]}}, "address"),
     ("a port that is none", {"networkPolicy": {"apiServerPorts": [0]}}, "apiServerPorts"),
     ("a namespace in capitals, of members", {"networkPolicy": {"memberNamespaces": ["Trees"]}}, "memberNamespaces"),

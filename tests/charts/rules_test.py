@@ -75,7 +75,16 @@ class Rules(unittest.TestCase):
     def test_close_by_nothing_fires(self):
         self.expect(promtool([{
             "name": case.alert, "interval": "1m", "input_series": series(case.silent),
-            "promql_expr_test": [expect_firing(at) for at in case.silent_at]} for case in CASES]))
+            "promql_expr_test": [expect_firing(at) for at in case.silent_at]} for case in CASES if not case.silent_interval]))
+
+    def test_close_by_nothing_fires_between_the_times_of_samples(self):
+        cases = [case for case in CASES if case.silent_interval]
+        self.assertTrue(cases)
+        self.expect(promtool([{
+            "name": case.alert, "interval": case.silent_interval,
+            "input_series": [{"series": name, "values": values} for name, values in case.silent.items()],
+            "alert_rule_test": [{"eval_time": at, "alertname": case.alert, "exp_alerts": []} for at in case.silent_at]}
+            for case in cases]))
 
     def test_a_job_that_loses_one_member_and_comes_back_has_nothing_fire(self):
         minutes = [expect_firing(f"{minute}m") for minute in (10, *range(58, 95), 120, 200)]

@@ -186,6 +186,18 @@ class Claims(unittest.TestCase):
         self.assertIn('unknown field "spec.containers[0].resorces"', status["message"])
         self.assertEqual(self.cluster.pods("slip"), [])
 
+    def test_a_field_that_no_pod_has_is_refused_too_if_a_suspended_job_gets_it(self):
+        self.cluster.start_job("edited", steps=10_000_000)
+        self.cluster.wait_for("edited", "a world", lambda status: status.get("phase") == "Running")
+        self.cluster.patch(f"{JOBS}/edited", {"spec": {"suspend": True}})
+        self.cluster.wait_for("edited", "its rest", lambda status: status["phase"] == "Suspended")
+        roles = self.cluster.get(f"{JOBS}/edited")["spec"]["roles"]
+        roles[0]["template"]["spec"]["containers"][0]["resorces"] = {"limits": {"nvidia.com/gpu": 1}}
+        self.cluster.patch(f"{JOBS}/edited", {"spec": {"roles": roles, "suspend": False}})
+        status = self.cluster.wait_for("edited", "a refusal", lambda status: "resorces" in status.get("message", ""))
+        self.assertIn('unknown field "spec.containers[0].resorces"', status["message"])
+        self.assertEqual(self.cluster.pods("edited"), [])
+
 
 if __name__ == "__main__":
     if missing := missing_programs("helm", "kubectl"):

@@ -144,7 +144,7 @@ MUTANTS = {
         of_report("ReportAccountTest.*"), "cli/report/curves.cpp",
         r"  if \(std::ranges::all_of\(made, [^;]*; \}\)\) return rate;\n", ""),
     "values of steps that were made again in the event files of TensorBoard": (
-        of_report("TensorboardEvents.*"), "cli/report/tensorboard.cpp", r"if \(values\[taken\]\.is_kept\)", "if (true)"),
+        of_report("TensorboardEvents.*"), "cli/report/tensorboard.cpp", r"if \(row\.is_kept\)", "if (true)"),
     "a later attempt of which TensorBoard is not told": (
         of_report("TensorboardEvents.*"), "cli/report/tensorboard.cpp", r"if \(has_begun_ && row\.attempt > attempt_\)",
         "if (false)"),

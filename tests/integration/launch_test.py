@@ -3,6 +3,7 @@ code of whoever failed is the launcher's."""
 
 import os
 import pathlib
+import pty
 import re
 import shutil
 import signal
@@ -140,6 +141,47 @@ class Launch(unittest.TestCase):
         self.start_member("--nproc", "auto", "--", "python3", "-c", WAITER, CUDA_VISIBLE_DEVICES="5,GPU-1a,3")
         devices = {rank: device for rank, _, device in self.wait_for_processes(3)}
         self.assertEqual(devices, {0: "5", 1: "GPU-1a", 2: "3"})
+
+    def test_one_process_sees_all_gpus(self):
+        """A program may itself use all GPUs of its node."""
+        self.start_member("--nproc", "1", "--", "python3", "-c", WAITER, CUDA_VISIBLE_DEVICES="5,GPU-1a,3")
+        self.assertEqual([device for _, _, device in self.wait_for_processes(1)], ["5,GPU-1a,3"])
+
+    def test_a_program_is_found_where_the_system_looks_without_a_path(self):
+        done = subprocess.run([BIN / "ratoon", "launch", "--nproc", "1", "--", "sh", "-c", "exit 7"], cwd=self.root,
+                              env={}, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
+        self.assertEqual(done.returncode, 7, done.stderr)
+
+    def test_alone_each_process_has_a_gpu_of_its_own_too(self):
+        self.start("--folder", "run", "--", "sh", "-c", 'echo "$LOCAL_RANK sees $CUDA_VISIBLE_DEVICES"; exec sleep 600',
+                   CUDA_VISIBLE_DEVICES="5,GPU-1a,3")
+        wait_until(lambda: self.output().count("sees") == 3, "three processes")
+        seen = set(re.findall(r"^(\[\d\] \d sees \S+)", self.output(), re.M))
+        self.assertEqual(seen, {"[0] 0 sees 5", "[1] 0 sees GPU-1a", "[2] 0 sees 3"}, "each is the only process of a member")
+        self.process.send_signal(signal.SIGTERM)
+        self.finish()
+
+    def test_a_run_is_named_after_the_script_and_not_after_its_interpreter(self):
+        for name in ("first", "second"):
+            (self.root / f"{name}.py").write_text("import sys\nprint('runs')\nsys.exit(82)\n")
+            self.start("--nproc", "2", "--", "python3", f"{name}.py")
+            self.assertEqual(self.finish(), 82, self.output())
+            self.assertTrue((self.root / "ratoon-runs" / name / "status.json").exists(), self.output())
+        self.start("--nproc", "2", "--", "python3", "-c", "pass")
+        self.assertEqual(self.finish(), 82)
+        self.assertIn("names no file after which the run could be named: name its folder by --folder", self.output())
+
+    def test_a_program_on_a_terminal_finds_its_input_empty(self):
+        """The terminal belongs to the launcher: a program that read from it would be stopped for ever."""
+        ours, theirs = pty.openpty()
+        self.addCleanup(os.close, ours)
+        script = "import os, sys; os.write(1, b'read ' + repr(sys.stdin.read()).encode())"
+        with open(self.root / "output.txt", "w") as output:
+            self.process = subprocess.Popen([BIN / "ratoon", "launch", "--", "python3", "-c", script], cwd=self.root,
+                                            stdin=theirs, stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
+        os.close(theirs)
+        self.assertEqual(self.finish(), 0, self.output())
+        self.assertEqual(self.output(), "read ''")
 
     def test_alone_several_processes_make_a_world_and_survive_a_kill(self):
         words = ["--nproc", "2", "--folder", "run", "--", "gated_counter", "--steps", "150", "--pause-ms", "10"]

@@ -52,8 +52,13 @@ MUTANTS = {
     "a program that ignores SIGTERM and lives": (
         of_control("AfterALoss*"), CONTROL, r"return KillProgram\{\};", "return std::nullopt;"),
     "a program that ends because its coordinator is away": (
-        of_control("AProgramThatRuns*"), CONTROL, r"  if \(fenced_\) return tell\(Leave::kFenced, now, \*fenced_\);",
-        "  if (unheard_) return end(84, *unheard_);\n  if (fenced_) return tell(Leave::kFenced, now, *fenced_);"),
+        of_control("AProgramThatRuns*"), CONTROL, r"  if \(fenced_\) return tell\(Leave::kFenced, ",
+        "  if (unheard_) return end(84, *unheard_);\n  if (fenced_) return tell(Leave::kFenced, "),
+    "a replaced member that is killed while it saves": (
+        of_control("AReplacedMemberThat*"), CONTROL, r"if \(fenced_\) leave_ = Leave::kFenced;",
+        "if (fenced_) leave_ = Leave::kFenced, kill_at_ = now;"),
+    "a replaced member whose node ends that is killed at once": (
+        of_control("AReplacedMemberWhoseNode*"), CONTROL, r"return node_ends_at_ \? [^;]*;", "return now;"),
     "a replaced member that goes on": (
         of_control("AMemberThat*"), CONTROL, r"refusal::kSuperseded\) fenced_ = ", "refusal::kFinished) fenced_ = "),
     "a program that learns how to reach the coordinator": (
@@ -66,8 +71,14 @@ MUTANTS = {
         of_core("AfterALoss*"), CORE + "world/form_world.cpp", r"if \(renew_completed_members\(seen, decision\)\) return \{\};",
         ""),
     "a world of programs that waits for lists of checkpoints": (
-        of_core("TheNextWorld*"), CORE + "world/form_world.cpp", r"api::reports_steps\(seen\.job\.spec\) &&\s+seen\.job",
-        "seen.job"),
+        of_core("TheNextWorld*"), CORE + "world/form_world.cpp", r"are_old = has_agent && ", "are_old = "),
+    "a checkpoint of a program with the agent that programs without it must find": (
+        of_core("ACheckpointOf*"), CORE + "world/form_world.cpp", r"missing = has_agent \? ", "missing = true ? "),
+    "a program that is killed while it saves because its successor takes over": (
+        of_core("AMemberWithANotice*"), CORE + "members/roster.cpp", r"may_still_save\(seen, pod\)", "false"),
+    "a silent member that may write for its grace": (
+        of_core("ALostMember*"), CORE + "members/notice.cpp", r"return has_successor \|\| [^;]*;",
+        "return true || has_successor;"),
     "a launched program that is never done": (
         of_core("AMemberIsDone*"), CORE + "members/completion.cpp", r"if \(api::uses_launcher\(seen\.job\.spec\)\)",
         "if (false)"),

@@ -41,7 +41,8 @@ class Launched(unittest.TestCase):
     def wait_for_programs(self, run):
         """Returns once each program of launched_trainer.py listens for SIGTERM: before, the signal ends it without a word."""
         for index in range(WORLD):
-            wait_until(lambda name=f"any-worker-{index}-i0": " begins at " in run.logs().get(name, ""), f"the program of rank {index}")
+            log = f"any-worker-{index}-i0"
+            wait_until(lambda name=log: " begins at " in run.logs().get(name, ""), f"the program of rank {index}")
 
     def launchers(self, run):
         return {m["name"]: m["pids"] for m in run.status()["members"] if m["phase"] == "Running"}
@@ -113,11 +114,13 @@ class Launched(unittest.TestCase):
         code, output = run.finish()
         self.assertEqual(code, 0, output)
         self.assertEqual(run.job_status()["restarts"]["disruption"], 0, "notice that is kept is no loss")
+        # On a slow machine a member may hear first that the next world forms, and then it has two seconds.
         for index in range(WORLD):
-            told = re.search(rf"rank {index} told to leave in ([0-9.]+) s: all processes of the world hand over",
-                             run.logs()[f"any-worker-{index}-i0"])
-            self.assertIsNotNone(told, run.logs())
-            self.assertTrue(0 < float(told[1]) <= 30, told[0])
+            self.assertRegex(run.logs()[f"any-worker-{index}-i0"],
+                             "ratoon-launcher: the program gets SIGTERM and has [0-9]+ ms: ")
+        told = re.findall(r"rank \d told to leave in ([0-9.]+) s: ", "".join(run.logs().values()))
+        self.assertTrue(told, run.logs())
+        self.assertTrue(all(0 <= float(seconds) <= 30 for seconds in told), told)
         self.assertIn("with ['--rank=1', '--size=3'], told of a coordinator: []", run.logs()["any-worker-1-i1"])
 
     def test_a_failure_keeps_its_exit_code_and_last_lines(self):

@@ -32,7 +32,7 @@ MUTANTS = {
     "a neighbour of the trainer that runs on is forgotten": (
         NODES, SUSPECTS, r"!pod\.has_ended\(\) \|\| pod\.has_running_sidecars", "!pod.has_ended()"),
     "a member stays on a node without connections": (
-        LINKS, "operator/core/members/notice.cpp", r"if \(is_without_connections\(seen, member\.node\)\)", "if (false)"),
+        LINKS, "operator/core/members/notice.cpp", r"if \(is_without_connections\(seen, node\)\)", "if (false)"),
     "a taint that the scheduler may ignore is a notice": (
         RULES, NOTICE_RULES, r'rule\.effect\.empty\(\) \? taint\.effect != kPreferNoSchedule', "rule.effect.empty() ? true"),
     "a condition that is over is a notice": (RULES, NOTICE_RULES, r" && condition\.status == status\)", ")"),

@@ -244,6 +244,16 @@ class Report(unittest.TestCase):
         self.assertEqual((failure["member"], failure["exit_code"], failure["last_lines"]),
                          ("counter-worker-0-i0", 7, ["begin", "no <file>"]))
 
+    def test_a_run_that_saves_into_a_store_says_that_its_checkpoints_were_not_read(self):
+        run = LocalRun(command=["true"], spec={"numNodes": 1, "restartPolicy": {"maxRestarts": 0}})
+        self.addCleanup(run.close)
+        run.start().finish()
+        status = run.folder / "status.json"
+        status.write_text(json.dumps({**json.loads(status.read_text()), "saves": "s3://bucket/runs/digits"}))
+        said = "".join(self.page(run.folder)[2].itertext())
+        self.assertIn("The run saves into s3://bucket/runs/digits, which was not read: a report of a folder uses no network. "
+                      "For a report of the checkpoints: ratoon report s3://bucket/runs/digits", said)
+
     def test_folders_of_no_run(self):
         run = LocalRun()
         self.addCleanup(run.close)

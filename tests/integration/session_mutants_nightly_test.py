@@ -143,9 +143,10 @@ MUTANTS = {
     "the later one of two equal best values": (
         of_session("BestCheckpoints.*"), SESSION + "state/best_checkpoints.cpp", r"value < than", "value <= than"),
     "a flag with a letter too many": (
-        of_rules("NearFlags.*"), SESSION + "options/misspelled_flags.cpp", r" \|\| is_rest\(rest, expected, 1, 0\)", ""),
+        of_rules("NearFlags.*"), SESSION + "options/misspelled_flags.cpp", r"kDoubled : Typo::kAdded", "kDoubled : Typo::kOther"),
     "a short flag of the program's own that is refused": (
-        of_rules("NearFlags.*"), SESSION + "options/misspelled_flags.cpp", r"known\.size\(\) > kShortFlagBytesMax && ", ""),
+        of_rules("NearFlags.*"), SESSION + "options/misspelled_flags.cpp", r"known\.size\(\) > kShortFlagBytesMax",
+        "known.size() > 0"),
     "what is behind -- and is no flag of ours": (
         of_rules("NearFlags.*"), SESSION + "options/command_line.cpp", r"    if \(word == \"--\"\) break;\n", ""),
     "a switch that takes the misspelt flag behind it for its value": (

@@ -46,7 +46,7 @@ class Use(Shards):
         self.assertEqual(list(self.folder.iterdir()), [])
 
     def test_data_that_is_not_there_is_named(self):
-        self.assertIn("/nowhere/index.json", self.refusal(84, "nowhere"))
+        self.assertIn("/nowhere/index.json", self.refusal(82, "nowhere"))
         self.assertFalse((self.folder / "nowhere").exists(), "what somebody names is never made")
 
     def test_a_run_goes_on_only_with_what_it_began_with(self):

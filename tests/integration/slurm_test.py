@@ -115,6 +115,12 @@ class SlurmScript(unittest.TestCase):
         self.assertEqual(job.ends, ["requeued", "requeued", 80])
         self.assertIn("after 2 requeues", self.slurm.output())
 
+    def test_what_another_start_or_node_may_mend_is_requeued(self):
+        for code in (81, 84, 85, 86):
+            job = self.sbatch("--nodes=1", "sh", "-c", f"exit {code}", REQUEUES_MAX=1)
+            self.slurm.wait()
+            self.assertEqual(job.ends, ["requeued", code])
+
     def test_what_would_fail_again_is_not_requeued(self):
         job = self.sbatch("sh", "-c", "exit 82")
         self.slurm.wait()

@@ -202,6 +202,7 @@ class Refusals(Mds):
                 writer.write({"a": 1})
                 raise ZeroDivisionError
         self.refused(84, lambda: ratoon.MdsDataset(self.folder), "index.json")
+        self.refused(82, lambda: ratoon.MdsDataset(self.scratch / "dada"), "nearest existing folder", str(self.scratch))
 
     def test_values_that_are_none_of_their_encoding(self):
         self.refused(82, lambda: ratoon.MdsWriter(self.folder, {"a": "pkl"}), "pkl")

@@ -1,4 +1,5 @@
 """ratoon.Session without PyTorch: several ranks, and functions for epochs, in runs that lose processes."""
+import itertools
 import json
 import re
 import subprocess
@@ -64,6 +65,49 @@ with ratoon.Session(run_name="ranks", save_every="5st") as session:
 """
 
 
+# Each of two ranks has an array of its own name. A rank alone looks for both arrays, and reads the other rank's pack for that.
+ARRAYS = """
+import sys, numpy, ratoon
+with ratoon.Session(run_name="arrays", save_every="5st", keep_last=3) as session:
+    mine = [rank for rank in range(2) if rank % session.world_size == session.rank]
+    arrays = {{f"array{{rank}}": numpy.zeros(100) for rank in mine}}
+    session.track(**arrays)
+    print("goes on from", session.resumes_at, flush=True)
+    for step in session.steps({steps}):
+        for array in arrays.values():
+            array += 1
+    print("result", session.steps_done, [float(array[0]) for array in arrays.values()], flush=True)
+"""
+
+
+class Resize(Programs):
+    def run_arrays(self, ranks, steps):
+        trainer = {"name": "trainer", "image": "none", "command": [sys.executable, "-c", ARRAYS.format(steps=steps)]}
+        workers = {"name": "worker", "template": {"spec": {"containers": [trainer]}}}
+        job = {"apiVersion": "ratoon.dev/v1alpha1", "kind": "TrainingJob", "metadata": {"name": "arrays"},
+               "spec": {"numNodes": ranks, "roles": [workers]}}
+        path = self.folder / "job.yaml"
+        path.write_text(json.dumps(job))
+        done = subprocess.run([BIN / "ratoon", "run", path, "--folder", self.folder / "run"], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, timeout=300)
+        logs = "\n".join(file.read_text() for file in sorted((self.folder / "run").rglob("*.log")))
+        return done.returncode, done.stdout + logs
+
+    def test_a_damaged_pack_of_a_rank_that_is_gone_leads_to_the_older_checkpoint(self):
+        """A Python object makes the session read that pack. The program is refused at the older checkpoint: a whole array of
+        another rank is not taken over."""
+        code, said = self.run_arrays(2, 20)
+        self.assertEqual(code, 0, said)
+        pack = max((self.folder / "run").rglob("r0001.safetensors"), key=lambda file: file.parent.name)
+        content = bytearray(pack.read_bytes())
+        content[20] ^= 1  # in the header
+        pack.write_bytes(content)
+        _, said = self.run_arrays(1, 30)
+        self.assertRegex(said, "its header is not the one that was committed .*; an older checkpoint is requested")
+        self.assertIn("goes on from 15", said)
+        self.assertNotIn("Traceback", said)
+
+
 class Ranks(Programs):
     def run_ranks(self, name, kills, *flags):
         words = [BIN / "ratoon", "launch", "--nproc", "2", "--folder", self.folder / name, "--", sys.executable, "-c",
@@ -101,6 +145,66 @@ class Ranks(Programs):
                                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
                 self.assertEqual(done.returncode, 0, done.stdout)
                 self.assertIn("completed at step 32: the last rank says so\n", done.stdout)
+
+
+# A collective of another library notices a loss before the session does, within a call of the session.
+LOSS = """
+import os, sys, ratoon
+def learn(session):
+    def collective(name):
+        if name == {where!r} and session.attempt == 1 and session.steps_done >= 3:
+            if session.rank == 1:
+                os.kill(os.getpid(), 9)
+            {act}
+    class Counts:
+        def state_dict(self):
+            collective("state_dict")
+            return {{"n": 1}}
+        def load_state_dict(self, state):
+            pass
+    print("rank", session.rank, "attempt", session.attempt, "pid", os.getpid(), flush=True)
+    stream = ratoon.Stream(samples=16, global_batch=4, seed=3, source="s")
+    session.track(stream=stream, counts=Counts())
+    session.on_epoch_begin(lambda epoch: collective("on_epoch_begin"))
+    session.on_epoch_end(lambda epoch: collective("on_epoch_end"))
+    for step in session.steps(12):
+        stream.take()
+if "train" in sys.argv:
+    ratoon.train(learn, run_name="ranks", save_every="5st")
+else:
+    with ratoon.Session(run_name="ranks", save_every="5st") as session:
+        learn(session)
+"""
+
+
+class Loss(Programs):
+    def lose_a_rank(self, where, act, *words):
+        """What `ratoon launch` prints, and the processes of rank 0."""
+        command = [BIN / "ratoon", "launch", "--nproc", "2", "--folder", self.folder / f"{where}-{len(act)}", "--",
+                   sys.executable, "-c", LOSS.format(where=where, act=act), *words]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertNotIn("exit code 1;", done.stdout)
+        processes = re.findall(r"rank 0 attempt \d pid (\d+)", done.stdout)
+        self.assertEqual(len(processes), 2, done.stdout)
+        return done.stdout, processes
+
+    def cases(self):
+        return itertools.product(("on_epoch_begin", "on_epoch_end", "state_dict"), (
+            'raise TimeoutError("no answer")', 'raise RuntimeError("gloo: connection closed")', "session.sum(1)"))
+
+    def test_a_survivor_starts_again_wherever_it_meets_the_loss(self):
+        for where, act in self.cases():
+            with self.subTest(where, act=act):
+                said, processes = self.lose_a_rank(where, act)
+                self.assertNotEqual(*processes)
+                self.assertRegex(said, r"worker-0-i0: exit code 81\b")
+
+    def test_a_survivor_of_train_goes_on_wherever_it_meets_the_loss(self):
+        for where, act in self.cases():
+            with self.subTest(where, act=act):
+                said, processes = self.lose_a_rank(where, act, "train")
+                self.assertEqual(*processes, said)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """ratoon.Session without PyTorch: programs of Python that are killed, told to leave, interrupted and wrong end as those of
 C++ do, and go on with the same bits."""
+import importlib.util
 import os
 import random
 import signal
@@ -248,6 +249,54 @@ class Faults(Programs):
         self.assertEqual(code, 1, errors)
         self.assertIn("in state_dict", errors)
         self.assertIn("ZeroDivisionError: division by zero", errors)
+
+    def test_values_without_a_byte_come_back(self):
+        program = """
+            import sys, ratoon
+            try:
+                import numpy
+                state, more = {{"bytes": b"", "table": numpy.empty((0, 3))}}, {{"array": numpy.empty(0)}}
+            except ImportError:
+                state, more = {{"bytes": b""}}, {{}}
+            with ratoon.Session(save_folder=sys.argv[1], run_name="py", save_every="1st") as session:
+                session.track(state=state, **more)
+                for step in session.steps({steps}):
+                    {act}
+            print(state["bytes"], getattr(state.get("table"), "shape", (0, 3)))
+        """
+        for steps in (2, 3):
+            self.assertEqual(self.run_through(program=program, steps=steps), "b'' (0, 3)\n")
+
+    def test_a_program_knows_where_it_resumes(self):
+        program = """
+            import sys, ratoon
+            with ratoon.Session(save_folder=sys.argv[1], run_name="py", save_every="5st") as session:
+                print(session.resumes_at)
+                for step in session.steps({steps}):
+                    {act}
+            print(session.resumes_at)
+        """
+        self.assertEqual(self.run_through(program=program, steps=7), "None\nNone\n")
+        self.assertEqual(self.run_through(program=program, steps=9), "7\n7\n")
+
+    def test_an_array_that_changes_its_shape_is_not_saved(self):
+        program = """
+            import sys, numpy, ratoon
+            array = numpy.zeros(3)
+            with ratoon.Session(save_folder=sys.argv[1], run_name="py", save_every="5st") as session:
+                session.track(array=array)
+                for step in session.steps({steps}):
+                    if step == 12:
+                        array.resize(4, refcheck=False)
+                    {act}
+        """
+        if importlib.util.find_spec("numpy") is None:
+            return
+        code, _, errors = self.end(self.start(program=program))
+        self.assertEqual(code, 82, errors)
+        self.assertIn("tracked 'array': it is of type float64 and shape [4], and was of type float64 and shape [3]", errors)
+        self.assertIn("keep it in a tracked dict", errors)
+        self.assertEqual([one.step for one in ratoon.checkpoints.list(self.folder / "runs/py")], [10, 5])
 
     def test_facts_stay_when_the_session_is_over(self):
         program = """

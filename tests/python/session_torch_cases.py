@@ -94,6 +94,16 @@ with ratoon.Session(save_every="5st", keep_last=5) as session:
 """
 
 
+COPIES = """
+class Copies(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.zeros(1))
+        self.register_buffer("count", torch.zeros(1))
+    def state_dict(self, *words, **more): return {name: value.clone() for name, value in super().state_dict().items()}
+"""
+
+
 class Case(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="ratoon-session-"))
@@ -160,12 +170,7 @@ class OneProcess(Case):
                                     ratoon.torch.tensor(found["net.0.weight"])))
 
     def test_state_beside_a_stream_and_copies_of_tensors_are_restored(self):
-        program = MODEL + """
-class Copies(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.register_buffer("count", torch.zeros(1))
-    def state_dict(self, *words, **more): return {name: value.clone() for name, value in super().state_dict().items()}
+        program = MODEL + COPIES + """
 class Loader(ratoon.torch.DataLoader):
     extra = 0
     def state_dict(self): return {**super().state_dict(), "extra": self.extra}
@@ -181,6 +186,95 @@ print("result", copies.count.item(), loader.extra, loader.stream.batches)
 """
         self.assertEqual(self.result(program, self.folder, 3), "result 3.0 3 3")
         self.assertEqual(self.result(program, self.folder, 8), "result 8.0 8 8")
+
+    def test_an_optimizer_changes_a_module_whose_state_is_copies(self):
+        program = MODEL + COPIES + """
+copies = Copies()
+optimizer = torch.optim.SGD(copies.parameters(), 1.0, momentum=0.5)
+with ratoon.Session(save_folder=sys.argv[1], run_name="net", save_every="1st") as session:
+    session.track(copies=copies, optimizer=optimizer)
+    for step in session.steps(int(sys.argv[2])):
+        optimizer.zero_grad()
+        copies.weight.sum().backward()
+        optimizer.step()
+print("result", copies.weight.item())
+"""
+        self.assertEqual(self.result(program, self.folder, 2), "result -2.5")
+        self.assertEqual(self.result(program, self.folder, 3), "result -4.25")
+
+    def test_the_epochs_of_a_run_are_those_of_its_loader(self):
+        program = MODEL + """
+with ratoon.Session(save_folder=sys.argv[1], run_name="net") as session:
+    other, loader = (session.data_loader(Noisy(), global_batch=batch, seed=4) for batch in (10, 50))
+    session.track(other=other, loader=loader)
+    for x, y in session.batches(loader, epochs=2):
+        if session.steps_done > 20: sys.exit("the run has no end")
+print("result", session.steps_done, loader.epoch)
+"""
+        self.assertEqual(self.result(program, self.folder), "result 8 2")
+
+    def test_a_loader_of_another_world_is_refused(self):
+        program = MODEL + """
+with ratoon.Session(save_folder=sys.argv[1], run_name="net") as session:
+    loader = ratoon.torch.DataLoader(Noisy(), global_batch=16, seed=4, rank=1, world_size=2)
+    session.track(loader=loader)
+    for x, y in session.batches(loader, steps=2): pass
+"""
+        code, _, errors = self.end(self.start(program, self.folder))
+        self.assertEqual(code, 82, errors)
+        self.assertIn("a loader of rank 1 of 2, and this process is rank 0 of 1: make the loader with", errors)
+
+    def test_a_module_that_changes_its_form_is_not_saved(self):
+        program = MODEL + """
+net = torch.nn.Linear(2, 2)
+with ratoon.Session(save_folder=sys.argv[1], run_name="net", save_every="5st") as session:
+    session.track(net=net)
+    for step in session.steps(10):
+        if step == 7: %s
+"""
+        for act, said in (("net.weight = torch.nn.Parameter(torch.zeros(3, 2))", "weight is of type float32 and shape [3, 2], "
+                           "and was of type float32 and shape [2, 2] when the steps began"),
+                          ("net.half()", "weight is of type float16 and shape [2, 2], and was of type float32"),
+                          ("net.more = torch.nn.Linear(2, 1)", "more.weight did not exist when the steps began"),
+                          ("net.bias = None", "bias no longer exists")):
+            with self.subTest(act):
+                code, _, errors = self.end(self.start(program % act, self.folder / act[:8]))
+                self.assertEqual(code, 82, errors)
+                self.assertIn(f"tracked 'net': {said}", errors)
+
+    def test_an_optimizer_with_another_number_of_groups_is_refused_before_anything_is_loaded(self):
+        program = MODEL + """
+net, more = torch.nn.Linear(2, 1), torch.nn.Linear(1, 1)
+optimizer = torch.optim.AdamW(net.parameters())
+def add(): optimizer.add_param_group({"params": more.parameters(), "lr": 0.5})
+with ratoon.Session(save_folder=sys.argv[1], run_name="net", save_every="1st") as session:
+    session.track(net=net, more=more, optimizer=optimizer)
+    if "again" in sys.argv and session.resumes_at >= 2: add()
+    with torch.no_grad(): net.weight.fill_(7.0)
+    try:
+        for step in session.steps(int(sys.argv[2])):
+            if step == 1 and session.resumes_at is None: add()
+            more(net(torch.ones(1, 2))).backward()
+            optimizer.step()
+    finally:
+        print("result", len(optimizer.param_groups), net.weight.tolist() == [[7.0, 7.0]], flush=True)
+"""
+        self.assertEqual(self.result(program, self.folder, 3), "result 2 False")
+        code, said, errors = self.end(self.start(program, self.folder, 4))
+        self.assertEqual((code, said), (82, "result 1 True\n"), errors)
+        self.assertIn("tracked 'optimizer': the checkpoint has 2 groups of parameters, and the optimizer has 1", errors)
+        self.assertEqual(self.result(program, self.folder, 4, "again"), "result 2 False")
+
+    def test_tensors_without_an_element_come_back(self):
+        program = MODEL + """
+state = {"none": torch.empty(0, 3)}
+with ratoon.Session(save_folder=sys.argv[1], run_name="net", save_every="1st") as session:
+    session.track(state=state, alone=torch.empty(0), net=torch.nn.Linear(0, 1))
+    for step in session.steps(int(sys.argv[2])): pass
+print("result", state["none"].shape)
+"""
+        for steps in (1, 2):
+            self.assertEqual(self.result(program, self.folder, steps), "result torch.Size([0, 3])")
 
     def test_a_loader_that_is_not_tracked_is_refused(self):
         program = MODEL + """

@@ -1,7 +1,11 @@
 """ratoon.train() under PyTorch: 20 disturbances change no bit, and 100 attempts leave nothing behind. Run by
 train_torch_nightly_test.py."""
+import pathlib
 import re
+import shutil
+import subprocess
 import sys
+import tempfile
 import unittest
 
 from train_runs import TrainRun, calls_in, last_step_in, results_in
@@ -123,6 +127,37 @@ class Ranks(unittest.TestCase):
         self.assertLessEqual(max(tasks for _, _, tasks, *_ in settled), survivor[10][2] + 2)
         self.assertLessEqual(max(descriptors for _, _, _, descriptors, *_ in settled), survivor[10][3] + 2)
         self.assertLess(settled[-1][5] - settled[0][5], 16 << 10, "KiB in 90 attempts")
+
+
+GROUP_BEFORE = """
+import sys, torch, ratoon, ratoon.torch
+torch.distributed.init_process_group("gloo")
+def learn(session):
+    net = torch.nn.Linear(2, 1)
+    data = torch.utils.data.TensorDataset(torch.ones(16, 2))
+    loader = session.data_loader(data, global_batch=4, seed=4)
+    session.track(net=net, loader=loader)
+    for x, in session.batches(loader, epochs=2):
+        net(x).sum().backward()
+        session.average_gradients(net)
+    print("result", session.rank, session.world_size, session.steps_done, flush=True)
+ratoon.train(learn, save_folder=sys.argv[1], run_name="before")
+torch.distributed.destroy_process_group()
+"""
+
+
+class GroupOfTheProgram(unittest.TestCase):
+    def test_a_group_that_was_made_before_trains(self):
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="ratoon-train-"))
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        (folder / "program.py").write_text(GROUP_BEFORE)
+        for ranks in (1, 2):
+            words = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", str(ranks), "--standalone",
+                     folder / "program.py", folder / str(ranks)]
+            done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
+            self.assertEqual(done.returncode, 0, done.stdout[-6000:])
+            found = sorted(re.findall(r"result (.*)", done.stdout))
+            self.assertEqual(found, [f"{rank} {ranks} 8" for rank in range(ranks)], done.stdout[-6000:])
 
 
 if __name__ == "__main__":

@@ -162,7 +162,7 @@ PARTS = (
     Part("agent/src/mds/format", BASE + PUBLIC + (MDS[0],),
          ("brotli", "bzip2", "nlohmann_json", "openssl", "snappy", "xxhash", "zlib", "zstd"), target="agent_mds",
          is_pure=True, instead=_AT_THE_DOOR),
-    Part("agent/src/mds", BASE + PUBLIC + MDS + OBJECTS + ("agent/src/data/sets",), target="agent_mds"),
+    Part("agent/src/mds", BASE + PUBLIC + MDS + OBJECTS + ("agent/src/data/sets", REFUSALS), target="agent_mds"),
     *(Part(path, BASE + PUBLIC + BOARD, target="agent", is_pure=True, instead=_AT_THE_DOOR) for path in BOARD[1:]),
     *(Part(path, BASE + PUBLIC + OBJECTS_PURE, tuple(filter(None, [OBJECTS_WITH.get(path)])), target="agent",
            is_pure=True, instead=_AT_THE_DOOR) for path in OBJECTS_PURE),

@@ -111,6 +111,42 @@ TEST_F(AveragerTest, KeepsTheBucketsOfSixModulesThatAreTrainedInTurn) {
             0);
 }
 
+// A program that makes one more tensor trainable from time to time passes another list each time.
+TEST_F(AveragerTest, FreesTheBucketsOfAListThatIsPassedNoLonger) {
+  EXPECT_EQ(train_a_step([](Session& session) {
+              std::vector<Tensor> all;
+              for (int i = 0; i < 3; ++i) all.push_back(at::full({10}, 1.0F).requires_grad_());
+              c10::weak_intrusive_ptr<c10::StorageImpl> first_bucket(c10::intrusive_ptr<c10::StorageImpl>{});
+              for (std::ptrdiff_t stage = 1; stage <= 3; ++stage) {
+                const std::vector<Tensor> trained(all.begin(), all.begin() + stage);
+                for (int call = 0; call < 70; ++call) {
+                  for (const Tensor& tensor : trained) tensor.mutable_grad() = at::ones_like(tensor);
+                  session.average_gradients(trained);
+                }
+                if (stage == 1) first_bucket = trained[0].grad().storage().getWeakStorageImpl();
+              }
+              EXPECT_TRUE(first_bucket.expired());
+            }),
+            0);
+}
+
+// With return_early, the sums on the first device may still run when the second one is connected.
+TEST_F(AveragerTest, AnotherDeviceWaitsForTheSumsThatStillRun) {
+  EXPECT_EQ(train_a_step([](Session& session) {
+              for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+                accelerator::set_lag(seed);
+                Net on_device(kDevice), on_other(kOtherDevice);
+                for (Net* net : {&on_device, &on_other}) {
+                  give_gradients(*net);
+                  session.average_gradients(*net, {.samples = 3, .return_early = true});
+                }
+                expect_ones(on_device);
+                expect_ones(on_other);
+              }
+            }),
+            0);
+}
+
 // Hooks run on the stream of their gradient, and one piece has gradients of both streams.
 TEST_F(AveragerTest, TakesGradientsOfSeveralStreamsWhenTheyAreComplete) {
   const Tensor x = at::arange(500.0).to(at::kFloat).to(kDevice);

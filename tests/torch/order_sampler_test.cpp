@@ -120,4 +120,16 @@ TEST(LibTorchsLoader, LosesWhatMaxJobsFetchesWithoutWorkers) {
   EXPECT_EQ(*loader->begin(), of_stream(of(40, 4), 3).back());
 }
 
+// Fetched ahead to the end of the epoch, the run goes back to the checkpoint at the epoch's first batch.
+TEST(StreamSampler, AnEpochThatALoadedStreamBeginsAgainIsGivenAgain) {
+  ratoon::Stream stream(of(8, 4));
+  const std::string start = stream.save_state();
+  StreamSampler sampler(stream);
+  while (sampler.next(4)) continue;
+  sampler.advance();
+  stream.load_state(start);
+  EXPECT_NO_THROW(sampler.reset());
+  EXPECT_TRUE(sampler.next(4));
+}
+
 }  // namespace

@@ -273,7 +273,7 @@ class Session {
   [[nodiscard]] std::uint64_t attempt() const;
   [[nodiscard]] std::uint32_t rank() const;
   [[nodiscard]] std::uint32_t world_size() const;
-  // The rank among the processes of this machine or pod, and the number of these processes.
+  // The place in its member (a pod; outside of jobs, each process of `ratoon launch`) and the member's size.
   [[nodiscard]] std::uint32_t local_rank() const;
   [[nodiscard]] std::uint32_t local_size() const;
   // The number of steps whose results are in the tracked state.

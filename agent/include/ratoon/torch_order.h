@@ -2,16 +2,21 @@
 // RandomSampler for runs that began in Python or are compared with a run in Python. For a new run, use
 // ratoon::Stream instead (docs/train/orders.md).
 //
-//   ratoon::DistributedSampler sampler({.samples = 60000, .world_size = 8, .rank = rank, .seed = 17});
+//   ratoon::Session session(ratoon::Options::from_environment(argc, argv));
+//   ratoon::DistributedSampler sampler(
+//       {.samples = 60000, .world_size = session.world_size(), .rank = session.rank(), .seed = 17});
 //   session.track("sampler", sampler);
+//   session.resume();  // restores the position
 //   for (std::uint64_t epoch = sampler.epoch(); epoch < 90; ++epoch) {
 //     sampler.set_epoch(epoch);
 //     while (sampler.remaining() > 0) {
 //       const auto batch = sampler.fetch(32);
 //       train_on(batch);
 //       sampler.advance(batch.size());  // samples that were not trained are fetched again after a resume
+//       if (!session.step_done()) return session.complete();
 //     }
 //   }
+//   return session.complete();
 //
 // Thread contract: only one thread may use a sampler.
 #pragma once

@@ -1,30 +1,21 @@
 #include <stdexcept>
 
-#include <ratoon/failure.h>
 #include <ratoon/mds_dataset.h>
 
 #include "agent/src/data/sets/columns.h"
+#include "agent/src/data/sets/refuse.h"
 #include "agent/src/mds/folders.h"
 #include "agent/src/mds/format/digest.h"
 #include "agent/src/mds/format/shard.h"
 #include "agent/src/mds/format/values/decode.h"
 #include "agent/src/mds/shards/shard_reader.h"
-#include "base/contract/exit_code.h"
 
 namespace ratoon {
 namespace {
 
-[[noreturn]] void refuse(const Error& error) {
-  // An error in an index or an option stays until a user corrects it, so a retry cannot help. But a file that
-  // cannot be read now may be readable on another node or at another time.
-  const bool is_for_good = error.kind() == ErrorKind::kInvalid;
-  throw Failure(static_cast<int>(is_for_good ? ExitCode::kConfiguration : ExitCode::kStorage),
-                error.message());
-}
-
 template <class T>
 T unwrap_or_throw(Result<T> result) {
-  if (!result) refuse(result.error());
+  if (!result) data::throw_dataset_failure(result.error());
   return std::move(*result);
 }
 
@@ -95,9 +86,9 @@ void MdsDataset::read(std::uint64_t id, Sample& into) const {
       mds::decode_sample(parts_->columns(), mds::sample_bytes(shard.bytes, place.sample), into);
   into.keep_alive(std::move(shard.owner));
   if (decoded) return;
-  refuse(decoded.error().with_context(parts_->reader.display_name(place.shard) + ", sample " +
-                                      std::to_string(place.sample) + " (" + std::to_string(id) +
-                                      " of the data set)"));
+  data::throw_dataset_failure(decoded.error().with_context(parts_->reader.display_name(place.shard) +
+                                                           ", sample " + std::to_string(place.sample) + " (" +
+                                                           std::to_string(id) + " of the data set)"));
 }
 
 void MdsDataset::elements(std::size_t column, const Field& list, Sample& into) const {
@@ -107,7 +98,7 @@ void MdsDataset::elements(std::size_t column, const Field& list, Sample& into) c
   if (encoding.kind != mds::EncodingKind::kList && encoding.kind != mds::EncodingKind::kJpegArray)
     throw std::invalid_argument("column '" + columns()[column].name + "' is " + name + ", not a list");
   if (const auto decoded = mds::decode_elements(encoding, list.bytes, into); !decoded)
-    refuse(decoded.error().with_context("column '" + columns()[column].name + "'"));
+    data::throw_dataset_failure(decoded.error().with_context("column '" + columns()[column].name + "'"));
 }
 
 }  // namespace ratoon

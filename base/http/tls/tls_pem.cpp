@@ -67,6 +67,8 @@ Result<OpenSslPtr<EVP_PKEY>> parse_private_key(const std::string& pem, std::stri
 
 Result<OpenSslPtr<X509_STORE>> make_trust_store(const std::string& pem, std::string_view what) {
   OpenSslPtr<X509_STORE> store(X509_STORE_new());
+  // Trusts each given authority by itself, as kubectl and curl do: its own issuer need not be given.
+  X509_STORE_set_flags(store.get(), X509_V_FLAG_PARTIAL_CHAIN);
   if (pem.empty()) {
     X509_STORE_set_default_paths(store.get());
     ERR_clear_error();

@@ -129,7 +129,10 @@ class ReaderPod {
   [[nodiscard]] Result<json> get() const {
     const auto request = kube::get(reference());
     if (!request) return request.error();
-    return call(*request, "get", stop_);
+    auto pod = call(*request, "get", stop_);
+    if (pod && kube::string_field(kube::child(*pod, "metadata"), "uid") != uid_)
+      return Error(ErrorKind::kNotFound, "another client replaced " + shown() + ": repeat the command");
+    return pod;
   }
 
   // Returns the events about the pod, or none if the user may not read events.

@@ -4,6 +4,7 @@
 #include <array>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "base/contract/names.h"
 #include "operator/api/trainer_environment.h"
@@ -29,6 +30,14 @@ bool ends_with_pod(const json& volume) {
 bool is_for_trainers_image(std::string_view name) {
   return name == "PATH" || name.starts_with("LD_") || name.starts_with("NVIDIA_");
 }
+
+// The values that these variables have in the reader's image.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kVariablesOfImage = {
+    {{"PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
+     {"LD_PRELOAD", ""},
+     {"LD_LIBRARY_PATH", ""},
+     {"LD_AUDIT", ""},
+     {"NVIDIA_VISIBLE_DEVICES", "void"}}};
 
 json variable(const std::string& name, const std::string& value) {
   return {{"name", name}, {"value", value}};
@@ -75,18 +84,6 @@ json reader_mounts(const api::TrainingJob& job, const json& pod_spec) {
   return mounts;
 }
 
-// Takes the trainer's user and group IDs from its security context. A field that is null or absent stays
-// absent, because a platform such as OpenShift assigns its value.
-json reader_security(const json& container) {
-  json security = {{"allowPrivilegeEscalation", false},
-                   {"readOnlyRootFilesystem", true},
-                   {"capabilities", {{"drop", json::array({"ALL"})}}}};
-  const json& of_trainer = kube::child(container, "securityContext");
-  for (const char* field : {"runAsUser", "runAsGroup", "runAsNonRoot", "seLinuxOptions", "seccompProfile"})
-    if (const json& value = kube::child(of_trainer, field); !value.is_null()) security[field] = value;
-  return security;
-}
-
 }  // namespace
 
 json reader_volumes(const api::TrainingJob& job, const json& pod_spec) {
@@ -113,13 +110,17 @@ json make_reader_container(const api::TrainingJob& job, const std::string& role,
       {"args", words},
       {"env", reader_environment(job, role, trainer)},
       {"volumeMounts", reader_mounts(job, pod_spec)},
-      {"securityContext", reader_security(trainer)},
+      {"securityContext", kube::added_container_security(trainer)},
       // Set both requests and limits, because a quota of the namespace may demand both.
       {"resources",
        {{"requests", {{"cpu", "100m"}, {"memory", "256Mi"}}}, {"limits", {{"cpu", "1"}, {"memory", "1Gi"}}}}},
       {"terminationMessagePolicy", "FallbackToLogsOnError"}};
-  if (const json& sources = kube::items_of(trainer, "envFrom"); !sources.empty())
+  if (const json& sources = kube::items_of(trainer, "envFrom"); !sources.empty()) {
     container["envFrom"] = sources;
+    // Variables in `env` take precedence over those of `envFrom`, whose names are not known here.
+    for (const auto& [name, value] : kVariablesOfImage)
+      container["env"].push_back(variable(std::string(name), std::string(value)));
+  }
   return container;
 }
 

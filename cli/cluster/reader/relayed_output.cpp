@@ -57,8 +57,9 @@ Result<void> RelayedOutput::read(std::string_view line) {
   if (!is_output && tag != kErrorLine && tag != kErrorPiece)
     return take_(RelayedStream::kErrors, printable(line) + "\n");
   const std::string whole = std::string(text) + (is_piece ? "" : "\n");
-  if (is_output) output_bytes_ += whole.size();
-  return take_(is_output ? RelayedStream::kOutput : RelayedStream::kErrors, whole);
+  if (!is_output) return take_(RelayedStream::kErrors, printable(text) + (is_piece ? "" : "\n"));
+  output_bytes_ += whole.size();
+  return take_(RelayedStream::kOutput, whole);
 }
 
 Result<void> RelayedOutput::read_end(std::string_view text) {

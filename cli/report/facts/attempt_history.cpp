@@ -58,14 +58,7 @@ class Reader {
     }
   }
 
-  AttemptHistory take() {
-    const auto in_time = [](const HistoryRow& a, const HistoryRow& b) { return a.at < b.at; };
-    std::ranges::stable_sort(past_.steps, in_time);
-    std::ranges::stable_sort(past_.saves, in_time);
-    std::ranges::stable_sort(past_.ledgers, in_time);
-    for (auto& [name, rows] : past_.values) std::ranges::stable_sort(rows, in_time);
-    return std::move(past_);
-  }
+  AttemptHistory take() { return std::move(past_); }
 
  private:
   void add(std::uint64_t attempt, const history::Row& row, bool is_kept) {
@@ -73,9 +66,7 @@ class Reader {
         .at = seconds(row.at.since_epoch), .attempt = attempt, .step = row.step, .is_kept = is_kept};
     if (row.kind == "ledger") {
       past_.ledgers.push_back(history);
-      if (!is_kept || history.at < ledger_at_) return;
-      past_.ledger = row.values;
-      ledger_at_ = history.at;
+      if (is_kept) past_.ledger = row.values;
     } else if (row.kind == "save") {
       const auto stall = row.values.find("stall_seconds");
       history.value = stall == row.values.end() ? 0 : stall->second;
@@ -90,17 +81,19 @@ class Reader {
   }
 
   AttemptHistory past_;
-  double ledger_at_ = 0;
 };
 
 }  // namespace
 
 AttemptHistory read_attempt_history(const std::vector<AttemptFile>& files) {
   const auto kept = kept_bytes(files);
+  std::vector<const AttemptFile*> in_order;
+  for (const auto& file : files) in_order.push_back(&file);
+  std::ranges::stable_sort(in_order, {}, &AttemptFile::attempt);
   Reader reader;
-  for (const auto& file : files) {
-    const auto bytes = kept.find(file.attempt);
-    reader.read(file, bytes == kept.end() ? 0 : bytes->second);
+  for (const AttemptFile* file : in_order) {
+    const auto bytes = kept.find(file->attempt);
+    reader.read(*file, bytes == kept.end() ? 0 : bytes->second);
   }
   return reader.take();
 }

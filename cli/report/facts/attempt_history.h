@@ -13,7 +13,7 @@
 namespace ratoon::cli {
 
 struct HistoryRow {
-  double at = 0;  // seconds since 1970
+  double at = 0;  // seconds since 1970, by the system clock of the writer
   std::uint64_t attempt = 0;
   std::uint64_t step = 0;
   double value = 0;
@@ -21,12 +21,14 @@ struct HistoryRow {
 };
 
 struct AttemptHistory {
-  std::set<std::uint64_t> attempts;                       // all attempts that left a file
+  std::set<std::uint64_t> attempts;  // all attempts that left a file
+  // The rows are in the order in which they were written: by attempt, and in the order of the attempt's file.
+  // Their times need not ascend, because the system clock may go back.
   std::vector<HistoryRow> steps;                          // without value
   std::map<std::string, std::vector<HistoryRow>> values;  // reported values by name
   std::vector<HistoryRow> saves;                          // value: stall_seconds
   std::vector<HistoryRow> ledgers;       // at least one per save, also without reported values
-  std::map<std::string, double> ledger;  // seconds by part, from the newest row
+  std::map<std::string, double> ledger;  // seconds by part, from the newest kept row
   std::vector<std::string> complaints;   // sentences about unreadable parts
 };
 

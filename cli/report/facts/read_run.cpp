@@ -33,8 +33,9 @@ bool is_saved_into(const fs::path& folder) {
 }
 
 struct RunFolders {
-  fs::path run;    // folder of `ratoon run`; empty if it was not used
-  fs::path saves;  // empty if nothing was saved yet
+  fs::path run;         // folder of `ratoon run`; empty if it was not used
+  fs::path saves;       // empty if nothing was saved in a folder
+  std::string store{};  // address of the object store into which the run saves; empty for a folder
 };
 
 std::optional<RunFolders> find_run_folders(const fs::path& folder) {
@@ -43,8 +44,12 @@ std::optional<RunFolders> find_run_folders(const fs::path& folder) {
     std::error_code code;
     for (fs::directory_iterator at(folder / "checkpoints", code), end; !code && at != end; at.increment(code))
       if (is_saved_into(at->path())) places.saves = at->path();
-    const fs::path said = save_location_of_run(folder);
-    if (!said.empty() && is_saved_into(said)) places.saves = said;
+    std::string said = save_location_of_run(folder);
+    if (said.starts_with(kFileScheme)) said.erase(0, kFileScheme.size());
+    if (said.find("://") != std::string::npos)
+      places.store = said;
+    else if (!said.empty() && is_saved_into(said))
+      places.saves = said;
     return places;
   }
   if (!is_saved_into(folder)) return std::nullopt;
@@ -175,10 +180,14 @@ Result<RunFacts> read_run(const fs::path& folder) {
   }
   if (facts.name.empty())
     facts.name = fs::absolute(folder).lexically_normal().parent_path().filename().string();
-  if (!places->saves.empty()) {
-    read_saves(places->saves, facts);
-    read_stores(stores, places->saves, facts);
+  if (!places->store.empty()) {
+    facts.complaints.push_back("The run saves into " + places->store +
+                               ", which was not read: a report of a folder uses no network. For a report of "
+                               "the checkpoints: ratoon report " +
+                               places->store);
   }
+  if (!places->saves.empty()) read_saves(places->saves, facts);
+  read_stores(stores, places->saves, facts);
   return facts;
 }
 

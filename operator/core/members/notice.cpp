@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "operator/core/loss/silence.h"
 #include "operator/core/members/suspect_nodes.h"
 #include "operator/core/wake_time.h"
 
@@ -14,15 +15,31 @@ std::optional<WallTime> find_pod_end(const Observation& seen, const api::MemberS
   return pod != nullptr && is_in_grace_period(seen, *pod) ? pod->ends_at : std::nullopt;
 }
 
+// Returns in a few words why members must leave this node, or an empty text if they may stay.
+std::string find_reason_to_leave(const Observation& seen, const std::string& node) {
+  const std::string notice = find_node_notice(seen, node);
+  if (!notice.empty()) return "node " + node + " will become unavailable (" + notice + ")";
+  // A pod may run on an avoided node, because the scheduler places it there if no other node has room.
+  if (is_without_connections(seen, node))
+    return "node " + node + " is avoided (other nodes could not connect to it)";
+  return "";
+}
+
 // Returns in a few words why this incarnation of the member will end, or an empty text if it continues.
 std::string find_member_notice(const Observation& seen, const api::MemberStatus& member) {
-  if (find_pod_end(seen, member)) return "its pod is being deleted";
-  const std::string notice = find_node_notice(seen, member.node);
-  if (!notice.empty()) return "node " + member.node + " will become unavailable (" + notice + ")";
-  // A pod may run on an avoided node, because the scheduler places it there if no other node has room.
-  if (is_without_connections(seen, member.node))
-    return "node " + member.node + " is avoided (other nodes could not connect to it)";
-  return "";
+  return find_pod_end(seen, member) ? "its pod is being deleted" : find_reason_to_leave(seen, member.node);
+}
+
+// Returns whether processes of other pods were heard, and this pod was not for so long that it counts as
+// silent. It may be cut off from the operator, and would save beside the next world.
+bool is_silent_beside_others(const Observation& seen, const api::Pod& pod) {
+  Timestamp newest{};
+  Timestamp own{};
+  for (const auto& process : seen.processes) {
+    newest = std::max(newest, process.last_heard);
+    if (process.identity.member_uid == pod.uid) own = std::max(own, process.last_heard);
+  }
+  return newest - own >= silence_limit(seen);
 }
 
 }  // namespace
@@ -87,6 +104,16 @@ std::optional<WallTime> next_pod_end(const Observation& seen) {
   for (const auto& pod : seen.pods)
     if (is_in_grace_period(seen, pod)) next = earlier(next, pod.ends_at);
   return next;
+}
+
+bool may_still_save(const Observation& seen, const api::Pod& pod) {
+  if (!api::uses_launcher(seen.job.spec) || is_silent_beside_others(seen, pod)) return false;
+  // A notice may have been withdrawn since the successor was named.
+  const bool has_successor = std::ranges::any_of(seen.job.status.members, [&](const auto& member) {
+    return member.is_leaving() && member.incarnation == pod.incarnation && member.index == pod.index &&
+           member.role == pod.role;
+  });
+  return has_successor || !find_reason_to_leave(seen, pod.node).empty();
 }
 
 std::vector<Action> assign_successors(const Observation& seen, std::vector<api::MemberStatus>& members) {

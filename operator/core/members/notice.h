@@ -38,6 +38,12 @@ void record_node_end_times(const Observation& seen, std::vector<api::MemberStatu
 // Returns the earliest end of a grace period among the pods that are being deleted.
 [[nodiscard]] std::optional<WallTime> next_pod_end(const Observation& seen);
 
+// Returns whether the program in this pod, whose member was replaced, may still use the time of a notice.
+// With the agent, a member has saved before its successor takes over. A program that ratoon-launcher started
+// may save for longer than the other programs of its world, and the first program that ends makes the
+// successor take over. A program that was replaced because it was silent has no time.
+[[nodiscard]] bool may_still_save(const Observation& seen, const api::Pod& pod);
+
 // Names a successor for each member of the world that has not completed and must leave its node, because its
 // node or pod will end or other nodes cannot connect to its node. Returns an event for each successor.
 [[nodiscard]] std::vector<Action> assign_successors(const Observation& seen,

@@ -12,6 +12,7 @@
 #include "operator/core/observation_index.h"
 #include "operator/core/policy/failure_policy.h"
 #include "operator/core/policy/restart_rules.h"
+#include "operator/core/policy/suspend.h"
 #include "operator/core/world/agentless_group.h"
 
 namespace ratoon::core {
@@ -36,8 +37,7 @@ bool is_first_member(const Observation& seen, const api::MemberStatus& member) {
   return !members.empty() && is_same_incarnation(members.front(), member);
 }
 
-// Returns whether the pod's program exited with 0 because of SIGTERM and not because its work was
-// done.
+// Returns whether the pod's program exited with 0 because of SIGTERM and not because its work was done.
 bool exited_because_of_node_end(const Observation& seen, const api::Pod& pod) {
   return pod.exit_code == 0 && !find_node_notice(seen, pod.node).empty();
 }
@@ -86,8 +86,8 @@ std::optional<MemberEnd> find_member_end(const Observation& seen, const api::Mem
 }  // namespace
 
 bool contains(const std::vector<api::MemberStatus>& members, const api::MemberStatus& wanted) {
-  return std::any_of(members.begin(), members.end(),
-                     [&](const auto& member) { return is_same_incarnation(member, wanted); });
+  return std::ranges::any_of(members,
+                             [&](const auto& member) { return is_same_incarnation(member, wanted); });
 }
 
 std::string display_name(const Observation& seen, const api::MemberStatus& member) {
@@ -108,10 +108,8 @@ std::vector<api::MemberStatus> desired_members(const api::TrainingJob& job) {
     for (std::uint32_t index = 0; index < api::members_max_of(job.spec, role); ++index) {
       const auto known = std::find_if(job.status.members.begin(), job.status.members.end(),
                                       [&](const auto& m) { return m.index == index && m.role == role.name; });
-      if (known != job.status.members.end())
-        members.push_back(*known);
-      else
-        members.push_back({.role = role.name, .index = index, .incarnation = 0, .uid = ""});
+      const api::MemberStatus fresh{.role = role.name, .index = index};
+      members.push_back(known == job.status.members.end() ? fresh : *known);
     }
   }
   return members;
@@ -376,23 +374,24 @@ std::vector<Action> reconcile_pods(const Observation& seen, const std::vector<ap
                                    const std::vector<std::string>& faulty_nodes) {
   std::vector<Action> actions;
   for (const auto& pod : seen.pods) {
-    if (!is_in_roster(pod, members) && !pod.is_deleting) {
-      actions.push_back(DeletePod{.name = pod.name, .uid = pod.uid, .reason = "superseded"});
-    }
+    if (is_in_roster(pod, members) || pod.is_deleting) continue;
+    actions.push_back(DeletePod{pod.name, pod.uid, "superseded", may_still_save(seen, pod)});
   }
+  // In a running job, a check that fails would delay replacements.
+  const bool is_new = has_no_world_since_suspension(seen.job.status);
   for (const auto& member : named_incarnations(members)) {
     if (find_pod(seen, member) != nullptr || !member.uid.empty() || member.is_completed) continue;
     if (member.not_before && *member.not_before > seen.wall_now) continue;
-    api::Pod pod;
-    pod.name = display_name(seen, member);
-    pod.role = member.role;
-    pod.index = member.index;
-    pod.incarnation = member.incarnation;
+    api::Pod pod{.name = display_name(seen, member),
+                 .role = member.role,
+                 .index = member.index,
+                 .incarnation = member.incarnation};
     if (api::is_agentless(seen.job.spec)) {
       pod.group_rank_assignment = find_group_rank_assignment(seen, members, member);
       if (!pod.group_rank_assignment) continue;
     }
-    actions.push_back(CreatePod{std::move(pod), avoid_nodes, faulty_nodes});
+    actions.push_back(
+        CreatePod{std::move(pod), avoid_nodes, faulty_nodes, member.incarnation == 0 || is_new});
   }
   return actions;
 }

@@ -1,7 +1,9 @@
 #include "operator/core/policy/suspend.h"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
+#include <string_view>
 #include <utility>
 
 #include "operator/core/members/completion.h"
@@ -88,6 +90,49 @@ std::optional<Decision> drain(const Observation& seen, const RosterChange& chang
   decision.wake_at = next_check;
   decision.status = std::move(status);
   return decision;
+}
+
+void keep_agent_until_suspended(Observation& seen) {
+  if (!seen.job.spec.is_suspended) return;
+  const auto pod = std::ranges::find_if(seen.pods, [&](const api::Pod& candidate) {
+    const bool counts = !candidate.has_ended() || is_in_roster(candidate, seen.job.status.members);
+    return counts && candidate.agent != api::PodAgent::kUnknown;
+  });
+  if (pod == seen.pods.end()) return;
+  for (auto& role : seen.job.spec.roles) {
+    role.has_agent = pod->agent != api::PodAgent::kNone;
+    role.uses_launcher = pod->agent == api::PodAgent::kLauncher;
+  }
+}
+
+bool has_no_world_since_suspension(const api::TrainingJobStatus& status) {
+  const auto find = [&](std::string_view type) {
+    return std::ranges::find(status.conditions, type, &api::Condition::type);
+  };
+  const auto suspended = find(api::name_of(api::JobPhase::kSuspended));
+  const auto running = find(api::name_of(api::JobPhase::kRunning));
+  if (suspended == status.conditions.end()) return false;
+  return running == status.conditions.end() || (!running->is_true && running->since <= suspended->since);
+}
+
+std::optional<std::uint32_t> processes_per_member_until_suspended(const Observation& seen) {
+  const auto& status = seen.job.status;
+  if (!seen.job.spec.is_suspended || !status.is_world_formed || api::is_agentless(seen.job.spec))
+    return std::nullopt;
+  std::uint32_t processes = 0;
+  std::uint32_t members = 0;
+  for (const auto& member : status.members) {
+    processes = std::max(processes, static_cast<std::uint32_t>(std::bit_width(member.done)));
+    members += member.is_absent ? 0U : 1U;
+  }
+  for (const auto& seat : seen.world) processes = std::max(processes, seat.process.local_rank + 1);
+  if (!seen.world.empty()) return processes;
+  // After a change of the leader only the size of the world is known. Processes that had completed before the
+  // world was formed are not in it.
+  const bool is_any_done = std::ranges::any_of(
+      status.members, [](const auto& member) { return member.is_completed || member.done != 0; });
+  if (is_any_done || members == 0 || status.world_size % members != 0) return std::nullopt;
+  return status.world_size / members;
 }
 
 Decision suspend(const Observation& seen, const RosterChange& change, std::optional<Timestamp> next_check,

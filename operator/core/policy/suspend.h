@@ -2,6 +2,7 @@
 // checkpoint.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,5 +37,19 @@ void free_nodes(const Observation& seen, const std::string& reason, Decision& de
 // members have saved. The phase becomes Suspended when the last pod has gone.
 [[nodiscard]] Decision suspend(const Observation& seen, const RosterChange& change,
                                std::optional<Timestamp> next_check, api::TrainingJobStatus status);
+
+// While the job is to be suspended, gives the roles of `seen` the agent with which the existing pods were
+// made. A user may change `agent` in the patch that suspends the job. The existing pods save and end by the
+// rules of their own agent.
+void keep_agent_until_suspended(Observation& seen);
+
+// Returns whether the job was suspended and has formed no world since then. A user may have changed the
+// roles while it was suspended.
+[[nodiscard]] bool has_no_world_since_suspension(const api::TrainingJobStatus& status);
+
+// Returns the number of processes of each member in the world that still trains, if the job is to be
+// suspended and this number is known. A user may change processesPerNode in the patch that suspends the job;
+// the members save in the old number.
+[[nodiscard]] std::optional<std::uint32_t> processes_per_member_until_suspended(const Observation& seen);
 
 }  // namespace ratoon::core

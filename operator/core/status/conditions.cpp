@@ -96,12 +96,27 @@ void set_not_scheduled(const Observation& seen, std::string_view reason, std::st
       status);
 }
 
+// Returns whether the refused pods are only those of members that an elastic job can train without.
+bool are_only_extra_pods_refused(const Observation& seen, const api::TrainingJobStatus& status) {
+  if (seen.is_template_refused) return false;
+  bool is_any_missing = false;
+  for (const auto& member : status.members) {
+    if (member.is_leaving() && member.successor_uid.empty()) return false;
+    if (member.is_completed || !member.uid.empty() || find_pod(seen, member) != nullptr) continue;
+    is_any_missing = true;
+    if (is_pod_needed(seen, status.members,
+                      {.role = member.role, .index = member.index, .incarnation = member.incarnation}))
+      return false;
+  }
+  return is_any_missing;
+}
+
 // Sets the condition Scheduled. A pod about which the scheduler has not reported yet does not change the
 // condition Scheduled.
 void set_scheduled(const Observation& seen, api::TrainingJobStatus& status) {
   if (is_released(status))
     return set_not_scheduled(seen, kNodesReleased, cut_text(status.message, kReasonBytesMax), status);
-  if (!seen.refusal.empty())
+  if (!seen.refusal.empty() && !are_only_extra_pods_refused(seen, status))
     return set_not_scheduled(seen, "PodRefused", cut_text(seen.refusal, kReasonBytesMax), status);
   bool is_any_placed = false;
   bool are_all_placed = true;

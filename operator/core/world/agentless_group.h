@@ -30,8 +30,8 @@ namespace ratoon::core {
 [[nodiscard]] std::optional<WallTime> previous_group_deadline(const Observation& seen,
                                                               const api::TrainingJobStatus& status);
 
-// Returns whether the program in this pod has completed its work. A program that exits with 0 because its pod
-// or node ends was only interrupted.
+// Returns whether the program in this pod has completed its work. If the pod or its node ends, a program may
+// exit with 0 although its work is not complete; has_reached_end() then returns false.
 [[nodiscard]] bool has_reached_end(const Observation& seen, const api::Pod& pod);
 
 // Returns whether the pod whose address the other members use for rank 0 is gone. This pod may have vanished

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ranges>
 #include <set>
 #include <string>
 
@@ -100,14 +101,16 @@ NextWorldMembers pick_next_world_members(const Observation& seen,
 
 GrowthPlan find_growth(const Observation& seen, const api::TrainingJobStatus& status) {
   const auto& policy = seen.job.spec.elastic_policy;
-  if (!policy || !status.is_world_formed || !status.world_formed_at) return {};
-  const bool is_any_ready =
-      std::any_of(status.members.begin(), status.members.end(), [&](const auto& member) {
-        if (!member.is_absent) return false;
-        if (member.is_leaving() && is_successor_ready(seen, member)) return true;
-        return is_ready(seen, member) && find_node_notice(seen, member.node).empty();
-      });
-  if (!is_any_ready) return {};
+  if (!status.is_world_formed || !status.world_formed_at) return {};
+  const auto is_absent = [](const auto& member) { return member.is_absent; };
+  const auto may_join = [&](const auto& member) {
+    if (member.is_leaving() && is_successor_ready(seen, member)) return true;
+    return is_ready(seen, member) && find_node_notice(seen, member.node).empty();
+  };
+  auto absent = status.members | std::views::filter(is_absent);
+  if (!std::ranges::any_of(absent, may_join)) return {};
+  // A user has removed the policy since the world was formed: the next world has all members.
+  if (!policy) return {.is_due = std::ranges::all_of(absent, may_join)};
   const WallTime due_at{status.world_formed_at->since_epoch +
                         std::chrono::seconds(policy->grow_cooldown_seconds)};
   if (due_at <= seen.wall_now) return {.is_due = true};  // then only the hand-over is awaited

@@ -334,11 +334,14 @@ FormWorldResult form_world(const Observation& seen, Timestamp now, Decision& dec
   auto known = own_checkpoints_of(status, find_reported_commits(seen, processes));
   for (auto& entry : stored_checkpoint_entries(status, gang.joiners)) known.push_back(std::move(entry));
   const auto resume = pick_resume_point(own_checkpoints_of(status, gang.joiners), known);
-  auto missing = find_missing_checkpoint(status.last_checkpoint, resume);
+  // Other programs load checkpoints of their own. The status may have one of an earlier program of this job,
+  // which had the agent.
+  const bool has_agent = api::reports_steps(seen.job.spec);
+  auto missing = has_agent ? find_missing_checkpoint(status.last_checkpoint, resume) : "";
   const std::size_t unasked = missing.empty() ? 0 : count_unreported_processes(seen, status.members);
   if (unasked > 0) status.message += describe_search(*status.last_checkpoint, unasked);
-  const bool are_old = api::reports_steps(seen.job.spec) && seen.job.status.attempt.value() > 0 &&
-                       status.attempt.value() > 1 && are_checkpoint_lists_stale(seen, processes, now);
+  const bool are_old = has_agent && seen.job.status.attempt.value() > 0 && status.attempt.value() > 1 &&
+                       are_checkpoint_lists_stale(seen, processes, now);
   if (are_old) decision.announcement.lists_valid_from = lists_valid_from;
   if (are_old || unasked > 0) return {.next_wait_ends_at = next_world.next_wait_ends_at};
 
@@ -360,8 +363,10 @@ FormWorldResult form_world(const Observation& seen, Timestamp now, Decision& dec
   status.members = std::move(next_world.members);
   status.attempt = newest_attempt(status.attempt, gang.joiners);
   decision.announcement.attempt = status.attempt;
-  report_older_resume_point(resume, gang.joiners, decision);
-  status.last_checkpoint_tier = tier_of_resume_point(resume, known);
+  if (has_agent) {
+    report_older_resume_point(resume, gang.joiners, decision);
+    status.last_checkpoint_tier = tier_of_resume_point(resume, known);
+  }
   record_first_attempt(status);
   decision.announcement.world = assign_ranks(
       gang, status.attempt, static_cast<double>(seen.job.spec.disruption_policy.heartbeat_seconds), resume);

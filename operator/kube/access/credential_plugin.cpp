@@ -39,25 +39,11 @@ std::string make_exec_request(const std::string& api_version, const json& exec, 
   return dump({{"apiVersion", api_version}, {"kind", kExecCredentialKind}, {"spec", std::move(spec)}});
 }
 
-// Parses an RFC 3339 time with any fraction and any offset, because plugins come from many languages.
-std::optional<WallTime> parse_time(std::string_view text) {
-  constexpr std::size_t kSecondsEnd = 19;  // 2026-11-21T11:38:21
-  if (text.size() <= kSecondsEnd) return std::nullopt;
-  if (text.substr(0, 4) > "2261" && text.substr(0, 4) <= "9999")
-    return WallTime{Duration::max()};  // beyond the range of WallTime
-  const auto whole = parse_rfc3339(std::string(text.substr(0, kSecondsEnd)) + "Z");
-  std::string_view rest = text.substr(kSecondsEnd);
-  if (rest.starts_with('.')) {
-    const auto end = rest.find_first_not_of("0123456789", 1);
-    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end);
-  }
-  if (!whole || rest == "Z" || rest == "z") return whole;
-  const bool is_offset = rest.size() == 6 && (rest[0] == '+' || rest[0] == '-') && rest[3] == ':';
-  const auto hours = is_offset ? parse_unsigned(rest.substr(1, 2)) : std::nullopt;
-  const auto minutes = is_offset ? parse_unsigned(rest.substr(4, 2)) : std::nullopt;
-  if (!hours || !minutes) return std::nullopt;
-  const Duration ahead = std::chrono::minutes(60 * *hours + *minutes) * (rest[0] == '+' ? 1 : -1);
-  return WallTime{whole->since_epoch - ahead};
+std::optional<WallTime> parse_expiration(std::string_view text) {
+  const std::string_view year = text.substr(0, 4);
+  // Some plugins give credentials that never expire a time beyond the range of WallTime.
+  if (text.size() > 19 && year > "2261" && year <= "9999") return WallTime{Duration::max()};
+  return parse_rfc3339(text);
 }
 
 Error invalid_plugin_output(const CredentialPlugin& plugin, const std::string& problem) {
@@ -121,7 +107,7 @@ Result<PluginCredential> decode_plugin_credential(const CredentialPlugin& plugin
       std::ranges::any_of(credential.token, [](unsigned char c) { return c < 0x21 || c > 0x7e; });
   if (has_line_end) return invalid_plugin_output(plugin, "a token with spaces or control characters in it");
   if (const std::string ends = string_field(status, "expirationTimestamp"); !ends.empty()) {
-    credential.expires_at = parse_time(ends);
+    credential.expires_at = parse_expiration(ends);
     if (!credential.expires_at)
       return invalid_plugin_output(plugin, "the expirationTimestamp '" + cut_text(ends, 100) + "'");
   }

@@ -155,6 +155,16 @@ std::uint16_t metrics_port_of(const json& container) {
   return names::port::kAgentMetrics;
 }
 
+json added_container_security(const json& container) {
+  json security = {{"allowPrivilegeEscalation", false},
+                   {"readOnlyRootFilesystem", true},
+                   {"capabilities", {{"drop", json::array({"ALL"})}}}};
+  const json& of_user = child(container, "securityContext");
+  for (const char* field : {"runAsUser", "runAsGroup", "runAsNonRoot", "seLinuxOptions", "seccompProfile"})
+    if (const json& value = child(of_user, field); !value.is_null()) security[field] = value;
+  return security;
+}
+
 void complete_trainer_container(json& pod_spec, const api::TrainingJob& job, const api::Pod& member,
                                 const PodSettings& settings) {
   json& container = pod_spec["containers"][0];

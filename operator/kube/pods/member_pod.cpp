@@ -96,10 +96,7 @@ void add_launcher(json& spec, const PodSettings& settings) {
       {"image", settings.launcher_image},
       {"command", json::array({"/usr/local/bin/ratoon-launcher", "--install", kLauncherFile})},
       {"resources", {{"requests", resources}, {"limits", resources}}},
-      {"securityContext",
-       {{"allowPrivilegeEscalation", false},
-        {"readOnlyRootFilesystem", true},
-        {"capabilities", {{"drop", json::array({"ALL"})}}}}},
+      {"securityContext", added_container_security(items_of(spec, "containers").front())},
       {"volumeMounts", json::array({{{"name", kLauncherVolume}, {"mountPath", kLauncherPath}}})}};
   if (!settings.launcher_pull_policy.empty()) container["imagePullPolicy"] = settings.launcher_pull_policy;
   json containers = json::array({std::move(container)});

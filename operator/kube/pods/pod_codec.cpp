@@ -12,6 +12,7 @@
 #include "base/core/utf8.h"
 #include "operator/api/training_job.h"
 #include "operator/kube/lenient_json.h"
+#include "operator/kube/pods/member_container.h"
 #include "operator/kube/pods/member_pod.h"
 
 namespace ratoon::kube {
@@ -29,6 +30,17 @@ std::optional<std::uint32_t> number_in_label(const json& labels, std::string_vie
 
 std::string label(const json& labels, std::string_view name) {
   return string_field(labels, std::string(name).c_str());
+}
+
+// Returns the nodes that the operator excluded when it created the pod. A user may have written other texts
+// into the annotation, as long as the API server accepts.
+std::vector<std::string> read_avoided_nodes(const json& annotations) {
+  constexpr std::size_t kNodesMax = 256;
+  constexpr std::size_t kNameBytesMax = 253;
+  auto nodes = split(label(annotations, names::annotation::kAvoidedNodes), ',');
+  std::erase_if(nodes, [](const std::string& node) { return node.size() > kNameBytesMax; });
+  nodes.resize(std::min(nodes.size(), kNodesMax));
+  return nodes;
 }
 
 const json& null_json() {
@@ -225,6 +237,17 @@ void read_pod_end(const json& document, api::Pod& pod) {
   pod.end_reasons = end_reasons(status, terminated);
 }
 
+// Returns the agent of the pod, which make_member_pod() gave volumes of its own.
+api::PodAgent find_agent(const json& document) {
+  bool has_token = false;
+  for (const auto& volume : items_of(child(document, "spec"), "volumes")) {
+    const std::string name = string_field(volume, "name");
+    if (name == kLauncherVolume) return api::PodAgent::kLauncher;
+    has_token = has_token || name == kTokenVolume;
+  }
+  return has_token ? api::PodAgent::kRatoon : api::PodAgent::kNone;
+}
+
 // Returns the owner reference to a TrainingJob: only pods that a TrainingJob owns are members.
 const json& owning_job(const json& object) {
   for (const auto& owner : items_of(child(object, "metadata"), "ownerReferences"))
@@ -290,8 +313,9 @@ Result<MemberPod> decode_pod(const json& document) {
   }
   pod.scheduler = string_field(child(document, "spec"), "schedulerName");
   const json& annotations = child(meta, "annotations");
-  pod.avoided_nodes = split(label(annotations, names::annotation::kAvoidedNodes), ',');
+  if (pod.node.empty()) pod.avoided_nodes = read_avoided_nodes(annotations);
   pod.rank0_pod_uid = label(annotations, kMasterPodAnnotation);
+  pod.agent = find_agent(document);
   if (pod.node.empty() && string_field(condition(status, "PodScheduled"), "status") == "False")
     pod.unplaced_reason =
         cut_text(string_field(condition(status, "PodScheduled"), "message"), kReasonBytesMax);

@@ -38,7 +38,7 @@ bool RunConsole::print_event(const std::string& message) {
 }
 
 void RunConsole::print_last_lines(const api::MemberFailure& failure) {
-  if (!logs_.repeats_last_lines || failure.time < run_began_ || failure.last_lines.empty()) return;
+  if (!logs_.repeats_last_lines || failure.last_lines.empty()) return;
   print_("the last lines of " + failure.member + ":");
   for (const auto& line : last_lines_in(failure.last_lines, kLastLinesMax)) print_("  " + line);
   printed_failure_ = failure;

@@ -20,7 +20,7 @@ class RunConsole {
     bool repeats_last_lines = true;  // of a member that failed
   };
   RunConsole(Print print, Logs logs, const Clock& clock)
-      : print_(std::move(print)), logs_(std::move(logs)), clock_(clock), run_began_(clock.wall_now()) {}
+      : print_(std::move(print)), logs_(std::move(logs)), clock_(clock) {}
 
   void print_line(const std::string& line) const { print_(line); }
   // Prints a line if `next` has a newer checkpoint than `before`.
@@ -44,7 +44,6 @@ class RunConsole {
   const Print print_;
   const Logs logs_;
   const Clock& clock_;
-  const WallTime run_began_;
   Timestamp waiting_since_ = clock_.now();
   std::string last_event_;
   std::optional<api::MemberFailure> printed_failure_;  // the failure whose last lines were printed last

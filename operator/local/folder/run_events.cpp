@@ -35,19 +35,19 @@ std::string member_state_of(const api::Pod& pod) {
 
 }  // namespace
 
-void RunEvents::begin(const api::TrainingJob& job, WallTime now) {
-  run_began_ = now;
+void RunEvents::begin(const api::TrainingJob& job, WallTime now, Timestamp at) {
+  run_began_ = at;
   last_status_ = job.status;
   last_status_.is_world_formed = false;  // no world outlives its runner
   last_status_.ledger = {};              // the time since the last runner ended was booked meanwhile
   write_(make_event_line("run", now, {{"events", kEventFormatVersion}, {"job", job.meta.name}}));
 }
 
-void RunEvents::observe(const api::TrainingJobStatus& status, const std::vector<api::Pod>& pods,
-                        WallTime now) {
+void RunEvents::observe(const api::TrainingJobStatus& status, const std::vector<api::Pod>& pods, WallTime now,
+                        Timestamp at) {
   for (const auto& pod : pods) observe_member(pod, now);
   observe_gone_members(pods, now);
-  observe_progress(status, now);
+  observe_progress(status, now, at);
   observe_world(status, now);
   observe_ledger(status.ledger, now);
   last_status_ = status;
@@ -89,17 +89,16 @@ void RunEvents::observe_ledger(const api::JobTimeLedger& ledger, WallTime now) {
   write_(make_event_line("ledger", now, {{"ledger", api::encode_time_ledger(ledger)}}));
 }
 
-void RunEvents::observe_progress(const api::TrainingJobStatus& status, WallTime now) {
+void RunEvents::observe_progress(const api::TrainingJobStatus& status, WallTime now, Timestamp at) {
   const auto& saved = status.last_checkpoint;
   if (saved && (!last_status_.last_checkpoint || is_newer(*saved, *last_status_.last_checkpoint))) {
     write_(make_event_line("checkpoint", now,
                            {{"attempt", saved->attempt.value()}, {"step", saved->step.value()}}));
   }
   if (status.step == last_status_.step) return;
-  const Duration pause =
-      std::max(kStepEventPauseMin, (now.since_epoch - run_began_->since_epoch) / kStepEventPauseDivisor);
-  if (last_step_event_at_ && now.since_epoch - last_step_event_at_->since_epoch < pause) return;
-  last_step_event_at_ = now;
+  const Duration pause = std::max(kStepEventPauseMin, (at - *run_began_) / kStepEventPauseDivisor);
+  if (last_step_event_at_ && at - *last_step_event_at_ < pause) return;
+  last_step_event_at_ = at;
   write_(make_event_line("step", now, {{"attempt", status.attempt.value()}, {"step", status.step.value()}}));
 }
 

@@ -12,7 +12,6 @@ namespace ratoon::local {
 
 Result<std::string> find_program(const std::string& name) {
   namespace fs = std::filesystem;
-  constexpr const char* kPathOfSystem = "/bin:/usr/bin";
   const char* path = std::getenv("PATH");
   const bool has_folder = name.find('/') != std::string::npos;
   const std::vector<std::string> folders =

@@ -77,11 +77,15 @@ Result<ProcessGroup> LocalCluster::launch(const api::Pod& pod) const {
   return ProcessGroup::launch(plan);
 }
 
-void LocalCluster::remove(const std::string& uid) {
+void LocalCluster::remove(const std::string& uid, std::optional<Timestamp> kill_at) {
   for (auto& [name, entry] : entries_) {
     if (entry.pod.uid != uid) continue;
     entry.pod.is_deleting = true;
-    entry.group.kill();
+    entry.kill_at = kill_at;
+    if (kill_at)
+      entry.group.terminate();
+    else
+      entry.group.kill();
   }
 }
 
@@ -130,6 +134,12 @@ std::vector<std::string> LocalCluster::living_pods_on(const std::string& node) c
   for (const auto& [name, entry] : entries_)
     if (entry.pod.node == node && !entry.group.has_ended()) names.push_back(name);
   return names;
+}
+
+void LocalCluster::observe(Timestamp now) {
+  for (auto& [name, entry] : entries_)
+    if (entry.kill_at && *entry.kill_at <= now) entry.group.kill();
+  observe();
 }
 
 void LocalCluster::observe() {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <future>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 
 #include <ratoon/result.h>
 
+#include "base/core/clock.h"
 #include "operator/api/pod.h"
 #include "operator/local/disk_writer.h"
 #include "operator/local/members/cgroups.h"
@@ -41,8 +43,9 @@ class LocalCluster {
   [[nodiscard]] bool has_room_for(const api::Pod& pod) const { return !find_node(pod).empty(); }
   // Creates a pod and starts its processes. Does nothing if a pod with the name of `pod` exists.
   [[nodiscard]] Result<void> create(api::Pod pod);
-  // Kills the processes of the pod with this `uid`. The pod is gone when all its processes have ended.
-  void remove(const std::string& uid);
+  // Kills the processes of the pod with this `uid`. The pod is gone when all its processes have ended. With
+  // `kill_at`, the processes get SIGTERM, and observe() kills them when that time has come.
+  void remove(const std::string& uid, std::optional<Timestamp> kill_at = std::nullopt);
   void remove_all();
   // Sends SIGINT to the processes of all pods, like Ctrl-C.
   void interrupt_all();
@@ -59,6 +62,8 @@ class LocalCluster {
 
   // Records the ends of processes in their pods, and forgets removed pods that have no process left.
   void observe();
+  // Does the same, and kills the processes of removed pods whose time has come.
+  void observe(Timestamp now);
 
   [[nodiscard]] std::vector<api::Pod> pods() const;
   [[nodiscard]] bool has_no_processes() const;  // no process is alive
@@ -68,6 +73,7 @@ class LocalCluster {
   struct PodEntry {
     api::Pod pod;
     ProcessGroup group;
+    std::optional<Timestamp> kill_at{};
   };
 
   [[nodiscard]] std::string find_node(const api::Pod& pod) const;

@@ -1,5 +1,6 @@
 #include "operator/local/members/member_launch_context.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -7,6 +8,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/core/available_memory.h"
 #include "operator/local/members/member_plan.h"
 
 namespace ratoon::local {
@@ -17,6 +19,23 @@ std::string format_seconds(WallTime time) {
   std::array<char, 64> text{};
   std::snprintf(text.data(), text.size(), "%.3f", seconds(time.since_epoch));
   return text.data();
+}
+
+// Returns how many processes the job may have at once.
+std::uint64_t count_processes(const api::TrainingJob& job) {
+  std::uint64_t members = 0;
+  for (const auto& role : job.spec.roles) members += api::members_max_of(job.spec, role);
+  return members * job.spec.processes_per_node;
+}
+
+// Returns each process's share of half of the free memory. A process knows only the processes of its own
+// member, but all members are on this machine. Returns 0 if there is one member, or if the free memory is not
+// known.
+std::uint64_t share_of_memory_mib(const api::TrainingJob& job) {
+  const std::uint64_t processes = count_processes(job);
+  const auto free_bytes = available_memory();
+  if (processes <= job.spec.processes_per_node || !free_bytes) return 0;
+  return std::max<std::uint64_t>((*free_bytes / 2 / processes) >> 20, 1);
 }
 
 }  // namespace
@@ -67,7 +86,9 @@ MemberLaunchPlan MemberLaunchContext::plan(const api::TrainingJob& job, const ap
                       .save_folder = save_folder_.empty() ? folder.checkpoints_path() : save_folder_,
                       .staging_folder = staging_ ? std::optional(staging_->path()) : std::nullopt,
                       .log_file = folder.log_path(pod.name),
-                      .lifeline_fd = lifeline_read_end_.get()});
+                      .lifeline_fd = lifeline_read_end_.get(),
+                      .staging_memory_mib = shares_memory_ ? share_of_memory_mib(job) : 0,
+                      .devices = devices_});
 }
 
 }  // namespace ratoon::local

@@ -8,6 +8,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <ratoon/result.h>
 
@@ -40,8 +42,14 @@ class MemberLaunchContext {
   };
   [[nodiscard]] MemberLaunchPlan plan(const api::TrainingJob& job, const api::Pod& pod,
                                       const RunFolder& folder, const Ports& ports) const;
-  // Sets where members save if their command lines do not name a folder; the default is the run's folder.
-  void set_save_folder(std::filesystem::path folder) { save_folder_ = std::move(folder); }
+  // Sets where members save if their command lines do not name a folder (empty: in the run's folder), and the
+  // GPUs that are dealt to the processes in turn (empty: each process sees all GPUs).
+  // `shares_memory`: each process gets its share of this machine's memory for staging.
+  void set_places(std::filesystem::path save_folder, std::vector<std::string> devices, bool shares_memory) {
+    save_folder_ = std::move(save_folder);
+    devices_ = std::move(devices);
+    shares_memory_ = shares_memory;
+  }
 
  private:
   MemberLaunchContext(std::string began, RunToken token, UniqueFd read_end, UniqueFd write_end)
@@ -57,6 +65,8 @@ class MemberLaunchContext {
   std::string job_uid_;
   std::optional<StagingFolder> staging_;
   std::filesystem::path save_folder_{};  // empty: in the run's folder
+  std::vector<std::string> devices_{};
+  bool shares_memory_ = true;
 };
 
 }  // namespace ratoon::local

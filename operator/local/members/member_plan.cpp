@@ -13,6 +13,8 @@ namespace {
 
 namespace env = names::env;
 
+constexpr const char* kVisibleDevices = "CUDA_VISIBLE_DEVICES";
+
 // Returns the variables that identify the member and its coordinator. The job's pod template cannot override
 // these variables.
 api::VariableMap identity_environment(const api::TrainingJob& job, const api::Pod& pod,
@@ -50,6 +52,8 @@ api::VariableMap common_environment(const api::TrainingJob& job, const api::Role
   const api::VariableMap place = identity_environment(job, pod, inputs);
   api::VariableMap common = place;
   common.merge(api::trainer_environment(job));
+  if (inputs.staging_memory_mib != 0)
+    common.try_emplace(env::kStagingMemoryMib, std::to_string(inputs.staging_memory_mib));
   if (inputs.staging_folder) common[env::kStagingFolder] = inputs.staging_folder->string();
   if (pod.group_rank_assignment) common[env::kMasterPort] = std::to_string(inputs.group_port);
   common = api::expand_environment(role.environment, std::move(common));
@@ -57,7 +61,21 @@ api::VariableMap common_environment(const api::TrainingJob& job, const api::Role
   return common;
 }
 
+// Returns the number of the member's first process among the processes of all members of the job.
+std::size_t first_process_number(const api::TrainingJob& job, const api::Pod& pod) {
+  std::size_t members = pod.index;
+  for (auto role = job.spec.roles.begin(); role != job.spec.roles.end() && role->name != pod.role; ++role)
+    members += api::members_max_of(job.spec, *role);
+  return members * job.spec.processes_per_node;
+}
+
 }  // namespace
+
+std::uint32_t grace_seconds_of(const api::TrainingJobSpec& spec) {
+  constexpr std::uint32_t kGraceSecondsOfPod = 30;  // the default of a pod
+  const std::uint32_t said = spec.checkpoint_policy.grace_seconds;
+  return said == 0 ? kGraceSecondsOfPod : said;
+}
 
 MemberLaunchPlan plan_member(const api::TrainingJob& job, const api::Pod& pod,
                              const MemberLaunchInputs& inputs) {
@@ -69,12 +87,15 @@ MemberLaunchPlan plan_member(const api::TrainingJob& job, const api::Pod& pod,
                         .lifeline_fd = inputs.lifeline_fd,
                         .is_killed_with_runner = pod.group_rank_assignment.has_value(),
                         .limits = role->limits};
+  const std::size_t first_number = first_process_number(job, pod);
   for (std::uint32_t local_rank = 0; local_rank < job.spec.processes_per_node; ++local_rank) {
     plan.environments.push_back(common);
-    plan.environments.back()[env::kLocalRank] = std::to_string(local_rank);
+    auto& own = plan.environments.back();
+    own[env::kLocalRank] = std::to_string(local_rank);
+    if (!inputs.devices.empty() && !common.contains(kVisibleDevices))
+      own[kVisibleDevices] = inputs.devices[(first_number + local_rank) % inputs.devices.size()];
     if (pod.group_rank_assignment)
-      plan.environments.back()[env::kRank] =
-          std::to_string(pod.group_rank_assignment->first_rank + local_rank);
+      own[env::kRank] = std::to_string(pod.group_rank_assignment->first_rank + local_rank);
   }
   // The program ratoon-launcher must be in the folder of the `ratoon` program, or in $PATH.
   if (role->uses_launcher) plan.command = {"ratoon-launcher", "--"};

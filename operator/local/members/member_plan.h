@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "operator/api/pod.h"
 #include "operator/api/training_job.h"
@@ -23,7 +25,15 @@ struct MemberLaunchInputs {
   std::optional<std::filesystem::path> staging_folder{};
   std::filesystem::path log_file;
   int lifeline_fd = -1;
+  // The memory in MiB for staging in each process, its share of this machine; 0: each process finds it
+  // itself.
+  std::uint64_t staging_memory_mib = 0;
+  std::vector<std::string> devices{};  // dealt to the processes of all members in turn; empty: they see all
 };
+
+// Returns how long the members have to end after SIGTERM or Ctrl-C. A local run ignores
+// terminationGracePeriodSeconds of the pod template.
+[[nodiscard]] std::uint32_t grace_seconds_of(const api::TrainingJobSpec& spec);
 
 // Returns the plan for a pod that has a UID and a role of the job.
 [[nodiscard]] MemberLaunchPlan plan_member(const api::TrainingJob& job, const api::Pod& pod,

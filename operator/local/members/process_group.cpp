@@ -141,6 +141,11 @@ void ProcessGroup::interrupt() {
   send(SIGINT);
 }
 
+void ProcessGroup::terminate() {
+  is_interrupted_ = true;
+  for (const pid_t pid : running_) ::kill(pid, SIGTERM);  // not reaped yet, so its number is not reused
+}
+
 void ProcessGroup::kill() const {
   send(SIGKILL);
 }

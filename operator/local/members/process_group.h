@@ -42,6 +42,9 @@ class ProcessGroup {
   // Sends SIGINT, like Ctrl-C at a terminal. After interrupt(), reap() does not kill the other processes if
   // one process fails, so that each process can end when it is ready.
   void interrupt();
+  // Sends SIGTERM to the processes of the plan, but not to their children: in a container, only the first
+  // process gets the signal. After terminate(), reap() acts as after interrupt().
+  void terminate();
 
   [[nodiscard]] bool has_ended() const { return running_.empty(); }
   // Returns the member's exit code after its end: 0 if all processes exited with 0, else the code of the

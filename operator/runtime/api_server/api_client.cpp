@@ -1,5 +1,10 @@
 #include "operator/runtime/api_server/api_client.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
 #include "base/contract/parse_json.h"
 #include "operator/kube/watch_decoder.h"
 #include "operator/runtime/api_server/ca_reloading_transport.h"
@@ -9,9 +14,11 @@ namespace {
 
 using nlohmann::json;
 
-// The largest accepted reply. It is much larger than the largest object of an API server (1.5 MiB), and a
-// parsed reply of this size fits into the memory limit that the chart sets for the operator.
+// The largest accepted reply. It is much larger than the largest object of an API server (1.5 MiB). A parsed
+// reply takes about 80 bytes for each of its values, so a reply of this size with the most values fits into
+// the memory limit that the chart sets for the operator; a single object never has so many values.
 constexpr std::size_t kReplyBytesMax = 16 * 1024 * 1024;
+constexpr std::ptrdiff_t kReplyValuesMax = 1'200'000;
 constexpr int kJsonDepthMax = 128;
 constexpr std::string_view kBearerPrefix = "Bearer ";
 
@@ -32,6 +39,18 @@ std::unique_ptr<PluginCredentials> make_plugin(const kube::ApiServerAccess& acce
                                .private_key_pem = {},
                                .expires_at = access.token_expires_at};
   return std::make_unique<PluginCredentials>(*access.plugin, std::move(first), clock, run_program);
+}
+
+// Returns an upper bound for the number of values in a JSON text.
+std::ptrdiff_t count_values(std::string_view text) {
+  return 1 + std::ranges::count_if(text, [](char c) { return c == '{' || c == '[' || c == ','; });
+}
+
+Result<json> parse_reply(std::string_view body) {
+  if (count_values(body) > kReplyValuesMax)
+    return Error(ErrorKind::kInvalid,
+                 "the reply has more than " + std::to_string(kReplyValuesMax) + " values");
+  return parse_json_without(kube::kManagedFieldsKey, body, kReplyBytesMax, kJsonDepthMax);
 }
 
 }  // namespace
@@ -101,8 +120,7 @@ Result<json> ApiClient::call(const kube::ApiRequest& request, const std::stop_to
         *prepared, {.total = timeout, .silence = timeout, .body_bytes_max = kReplyBytesMax}, stop);
     report_call(request, reply ? reply->status : 0, began);
     if (!reply) return reply.error();
-    if (reply->status >= 200 && reply->status < 300)
-      return parse_json_without(kube::kManagedFieldsKey, reply->body, kReplyBytesMax, kJsonDepthMax);
+    if (reply->status >= 200 && reply->status < 300) return parse_reply(reply->body);
     refusal = kube::read_api_failure(reply->status, reply->body, reply->headers.get("Retry-After"));
     if (refusal->status != 401 || is_last || !mark_token_refused(*prepared)) return refusal->error;
   }

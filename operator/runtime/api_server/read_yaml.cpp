@@ -15,6 +15,8 @@ json to_json(const YAML::Node& node, int depth, std::size_t& values_left) {
   if (depth > kYamlDepthMax) throw YAML::Exception(node.Mark(), "nested too deep");
   if (values_left-- == 0) throw YAML::Exception(node.Mark(), "too many values");
   if (node.IsScalar()) {
+    constexpr const char* kQuoted = "!";
+    if (node.Tag() == kQuoted) return node.Scalar();
     if (node.Scalar() == "true") return true;
     if (node.Scalar() == "false") return false;
     return node.Scalar();

@@ -271,11 +271,10 @@ Result<CreateOutcome> Cluster::create_pod(const api::TrainingJob& job, const cor
       kube::make_member_pod(job, action.pod, {.avoided = action.avoid_nodes, .faulty = action.faulty_nodes},
                             parts_->pod_settings());
   if (!pod) return pod.error();
-  // The server validates the first pod of each member strictly, because the operator passes on the user's
-  // template unchanged. For instance, a misspelled field could make a job train without a GPU. Replacement
-  // pods are created without strict validation, so that the validation never delays a running job.
+  // The operator passes on the user's template unchanged. For instance, a misspelled field could make a job
+  // train without a GPU.
   const auto unknown =
-      action.pod.incarnation == 0 ? kube::UnknownFields::kRefused : kube::UnknownFields::kLeftOut;
+      action.is_template_checked ? kube::UnknownFields::kRefused : kube::UnknownFields::kLeftOut;
   const auto made = parts_->call(key_of(job), kube::create(pod_reference(job, ""), *pod, unknown));
   if (!made && made.error().kind() == ErrorKind::kAlreadyExists) return adopt_pod(job, action.pod.name);
   if (!made) return made.error().with_context("creating pod " + action.pod.name);

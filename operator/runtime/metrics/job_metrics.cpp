@@ -202,8 +202,10 @@ void JobMetrics::add_ledger(const JobKey& key, WallTime now, std::vector<ClientM
   }
 }
 
-// Adds even series that are still 0, because Prometheus sees an increase only in a series that it knows.
+// Adds even series that are still 0, because Prometheus sees an increase only in a series that it knows. In a
+// finished job they do not increase, and 152 series for each of thousands of such jobs would be too many.
 void JobMetrics::add_recoveries(const JobKey& key, std::vector<ClientMetric>& series) const {
+  if (!recoveries_ && api::is_over(phase_)) return;
   static const NeverDestroyed<PhaseHistogram> kNone;
   for (std::size_t i = 0; i < kRecoveryPartNames.size(); ++i) {
     series.push_back(series_with_labels(key, "phase", kRecoveryPartNames[i]));

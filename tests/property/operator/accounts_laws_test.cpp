@@ -48,7 +48,7 @@ class Account {
 
   void live() {
     const Scenario& scenario = world_.scenario();
-    events_.begin(world_.job(), world_.wall_now());
+    events_.begin(world_.job(), world_.wall_now(), world_.now());
     for (int tick = 0; tick < scenario.chaos_ticks; ++tick) pass(true);
     if (scenario.policies.rests) {
       world_.suspend(true);
@@ -89,7 +89,7 @@ class Account {
       if (event->reason == "MemberLost" || event->reason == "WorldHung") ++losses_told_;
       events_.record_message(event->reason, event->message, world_.wall_now());
     }
-    events_.observe(after, world_.pods(), world_.wall_now());
+    events_.observe(after, world_.pods(), world_.wall_now(), world_.now());
     note_worlds(facts, after);
     note_recovery(facts, after);
   }

@@ -15,6 +15,10 @@ if(TARGET ratoon_operator_local)
     SOURCES run/member_lines_test.cpp run/run_end_test.cpp ../../../cli/run/member_lines.cpp
             ../../../cli/run/run_end.cpp ../../../cli/text/text_format.cpp
     LIBS ratoon::agent ratoon::operator_local nlohmann_json::nlohmann_json)
+  ratoon_test(unit/cli/launch_test
+    SOURCES launch/job_name_test.cpp launch/visible_devices_test.cpp ../../../cli/launch/job_name.cpp
+            ../../../cli/launch/visible_devices.cpp
+    LIBS ratoon::base_core)
   ratoon_test(unit/cli/cluster_status_test
     SOURCES cluster/job_status_text_test.cpp cluster/explain_refusals_test.cpp cluster/cluster_selection_test.cpp
             cluster/log_lines_test.cpp ../../../cli/cluster/log_lines.cpp

@@ -97,6 +97,22 @@ TEST(Rfc3339, LeapDays) {
   EXPECT_EQ(format_rfc3339(at_seconds(4'107'542'400)), "2100-03-01T00:00:00.000Z");
 }
 
+TEST(ParseRfc3339, TakesAnyFractionAndAnyOffset) {
+  const WallTime expected = at_seconds(1'777'629'600);
+  for (const char* text :
+       {"2026-05-01T10:00:00Z", "2026-05-01T10:00:00z", "2026-05-01T10:00:00+00:00",
+        "2026-05-01T12:00:00+02:00", "2026-05-01T04:30:00-05:30", "2026-05-01T10:00:00.000Z"})
+    EXPECT_EQ(parse_rfc3339(text), expected) << text;
+  EXPECT_EQ(parse_rfc3339("2026-05-01T10:00:00.25Z"), WallTime{expected.since_epoch + 250ms});
+  EXPECT_EQ(parse_rfc3339("2026-05-01T12:00:00.1234567894+02:00"),
+            WallTime{expected.since_epoch + 123'456'789ns});
+  for (const char* text :
+       {"", "2026-05-01", "2026-05-01T10:00:00", "2026-05-01T10:00:00.Z", "2026-05-01T10:00:00+0200",
+        "2026-05-01T10:00:00+24:00", "2026-05-01T10:00:00+0x:00", "2026-05-01T10:00:00Z ",
+        "2026-13-01T10:00:00Z", "10000-05-01T10:00:00Z", "9999-05-01T10:00:00Z"})
+    EXPECT_EQ(parse_rfc3339(text), std::nullopt) << text;
+}
+
 // A WallTime spans 292 years to either side, so the year 9999 has no value and no text.
 TEST(Rfc3339, AtTheEndsOfTime) {
   EXPECT_EQ(format_rfc3339({Duration::max()}), "2262-04-11T23:47:16.854Z");

@@ -204,6 +204,29 @@ TEST_F(ProgramControlTest, AMemberThatWasReplacedIsKilledAtOnce) {
   EXPECT_EQ(expect_next<EndLauncher>(at(10)).code, 81);
 }
 
+// The first member that has saved ends the world, and from then on the operator counts only the successor.
+TEST_F(ProgramControlTest, AReplacedMemberThatWasToldToLeaveKeepsItsTime) {
+  run_in(1, at(0));
+  control.note_orders({.attempt = Attempt(1), .hand_over = true}, at(10));
+  EXPECT_EQ(expect_next<TellToLeave>(at(10)).deadline, at(40));
+  control.note_refusal({.kind = names::refusal::kSuperseded, .message = "replaced"});
+  control.record_stop("signal 15");
+  expect_nothing(at(39));
+  static_cast<void>(expect_next<KillProgram>(at(40)));
+  control.note_end_of_program(kKilled, at(40));
+  EXPECT_EQ(expect_next<EndLauncher>(at(40)).code, 81);
+}
+
+// Another member was lost while the successor was ready: the other programs of the world have two seconds.
+TEST_F(ProgramControlTest, AReplacedMemberWhoseNodeEndsHasTheTimeOfTheOthers) {
+  run_in(1, at(0));
+  control.note_orders({.attempt = Attempt(1), .drain_deadline_seconds = 120.0}, at(10));
+  control.note_refusal({.kind = names::refusal::kSuperseded, .message = "replaced"});
+  EXPECT_EQ(expect_next<TellToLeave>(at(10)).deadline, at(12));
+  expect_nothing(at(11));
+  static_cast<void>(expect_next<KillProgram>(at(12)));
+}
+
 TEST_F(ProgramControlTest, OnlyALauncherThatWaitsEndsBecauseItIsNotAccepted) {
   static_cast<void>(expect_next<JoinWorld>(at(0)));
   control.note_no_coordinator("the token is refused");
@@ -214,6 +237,17 @@ TEST_F(ProgramControlTest, AProgramThatRunsGoesOnWithoutItsCoordinator) {
   run_in(1, at(0));
   control.note_no_coordinator("the token is refused");
   expect_nothing(at(100));
+}
+
+// What was mended hours ago must not end the launcher when it joins its next world.
+TEST_F(ProgramControlTest, ADoubtIsOverOnceTheCoordinatorAnswers) {
+  run_in(1, at(0));
+  control.note_no_coordinator("the token is refused");
+  control.note_orders({.attempt = Attempt(1)}, at(5));
+  control.note_orders({.attempt = Attempt(2), .reason = "worker-1 was lost"}, at(1000));
+  static_cast<void>(expect_next<TellToLeave>(at(1000)));
+  control.note_end_of_program(kDone, at(1001));
+  EXPECT_EQ(expect_next<JoinWorld>(at(1001)).left, Attempt(1));
 }
 
 TEST_F(ProgramControlTest, AShortageOfTheSystemDelaysTheStart) {

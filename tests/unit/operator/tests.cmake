@@ -26,7 +26,8 @@ if(TARGET ratoon_operator_core)
   ratoon_test(unit/operator/operator_kube_test
     SOURCES kube/api_server_access_test.cpp kube/answers_test.cpp kube/codecs_test.cpp
             kube/credential_plugin_test.cpp kube/election_test.cpp kube/member_pod_test.cpp kube/placement_test.cpp
-            kube/kubelets_words_test.cpp kube/pruning_test.cpp kube/request_test.cpp kube/watch_decoder_test.cpp
+            kube/kubelets_words_test.cpp kube/launcher_container_test.cpp kube/pruning_test.cpp kube/request_test.cpp
+            kube/watch_decoder_test.cpp
     LIBS ratoon::operator_kube)
   ratoon_test(unit/operator/operator_runtime_test
     SOURCES runtime/broken_job_test.cpp runtime/controller_test.cpp runtime/serving_certificate_test.cpp

@@ -161,6 +161,18 @@ TEST(DecodeTrainingJob, RefusesWithASentence) {
   }
 }
 
+// The operator keeps the documents of all jobs of all users.
+TEST(DecodeTrainingJob, RefusesTemplatesOfVeryManyValues) {
+  json document = minimal();
+  json& unknown = document["spec"]["roles"][0]["template"]["x"];
+  unknown = json(std::vector<json>(10'000, json::object()));
+  EXPECT_TRUE(decode_training_job(document));
+  unknown = json(std::vector<json>(30'000, json::object()));
+  const auto refused = decode_training_job(document);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message().find("spec.roles has more than 20000 values"), std::string::npos);
+}
+
 TEST(DecodeTrainingJob, RefusesDocumentsThatAreNothingOfTheKind) {
   for (const json& document : {json(), json(5), json("job"), json::array({minimal()}), json::object()}) {
     const auto job = decode_training_job(document);
@@ -298,6 +310,19 @@ TEST(RoundTrip, KeepsFieldsOfNewerPrograms) {
   job->status.step = Step(60);
   document["status"]["progress"]["step"] = 60;
   EXPECT_EQ(encode_training_job(*job), document);
+}
+
+// A machine without a clock of its own begins in 1970, until it has asked a time server.
+TEST(RoundTrip, ATimeOfDecadesLeavesTheStatusReadable) {
+  auto job = decode_training_job(minimal()).value();
+  constexpr auto kRestarting = static_cast<std::size_t>(TimeLedgerPart::kRestarting);
+  constexpr double kDecades = 56.0 * 365 * 24 * 3600;
+  job.status.attempt = Attempt(1);
+  job.status.ledger.seconds[kRestarting] = kDecades;
+  const auto read = decode_training_job(encode_training_job(job));
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_GT(read->status.ledger.seconds[kRestarting], 0);
+  EXPECT_LT(read->status.ledger.seconds[kRestarting], kDecades);
 }
 
 TEST(RoundTrip, ACheckpointIsReplacedAsAWhole) {

@@ -101,8 +101,9 @@ namespace torch {
 // Sets the process group for the later calls of average_gradients() in this attempt. The process group must
 // contain all ranks, with the same rank numbers, and must support tensors on the device of the parameters.
 // The program sets the timeout of its own process group. If a rank calls a collective later than the group's
-// timeout, the process ends with exit code 81. If Interrupted ends a collective before it is complete, the
-// memory of this collective is kept until the process ends.
+// timeout, the attempt ends. After several such attempts in a row without a step, the process ends with exit
+// code 81. If Interrupted ends a collective before it is complete, the memory of this collective is kept
+// until the collective ends.
 void use_group(Session& session, const c10::intrusive_ptr<c10d::Backend>& group);
 
 }  // namespace torch

@@ -174,7 +174,7 @@ Result<std::optional<InventoryEntry>> commit_all(Disk& disk, const CheckpointId&
   if (auto pinned = pin_if_requested(disk, manifest, mark); !pinned) return pinned.error();
   // Also unpin before the commit: if this process is lost between the two, the repeated step asks again.
   // After the commit, no later process would know whether the pins were removed, or a user has pinned again.
-  unpin_if_requested(disk, manifest);
+  if (auto unpinned = unpin_if_requested(disk, manifest); !unpinned) return unpinned.error();
   // save_durably() never overwrites a file. If another process wrote the manifest, find_committed() returns
   // that checkpoint, or kConflict if the process belongs to another job.
   const std::string text = encode_manifest(manifest);

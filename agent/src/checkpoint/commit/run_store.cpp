@@ -148,9 +148,9 @@ Result<void> RunStore::retire_old(const KeepRules& rules, Attempt own, const Sto
   if (is_newest_kept) {
     const CheckpointId& newest = all->front().id;
     const auto verified = read_back_newest(newest, (*all)[1].id, read_back);
-    // A removal deletes the manifest before the packs. If the manifest is gone, another thread removed this
-    // checkpoint during the check, because an object store has a copy. The next call of retire_old() checks
-    // the checkpoint that is the newest at the time of that call.
+    // A removal deletes the manifest before the packs. If the manifest is gone, another thread has removed
+    // this checkpoint during the check. It may do so once an object store has a copy. The next call of
+    // retire_old() checks the checkpoint that is the newest at the time of that call.
     if (!verified && is_file_missing(*disk_, manifest_path(newest))) return {};
     const bool is_bad = !verified && verified.error().kind() == ErrorKind::kCorrupted;
     if (is_bad) static_cast<void>(quarantine_checkpoint(newest, verified.error().message()));

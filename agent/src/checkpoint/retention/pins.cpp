@@ -111,17 +111,29 @@ void unpin_no_longer_best(Disk& disk, const Manifest& manifest) {
       static_cast<void>(disk.remove(pin_path(id)));  // a second pin stays
 }
 
-void unpin_if_requested(Disk& disk, const Manifest& manifest) {
-  if (!manifest.run || manifest.run->unpinned.empty()) return;
+Result<void> unpin_if_requested(Disk& disk, const Manifest& manifest) {
+  if (!manifest.run || manifest.run->unpinned.empty()) return {};
   const auto there = checkpoints_named_in(disk, {kManifests});
+  if (!there) return there.error();
   const auto pinned = list_pinned(disk);
-  if (!there || !pinned) return;
+  if (!pinned) return pinned.error();
+  bool has_new_request = false;
   for (const UnpinnedStep& one : manifest.run->unpinned) {
     const auto earlier = there->lower_bound(one.since);
     if (earlier != there->end() && *earlier < manifest.id) continue;
-    for (const CheckpointId& id : *pinned)
-      if (id.step.value() == one.step && id < one.since) static_cast<void>(unpin(disk, id));
+    has_new_request = true;
+    for (const CheckpointId& id : *pinned) {
+      const bool is_meant = id.step.value() == one.step && id < one.since;
+      const auto removed = is_meant ? unpin(disk, id) : Result<void>();
+      if (!removed && !failed_with(removed, ErrorKind::kPermissionDenied)) return removed;
+    }
   }
+  if (!has_new_request) return {};
+  // Sync the folder even if no pin exists now: a process that is lost by now may have removed the pins and
+  // not synced the folder.
+  auto synced = disk.sync_folder(kPins);
+  if (failed_with(synced, ErrorKind::kNotFound)) return {};
+  return synced;
 }
 
 Result<void> unpin_step(Disk& disk, Step step) {

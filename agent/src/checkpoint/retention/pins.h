@@ -42,11 +42,13 @@ struct Pin {
 void unpin_no_longer_best(Disk& disk, const Manifest& manifest);
 
 // Removes the pins for which the training program called unpin(). For each UnpinnedStep in the manifest,
-// removes the pins of the checkpoints of its step that are older than UnpinnedStep::since. Call
-// unpin_if_requested() before `manifest` is written to this disk, so that a lost process leaves no request
-// undone. If this disk has a manifest that is older than `manifest` and not older than `since`, the call for
-// that manifest has already removed the pins. A pin that exists now was then created later, and stays.
-void unpin_if_requested(Disk& disk, const Manifest& manifest);
+// removes the pins of the checkpoints of its step that are older than UnpinnedStep::since, durably. Call
+// unpin_if_requested() before `manifest` is written to this disk, and do not write `manifest` after an error,
+// so that a lost process or a failing disk leaves no request undone: if this disk has a manifest that is
+// older than `manifest` and not older than `since`, the call for that manifest has already removed the pins.
+// A pin that exists now was then created later, and stays. A pin that this process is not permitted to
+// remove stays without an error, because a commit is more important than a pin.
+[[nodiscard]] Result<void> unpin_if_requested(Disk& disk, const Manifest& manifest);
 // Removes the pins of all checkpoints of this step.
 [[nodiscard]] Result<void> unpin_step(Disk& disk, Step step);
 

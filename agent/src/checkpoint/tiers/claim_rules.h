@@ -38,8 +38,8 @@ struct Owner {
 // two lines, so that an older agent that does not know UIDs sees another owner and stops.
 [[nodiscard]] std::string job_text(const std::string& name, const std::string& uid);
 
-// relation_of() compares the texts of two jobs. One job has one name and one UID. A job text without a UID
-// matches any UID, since older agents write no UID.
+// relation_of() compares two texts of job_text(). One job has one name and one UID. A text without a UID
+// matches a text with any UID, since older agents write no UID.
 enum class JobRelation { kSame, kNamesake, kOther };
 [[nodiscard]] JobRelation relation_of(std::string_view job, std::string_view other);
 // Returns true if both job texts have the same UID, which should mean that they name one job.

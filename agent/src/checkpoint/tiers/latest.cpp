@@ -72,7 +72,7 @@ Result<void> update_latest(ObjectStoreDisk& store, const std::string& name, cons
                         {"manifest", manifest_path(latest.id)},
                         {"digest", latest.digest},
                         {"pack", pack_path(latest.id, latest.rank)}};
-  return store.store().put(name, pointer.dump(1) + "\n");
+  return store.put_replacing(name, pointer.dump(1) + "\n");
 }
 
 Result<void> update_latest(const fs::path& run_folder, const std::string& name,

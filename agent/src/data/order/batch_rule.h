@@ -17,7 +17,7 @@ struct BatchRule {
 
   // Returns the first slot at or after `slot` at which a batch may begin.
   [[nodiscard]] std::uint64_t next_batch_start(std::uint64_t slot) const;
-  // Returns the slots of the batch that begins at `slot`, a settled slot.
+  // Returns the slots of the batch that begins at `slot`, which is a result of next_batch_start().
   [[nodiscard]] SlotRange batch_at(std::uint64_t slot) const;
   // Returns the first slot of the batch that comes `batches` batches after the batch at `slot`, a settled
   // slot. Throws std::out_of_range if the resulting slot is above kSlotsMax.

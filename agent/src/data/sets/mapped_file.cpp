@@ -8,13 +8,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/core/unique_fd.h"
+#include "base/core/read_file.h"
 
 namespace ratoon::data {
 
 Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
   const std::string doing = "opening " + path.string();
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const UniqueFd fd = open_for_reading(path);
   if (!fd.is_open()) return system_error(errno, doing);
   struct stat status{};
   if (::fstat(fd.get(), &status) != 0) return system_error(errno, doing);

@@ -1,6 +1,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include <ratoon/failure.h>
 #include <ratoon/record_dataset.h>
 
 #include "agent/src/data/sets/columns.h"
@@ -9,6 +10,7 @@
 #include "agent/src/data/sets/folder/file_hash.h"
 #include "agent/src/data/sets/mapped_file.h"
 #include "agent/src/data/sets/refuse.h"
+#include "base/contract/exit_code.h"
 
 namespace ratoon {
 namespace {
@@ -40,8 +42,9 @@ Hash128 hash_of_records(const std::filesystem::path& path, const data::HashedFil
   const auto hashed = data::hash_file(path, what.skipped_bytes);
   if (!hashed) data::throw_dataset_failure(hashed.error());
   if (hashed->bytes != what.file_bytes || hashed->modified_nanoseconds != what.modified_nanoseconds) {
-    data::throw_dataset_failure("the file " + path.string() +
-                                " was replaced after it was opened. Start again to read the new file");
+    throw Failure(
+        static_cast<int>(ExitCode::kStartAgain),
+        "the file " + path.string() + " was replaced after it was opened. The next start reads the new file");
   }
   data::save_digest_sidecar(path, what, hashed->hash);
   return hashed->hash;

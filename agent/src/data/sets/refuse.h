@@ -20,9 +20,10 @@ namespace ratoon::data {
 // its name is wrong (exit code 82) or its volume is not mounted yet (exit code 84).
 [[noreturn]] void throw_open_failure(const std::filesystem::path& path, const Error& error);
 
-// Returns true if the name of a path that does not exist is probably wrong: the nearest existing parent
-// folder has other files. Returns false if this folder is empty, or if the path is a link without a target,
-// because a volume may not be mounted yet.
-[[nodiscard]] bool is_path_probably_wrong(const std::filesystem::path& path);
+// Adds the nearest existing folder and the next step to the error of a path that does not exist. The returned
+// error is kInvalid if the path is probably mistyped, because the nearest existing folder has other files.
+// The returned error is kNotFound if this folder is empty, or if the path is a link without a target, because
+// a volume may not be mounted yet.
+[[nodiscard]] Error explain_missing_path(const std::filesystem::path& path, const Error& error);
 
 }  // namespace ratoon::data

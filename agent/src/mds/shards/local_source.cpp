@@ -9,10 +9,7 @@ namespace ratoon::mds {
 Result<Index> LocalSource::read_index() {
   const std::filesystem::path path = folder_ / "index.json";
   const auto file = open_file(path);
-  if (!file && file.error().kind() == ErrorKind::kNotFound) {
-    return Error(ErrorKind::kNotFound, "there is no " + path.string() +
-                                           ": a writer creates this file last, and each split has one");
-  }
+  if (!file && file.error().kind() == ErrorKind::kNotFound) return explain_missing_index(path);
   if (!file) return file.error();
   const auto text = read_file(file->fd.get(), file->identity.size_bytes, file->display_name);
   if (!text) return text.error();

@@ -19,7 +19,14 @@ std::string_view text_of(std::span<const std::byte> bytes) {
 Result<Index> RemoteSource::read_index() {
   const std::string key = prefix_ + "index.json";
   objects::MemorySink text(kIndexBytesMax);
-  if (const auto got = store_->get(key, text); !got) return got.error();
+  if (const auto got = store_->get(key, text); !got) {
+    if (got.error().kind() != ErrorKind::kNotFound) return got.error();
+    if (const auto path = store_->local_path(key)) return explain_missing_index(*path);
+    // No volume has to be mounted for a store, so the same start would find no index again.
+    return Error(ErrorKind::kInvalid, got.error().message() +
+                                          ". Each split of a data set has an index: "
+                                          "correct the URI or the split");
+  }
   auto index = parse_index(text.bytes());
   if (!index) return index.error().with_context(objects::join_uri(store_->uri(), key));
   auto digest = digest_of(*index);

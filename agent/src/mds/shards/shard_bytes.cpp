@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/core/read_file.h"
+
 namespace ratoon::mds {
 namespace {
 
@@ -28,10 +30,7 @@ Result<FileIdentity> identify_file(int fd, const std::string& display_name) {
 }
 
 Result<OpenFile> open_file(const std::filesystem::path& path) {
-  // Without the flag O_NONBLOCK, opening a named pipe would wait until another process opens its other end.
-  OpenFile file{.fd = UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)),
-                .identity = {},
-                .display_name = path.string()};
+  OpenFile file{.fd = open_for_reading(path), .identity = {}, .display_name = path.string()};
   if (!file.fd.is_open()) return system_error(errno, "opening " + file.display_name);
   const auto identity = identify_file(file.fd.get(), file.display_name);
   if (!identity) return identity.error();

@@ -3,6 +3,7 @@
 // the offsets.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
@@ -39,6 +40,11 @@ class ShardSource {
     return std::nullopt;
   }
 };
+
+// Returns the error for a folder of this machine that has no index. The returned error is kInvalid if the
+// path is probably wrong, and kNotFound if the index may exist later: the volume of the folder is not mounted
+// yet, or a writer, which writes the index last, is still writing shards.
+[[nodiscard]] Error explain_missing_index(const std::filesystem::path& index);
 
 struct LoadOptions {
   bool maps_files = true;

@@ -1,5 +1,6 @@
 #include "agent/src/mds/shards/verified_files.h"
 
+#include <algorithm>
 #include <ctime>
 
 #include "base/core/never_destroyed.h"
@@ -17,6 +18,12 @@ bool has_stable_file_times(const FileIdentity& file) {
          kSettledNanoseconds;
 }
 
+std::string text_of(std::span<const FileHash> hashes) {
+  std::string text;
+  for (const FileHash& hash : hashes) text += hash.algorithm + " " + hash.digest + " ";
+  return text;
+}
+
 }  // namespace
 
 VerifiedFiles& VerifiedFiles::of_this_process() {
@@ -24,19 +31,13 @@ VerifiedFiles& VerifiedFiles::of_this_process() {
   return *files;
 }
 
-VerifiedFiles::VerifiedFile VerifiedFiles::entry_of(const FileIdentity& file,
-                                                    std::span<const FileHash> hashes) {
-  VerifiedFile entry{file, {}};
-  for (const FileHash& hash : hashes) entry.second += hash.algorithm + " " + hash.digest + " ";
-  return entry;
-}
-
 Result<void> VerifiedFiles::check(const FileIdentity& file, std::span<const FileHash> expected,
                                   std::span<const std::byte> bytes) {
   if (expected.empty()) return {};
   {
     const std::lock_guard lock(mutex_);
-    if (verified_.contains(entry_of(file, expected))) return {};
+    const auto known = verified_.find(text_of(expected));
+    if (known != verified_.end() && std::ranges::find(known->second, file) != known->second.end()) return {};
   }
   const bool was_settled = has_stable_file_times(file);
   if (const auto sound = check_hashes(expected, bytes); !sound) return sound;
@@ -47,12 +48,17 @@ Result<void> VerifiedFiles::check(const FileIdentity& file, std::span<const File
 void VerifiedFiles::record_verified(const FileIdentity& file, std::span<const FileHash> passed) {
   if (passed.empty()) return;  // check() accepts a file without hashes anyway
   const std::lock_guard lock(mutex_);
-  verified_.insert(entry_of(file, passed));
+  auto& files = verified_[text_of(passed)];
+  if (std::ranges::find(files, file) != files.end()) return;
+  files.push_back(file);
+  if (files.size() > kFilesOfAContentMax) files.pop_front();
 }
 
 std::size_t VerifiedFiles::count() const {
   const std::lock_guard lock(mutex_);
-  return verified_.size();
+  std::size_t files = 0;
+  for (const auto& [hashes, of_content] : verified_) files += of_content.size();
+  return files;
 }
 
 }  // namespace ratoon::mds

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cstddef>
+#include <deque>
+#include <map>
 #include <mutex>
-#include <set>
 #include <span>
 #include <string>
-#include <utility>
 
 #include <ratoon/result.h>
 
@@ -33,11 +33,12 @@ class VerifiedFiles {
   [[nodiscard]] std::size_t count() const;
 
  private:
-  using VerifiedFile = std::pair<FileIdentity, std::string>;  // with the hashes that it passed
-  static VerifiedFile entry_of(const FileIdentity& file, std::span<const FileHash> hashes);
+  // Limits the files of the same content: a cache that fetches a shard again makes a new file each time.
+  static constexpr std::size_t kFilesOfAContentMax = 4;
 
   mutable std::mutex mutex_;
-  std::set<VerifiedFile> verified_;  // guarded by mutex_
+  // The newest files that passed the same hashes, by the text of these hashes; guarded by mutex_.
+  std::map<std::string, std::deque<FileIdentity>> verified_;
 };
 
 }  // namespace ratoon::mds

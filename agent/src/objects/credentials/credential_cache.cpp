@@ -66,12 +66,9 @@ Result<Credentials> CredentialCache::fetch(const std::stop_token& stop) {
                    "; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile");
 }
 
-bool CredentialCache::report_rejected(const Credentials& credentials) {
+void CredentialCache::report_rejected(const Credentials& credentials) {
   const std::lock_guard lock(mutex_);
-  if (rejected_ == credentials) return false;
-  rejected_ = credentials;
   if (cached_ == credentials) cached_.reset();
-  return true;
 }
 
 }  // namespace ratoon::objects

@@ -24,10 +24,9 @@ class CredentialCache {
 
   [[nodiscard]] Result<Credentials> current(const std::stop_token& stop);
 
-  // Reports that a server has rejected `credentials` as expired. Returns true if the request should be
-  // retried with the result of current(). Returns false if a server has rejected the same credentials
-  // before.
-  [[nodiscard]] bool report_rejected(const Credentials& credentials);
+  // Reports that a server has rejected `credentials` as expired: the next call of current() asks the source
+  // again, unless other credentials have replaced these since.
+  void report_rejected(const Credentials& credentials);
 
  private:
   [[nodiscard]] std::optional<Credentials> cached_if_fresh();
@@ -38,10 +37,9 @@ class CredentialCache {
   std::mutex fetch_mutex_;
 
   std::mutex mutex_;
-  std::optional<Credentials> cached_;    // guarded by mutex_
-  std::optional<Credentials> rejected_;  // guarded by mutex_
-  WallTime fetched_at_;                  // guarded by mutex_
-  Timestamp next_refresh_{};             // to replace credentials that are still valid; guarded by mutex_
+  std::optional<Credentials> cached_;  // guarded by mutex_
+  WallTime fetched_at_;                // guarded by mutex_
+  Timestamp next_refresh_{};           // to replace credentials that are still valid; guarded by mutex_
 };
 
 }  // namespace ratoon::objects

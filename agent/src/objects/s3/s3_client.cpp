@@ -104,7 +104,7 @@ bool S3Client::switch_region(const std::string& region, const Attempt& attempt) 
   return true;
 }
 
-RemoteRefusal S3Client::make_refusal(const S3Call& call, const Attempt& attempt, int status,
+RemoteRefusal S3Client::make_refusal(const S3Call& call, Attempt& attempt, int status,
                                      const http::Headers& headers, std::string_view body) {
   const S3Refusal refusal = decode_refusal(body);
   std::string text = describe_answer(call, attempt, status, refusal);
@@ -129,8 +129,14 @@ RemoteRefusal S3Client::make_refusal(const S3Call& call, const Attempt& attempt,
                                                         server_time + " at the server; set the clock")};
   }
   const bool ended = is_expired_code(refusal.code);
-  if (ended && attempt.signer && credential_cache_->report_rejected(*attempt.signer))
-    return {.error = Error(ErrorKind::kPermissionDenied, std::move(text)), .is_retried_at_once = true};
+  if (ended && attempt.signer) {
+    credential_cache_->report_rejected(*attempt.signer);
+    // The source may give the same credentials again, so a call repeats its request once for each of them.
+    const bool is_first = attempt.rejected != attempt.signer;
+    attempt.rejected = attempt.signer;
+    if (is_first)
+      return {.error = Error(ErrorKind::kPermissionDenied, std::move(text)), .is_retried_at_once = true};
+  }
 
   text += advice_for_user(status, refusal.code, attempt.signer);
   // A missing bucket is not reported as kNotFound, because no object in it can be read or written at all.
@@ -143,9 +149,9 @@ RemoteRefusal S3Client::make_refusal(const S3Call& call, const Attempt& attempt,
           .retry_after = parse_retry_after(headers.get("Retry-After"), now)};
 }
 
-std::optional<RemoteRefusal> S3Client::find_refusal_cause(const std::stop_token& stop) {
+std::optional<RemoteRefusal> S3Client::find_refusal_cause(Attempt& of_call, const std::stop_token& stop) {
   const S3Call question{.query = {{"list-type", "2"}, {"max-keys", "0"}}};
-  Attempt attempt;
+  Attempt attempt{.rejected = of_call.rejected};
   const auto request = this->request(question, {}, attempt, stop);
   if (!request) return std::nullopt;
   const http::Limits limits{
@@ -156,6 +162,7 @@ std::optional<RemoteRefusal> S3Client::find_refusal_cause(const std::stop_token&
   // objects need not be allowed to list them.
   if (decode_refusal(answer->body).code == "AccessDenied") return std::nullopt;
   RemoteRefusal refusal = make_refusal(question, attempt, answer->status, answer->headers, answer->body);
+  of_call.rejected = attempt.rejected;
   if (refusal.is_retryable) return std::nullopt;
   return refusal;
 }
@@ -175,8 +182,14 @@ Result<http::Response> S3Client::call(const S3Call& call, const std::string& wha
                          return request(call, {}, attempt, options.stop);
                        },
                    .judge = [&](const http::Response& answer) -> std::optional<RemoteRefusal> {
-                     if (options.accepts && options.accepts(answer)) return std::nullopt;
-                     if (answer.status / 100 != 2) return refused(answer);
+                     const bool is_accepted = options.accepts && options.accepts(answer);
+                     if (!is_accepted && answer.status / 100 != 2) return refused(answer);
+                     // A page of a proxy with any status says nothing about the object. Some stores
+                     // set the type of a page for replies without a body.
+                     const bool may_be_page = call.method == "HEAD" || !answer.body.empty();
+                     if (auto page = may_be_page ? find_web_page_error(answer.headers) : std::nullopt)
+                       return RemoteRefusal{.error = *std::move(page), .is_retryable = true};
+                     if (is_accepted) return std::nullopt;
                      if (options.may_fail_in_body && !decode_refusal(answer.body).code.empty())
                        return refused(answer);
                      if (!options.doubts) return std::nullopt;
@@ -186,7 +199,7 @@ Result<http::Response> S3Client::call(const S3Call& call, const std::string& wha
                    },
                    .explain = [&]() -> std::optional<RemoteRefusal> {
                      if (call.body.empty()) return std::nullopt;
-                     if (auto refusal = find_refusal_cause(options.stop)) return refusal;
+                     if (auto refusal = find_refusal_cause(attempt, options.stop)) return refusal;
                      if (!options.explains) return std::nullopt;
                      auto error = options.explains();
                      if (!error) return std::nullopt;

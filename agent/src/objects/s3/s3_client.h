@@ -62,12 +62,13 @@ class S3Client {
   // make_refusal() makes the error.
   struct Attempt {
     std::optional<Credentials> signer{};
+    std::optional<Credentials> rejected{};  // what the store last rejected as expired in this call
     std::string region{};
     std::string url{};
   };
   [[nodiscard]] Result<http::Request> request(const S3Call& call, const http::Headers& more, Attempt& attempt,
                                               const std::stop_token& stop);
-  [[nodiscard]] RemoteRefusal make_refusal(const S3Call& call, const Attempt& attempt, int status,
+  [[nodiscard]] RemoteRefusal make_refusal(const S3Call& call, Attempt& attempt, int status,
                                            const http::Headers& headers, std::string_view body);
 
   [[nodiscard]] const HttpDependencies& dependencies() const { return dependencies_; }
@@ -85,7 +86,8 @@ class S3Client {
   // Finds out why the server closed a connection without a reply. A server may refuse a request without
   // reading its body and close the connection, so that the reply is lost. find_refusal_cause() sends a
   // request without a body, whose reply shows problems with the bucket or the credentials.
-  [[nodiscard]] std::optional<RemoteRefusal> find_refusal_cause(const std::stop_token& stop);
+  [[nodiscard]] std::optional<RemoteRefusal> find_refusal_cause(Attempt& of_call,
+                                                                const std::stop_token& stop);
 
   // Records the region of the bucket that the server named in its reply. Returns true if the request should
   // be sent again, because `attempt` was signed for another region than the one that is now recorded.

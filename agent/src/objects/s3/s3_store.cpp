@@ -39,8 +39,7 @@ Result<ObjectInfo> S3Store::get(std::string_view key, ObjectSink& sink, const Ge
 Result<ObjectInfo> S3Store::head(std::string_view key, std::stop_token stop) {
   if (auto checked = check_key(key, uri_); !checked) return checked.error();
   const std::string what = "looking for " + join_uri(uri_, key);
-  const CallOptions asked{
-      .stop = stop, .doubts = [](const http::Response& got) { return find_web_page_error(got.headers); }};
+  const CallOptions asked{.stop = stop};
   auto answer = client_->call(call_for("HEAD", key), what, asked);
   const bool is_clear = answer || answer.error().kind() == ErrorKind::kNotFound ||
                         is_retryable(answer.error()) || stop.stop_requested();

@@ -40,8 +40,8 @@ constexpr auto kFinalCopiesTimeout = std::chrono::seconds(10);
 // which are in memory, are written to the disk. A staged save may be the newest checkpoint.
 constexpr auto kStagedSavesTimeout = std::chrono::seconds(10);
 
-void wait_for_staged_saves(checkpoint::Saver& saver) {
-  static_cast<void>(saver.wait_until_written(kStagedSavesTimeout));
+void wait_for_staged_saves(checkpoint::Saver& saver, Duration at_most) {
+  static_cast<void>(saver.wait_until_written(at_most));
   for (const std::string& event : saver.poll().events) session::say(event);
 }
 
@@ -100,6 +100,7 @@ auto run_or_inform_group(const Options& options, const Act& act) {
 Options checked_options(Options options) {
   if (const auto valid = session::check_options(options); !valid)
     fail(ExitCode::kConfiguration, valid.error().message());
+  session::make_paths_absolute(options);
   return options;
 }
 
@@ -209,7 +210,7 @@ checkpoint::Saver Session::AttemptLoop::open_saver() {
                                        locations_.saver_options());
   if (!saver) fail(ExitCode::kStorage, saver.error().message());
   session::skip_teardown_if([abandoned = saver->was_abandoned()] { return abandoned->load(); });
-  wait_for_staged_saves(*saver);
+  wait_for_staged_saves(*saver, kStagedSavesTimeout);
   return *std::move(saver);
 }
 
@@ -324,8 +325,8 @@ void Session::AttemptLoop::end(Engine& engine) {
   } catch (const Failure& why) {
     note_job_end(why);
     if (is_ordered_to_leave(why)) {
-      wait_for_staged_saves(saver_);
-      wait_for_copies(kFinalCopiesTimeout);
+      finish_staged_saves();
+      wait_for_copies(limit_to_deadline(kFinalCopiesTimeout));
     }
     if (is_final_failure(why)) link_->publish_final_failure(why.what());
     if (why.exit_code == static_cast<int>(ExitCode::kInterruptedByUser))
@@ -335,7 +336,7 @@ void Session::AttemptLoop::end(Engine& engine) {
     session::say("attempt " + std::to_string(engine.assignment().attempt.value()) + " ends at step " +
                  std::to_string(engine.step().value()) + ": " + why.what());
     if (meters_.rejoins.handed_over == hand_over_count_) ++meters_.rejoins.world_changed;
-    wait_for_staged_saves(saver_);
+    finish_staged_saves();
   }
 }
 
@@ -352,8 +353,17 @@ int Session::AttemptLoop::end_and_report(Engine& engine, const std::exception_pt
   return static_cast<int>(ExitCode::kStartAgain);
 }
 
+Duration Session::AttemptLoop::limit_to_deadline(Duration at_most) const {
+  const auto left = notices_.drain()->remaining_time(clock_.now());
+  return left ? std::min(at_most, *left) : at_most;
+}
+
 void Session::AttemptLoop::finish_staged_saves() {
-  wait_for_staged_saves(saver_);
+  wait_for_staged_saves(saver_, limit_to_deadline(kStagedSavesTimeout));
+}
+
+void Session::AttemptLoop::give_claims_back() {
+  locations_.give_claims_back();
 }
 
 int Session::AttemptLoop::report_incomplete(Engine& engine, const std::string& ended_by,

@@ -54,6 +54,8 @@ class Session::AttemptLoop {
   // Waits for a limited time until staged saves (in memory) are written to the disk. The destructor of
   // AttemptLoop waits for staged saves too.
   void finish_staged_saves();
+  // Gives the claims back if the job is over. Only for a process that then ends without destructors.
+  void give_claims_back();
 
   // Call report_incomplete() when the process is about to end with exit code 0 although the run is not
   // complete. Prints the reason, and returns the exit code to use instead of 0.
@@ -71,6 +73,8 @@ class Session::AttemptLoop {
   // Makes sure that no other job uses the same checkpoint locations, and creates the Saver, which writes
   // checkpoints.
   [[nodiscard]] checkpoint::Saver open_saver();
+  // Returns `at_most`, or the time until this process must end, if this time is shorter.
+  [[nodiscard]] Duration limit_to_deadline(Duration at_most) const;
   void wait_for_copies(Duration at_most, const std::function<bool()>& goes_on = {});
   [[nodiscard]] std::unique_ptr<Engine> wait_for_world();
   // Records whether the end of this process, with the reason `why`, ends the whole job.

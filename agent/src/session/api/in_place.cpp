@@ -128,6 +128,7 @@ void Session::leave_in_place() const {
                   "a Session without train() has one attempt: start the program again to continue the run");
   } catch (...) {
     attempts_->finish_staged_saves();
+    if (!session::ends_with_destructors()) attempts_->give_claims_back();
     const int code = session::report_exception("what is tracked");
     has_left_ = true;
     session::replace_exit_code_zero([code] { return code; });  // the program may catch what ends it

@@ -140,7 +140,11 @@ void Session::Engine::enter(ProcessPhase phase) {
   phase_watch_.enter(phase, position_.step, now);
   note_saves_under_way();
   position_.is_winding_up = schedule_ && schedule_->is_over();
-  position_.allowed = position_.is_winding_up ? std::nullopt : phase_watch_.phase_time_limit();
+  // A validation may read samples and add up over ranks for as long as it lasts.
+  const bool may_be_in_validation = phase == ProcessPhase::kData || phase == ProcessPhase::kCollective;
+  is_validating_ = phase == ProcessPhase::kValidate || (is_validating_ && may_be_in_validation);
+  const bool has_limit = !position_.is_winding_up && !is_validating_;
+  position_.allowed = has_limit ? phase_watch_.phase_time_limit() : std::nullopt;
   link_.note_position(position_);
 }
 
@@ -219,7 +223,10 @@ void Session::Engine::end_step() {
   const Timestamp now = clock_.now();
   meters_.step_times.observe(now - step_began_);
   drain_->note_step(now - step_began_);
-  drain_->receive_order(link_.outside_requests(), now);
+  const auto wanted = link_.outside_requests();
+  drain_->receive_order(wanted, now);
+  // The number falls when a node that gave notice is gone or has no time left. The next node raises it again.
+  last_served_save_request_ = std::min(last_served_save_request_, wanted.save_request);
   if (const std::string news = drain_->take_notice_message(now); !news.empty()) say(news);
   if (position_.milestone != session::Milestone::kStepped) {
     save_costs_.recovery = now - joined_at_;

@@ -362,6 +362,7 @@ class Session::Engine : private data::WaitListener {
   std::set<checkpoint::CheckpointId> committed_ids_;
   bool is_finished_ = false;  // all agreed that the step that ended was the last one
   bool has_begun_ = false;
+  bool is_validating_ = false;
   bool has_reported_save_wait_ = false;
   ProcessPhase phase_before_wait_ = ProcessPhase::kCompute;  // the phase that the wait for data interrupts
   std::exception_ptr data_wait_error_;                       // of the current step

@@ -269,6 +269,15 @@ void Session::Engine::restore() {
     return;
   }
   if (start_snapshot_) start_snapshot_->forget();
+  const auto& rejoins = meters_.rejoins;
+  const bool is_first_attempt =
+      rejoins.world_changed + rejoins.handed_over + rejoins.checkpoint_unreadable == 0;
+  if (options_.overwrite && is_rank_0() && is_first_attempt) {
+    say("--overwrite is true, and the run goes on from step " +
+        std::to_string(assignment_.resume->step.value()) +
+        ", because a coordinator decides when a run begins anew: use `ratoon run --fresh`, or another "
+        "folder");
+  }
   checkpoint::PackRecord pack;
   const std::string tier =
       read_checkpoint([&](checkpoint::CheckpointReader& reader, const std::string& name) {

@@ -262,7 +262,12 @@ void Session::Engine::pin_for_late_requests() {
 
 void Session::Engine::write_final_weights_file() {
   const auto file = session::final_weights_file(options_);
-  if (!is_rank_0() || file.empty() || !position_.committed || !tracked_objects_.has_weights()) return;
+  if (!is_rank_0() || !position_.committed || !tracked_objects_.has_weights()) return;
+  if (file.empty()) {
+    const std::string advice = session::missing_weights_advice(options_);
+    if (!advice.empty()) say(advice);
+    return;
+  }
   Assignment alone = assignment_;
   alone.world_size = 1;
   alone.resume = ResumePoint{.attempt = position_.committed->attempt,

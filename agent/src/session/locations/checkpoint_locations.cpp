@@ -122,10 +122,7 @@ CheckpointLocations::CheckpointLocations(const Options& options, std::shared_ptr
 // At the end of the job, releases this process's claims on the locations, so that the next job need not wait
 // until they expire. Calls of `shutdown_calls_` time out soon, so a hanging store hardly delays this process.
 CheckpointLocations::~CheckpointLocations() {
-  static_cast<void>((*shutdown_calls_)("ending copies", [mirrors = mirrors_]() -> Result<void> {
-    mirrors->stop();
-    return {};
-  }));
+  end_copies();
   // Release the ownership guard within the timed call, because the guard's destructor waits for a thread.
   static_cast<void>((*shutdown_calls_)(
       "letting places go",

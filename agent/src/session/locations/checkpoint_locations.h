@@ -130,6 +130,16 @@ class CheckpointLocations {
   // Records that the whole job ends, so that the destructor releases this process's claims on the locations.
   // Without note_job_over(), the claims remain for the job's other processes and its next attempt.
   void note_job_over() { is_job_over_ = true; }
+  // Gives the claims back if the job is over. Only for a process that then ends without destructors: a save
+  // that is still being written may no longer be committed.
+  void give_claims_back() {
+    if (!is_job_over_) return;
+    end_copies();
+    static_cast<void>((*shutdown_calls_)("letting places go", [ownership = ownership_]() -> Result<void> {
+      ownership->release();
+      return {};
+    }));
+  }
 
   // Appends the messages since the last call to `events`, for example why this process must no longer write.
   void move_events_to(std::vector<std::string>& events) { events_->move_to(events); }
@@ -143,6 +153,12 @@ class CheckpointLocations {
   }
 
  private:
+  void end_copies() {
+    static_cast<void>((*shutdown_calls_)("ending copies", [mirrors = mirrors_]() -> Result<void> {
+      mirrors->stop();
+      return {};
+    }));
+  }
   void set_lineage_aside(std::optional<Attempt> before);
   using Take = Result<void> (OwnershipGuard::*)(const Clock&, const checkpoint::Claim::Pause&);
   void claim_locations_with(Take take, const std::function<bool()>& goes_on);

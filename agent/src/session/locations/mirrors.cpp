@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "agent/src/checkpoint/commit/commit.h"
+#include "agent/src/checkpoint/format/file_names.h"
+#include "agent/src/checkpoint/load/run_in_parallel.h"
 #include "agent/src/checkpoint/tiers/name_pattern.h"
 #include "agent/src/checkpoint/tiers/stale_links.h"
 #include "agent/src/checkpoint/tiers/stores/abandoned_uploads.h"
@@ -22,6 +24,19 @@ using checkpoint::CheckpointId;
 
 constexpr Duration kWaitCheckInterval =
     std::chrono::milliseconds(100);  // how often to check whether to go on waiting
+
+// The pointers to the newest checkpoint that are updated at the same time. One by one, the pointers of
+// thousands of ranks would take minutes.
+constexpr std::size_t kPointerThreads = 16;
+
+// Returns the tier of a store as one whose calls end early when `stop` is requested. Calls to a store that is
+// a folder keep their timeout instead.
+checkpoint::Tier until_stop(const checkpoint::Tier& tier, const std::stop_token& stop) {
+  if (tier.store->store().local_path(checkpoint::kManifests)) return tier;
+  const std::shared_ptr<objects::ObjectStore> objects(tier.store, &tier.store->store());
+  auto store = std::make_shared<checkpoint::ObjectStoreDisk>(objects, stop);
+  return {.kind_name = tier.kind_name, .disk = store, .store = store};
+}
 
 std::string text_of(const CheckpointId& id) {
   return "the checkpoint of step " + std::to_string(id.step.value());
@@ -48,9 +63,8 @@ void Mirrors::begin_attempt(const Assignment& assignment) {
   const std::lock_guard lock(mutex_);
   if (!workers_.empty()) return;
   for (std::size_t i = 0; i < has_failed_copy_.size(); ++i) {
-    const auto told = [this, i](const CheckpointId& id, const Result<checkpoint::Mirrored>& result) {
-      note_result(i, id, result);
-    };
+    const auto told = [this, i](const CheckpointId& id, const Result<checkpoint::Mirrored>& result,
+                                const std::stop_token& stop) { note_result(i, id, result, stop); };
     const auto& tier = tier_of(i);
     // A MirrorWorker calls the function `begins` before its first copy in this attempt.
     const auto begins = [this, &tier, own](const std::stop_token& stop) {
@@ -186,8 +200,12 @@ std::vector<std::string> Mirrors::wait_for_newest(Duration at_most,
       }
       left = std::max(Duration(0), Duration(until - std::chrono::steady_clock::now()));
       is_there = all[i]->wait_for(id, std::min<Duration>(left, kWaitCheckInterval));
-    } while (!is_there && left > Duration(0) && (!goes_on || goes_on()));
-    if (is_there) continue;
+      // A worker that has given up a copy will not store it, however long this process waits.
+    } while (!is_there && !all[i]->being_copied().empty() && left > Duration(0) && (!goes_on || goes_on()));
+    while (is_there && !all[i]->wait_for_report(std::min<Duration>(left, kWaitCheckInterval)) &&
+           left > Duration(0) && (!goes_on || goes_on()))
+      left = std::max(Duration(0), Duration(until - std::chrono::steady_clock::now()));
+    if (is_there || all[i]->durable() >= id) continue;
     const auto waited = std::chrono::steady_clock::now() - began;
     const auto durable = all[i]->durable();
     late.push_back(
@@ -200,7 +218,8 @@ std::vector<std::string> Mirrors::wait_for_newest(Duration at_most,
   return late;
 }
 
-void Mirrors::report_once(const Result<void>& result, const std::string& what) {
+void Mirrors::report_once(const Result<void>& result, const std::string& what, const std::stop_token& stop) {
+  if (!result && stop.stop_requested()) return;
   std::string trouble = result ? "" : result.error().message();
   {
     const std::lock_guard lock(last_reports_mutex_);
@@ -212,37 +231,50 @@ void Mirrors::report_once(const Result<void>& result, const std::string& what) {
 }
 
 void Mirrors::note_result(std::size_t store, const CheckpointId& id,
-                          const Result<checkpoint::Mirrored>& result) {
+                          const Result<checkpoint::Mirrored>& result, const std::stop_token& stop) {
   metrics::StoreMeters& meters = meters_->stores[store];
   update_waiters(store, id, result);
   if (!result) {
     ++meters.missed_copies;
     // Report only the first failed copy, not each retry.
     if (!has_failed_copy_[store]->exchange(true)) {
-      events_->add(text_of(id) + " could not be copied to " + meters.uri +
-                   "; training goes on, and the copy is tried again: " + result.error().message());
+      const bool is_retried = checkpoint::may_copy_succeed_later(result.error());
+      events_->add(text_of(id) + " could not be copied to " + meters.uri + "; training goes on, and " +
+                   (is_retried
+                        ? "the copy is tried again: "
+                        : "the copy of this checkpoint is not tried again, but the next one is copied: ") +
+                   result.error().message());
     }
     return;
   }
   meters.durable_step = id.step.value();
   meters.durable_since.set(SystemClock().now());
   if (has_failed_copy_[store]->exchange(false)) events_->add(text_of(id) + " is in " + meters.uri + " now");
-  update_store_pointers(store, id, result->digest);
-  clean_up(store);
+  update_store_pointers(store, id, result->digest, stop);
+  clean_up(store, stop);
 }
 
-void Mirrors::update_store_pointers(std::size_t store, const CheckpointId& id, const std::string& digest) {
+void Mirrors::update_store_pointers(std::size_t store, const CheckpointId& id, const std::string& digest,
+                                    const std::stop_token& stop) {
   if (plan_.latest_name.empty()) return;
-  const auto epoch = epoch_of(tier_of(store), id);
+  const checkpoint::Tier tier = until_stop(tier_of(store), stop);
+  const auto epoch = epoch_of(tier, id);
   const bool is_for_each = plan_.latest_name.find("{rank}") != std::string::npos;
   const std::uint32_t count = is_for_each ? world_size_.load() : 1;
-  Result<void> pointed;
-  for (std::uint32_t rank = 0; rank < count; ++rank) {
-    auto one = update_latest_pointer(tier_of(store), {.id = id, .digest = digest, .rank = Rank(rank)}, epoch);
+  std::mutex mutex;
+  Result<void> pointed;  // the first error: the pointers of the other ranks are written nevertheless
+  const auto update = [&](std::size_t rank, std::size_t) -> Result<void> {
+    if (stop.stop_requested()) return Error(ErrorKind::kCancelled, "this process copies nothing further");
+    auto one = update_latest_pointer(
+        tier, {.id = id, .digest = digest, .rank = Rank(static_cast<std::uint32_t>(rank))}, epoch);
+    const std::lock_guard lock(mutex);
     if (pointed && !one) pointed = std::move(one);
-  }
-  report_once(pointed,
-              "the pointer to the newest checkpoint could not be updated in " + meters_->stores[store].uri);
+    return {};
+  };
+  auto ran = checkpoint::run_in_parallel(count, std::min<std::size_t>(count, kPointerThreads), update);
+  report_once(ran ? pointed : ran,
+              "the pointer to the newest checkpoint could not be updated in " + meters_->stores[store].uri,
+              stop);
 }
 
 Result<std::uint64_t> Mirrors::epoch_of(const checkpoint::Tier& tier, const CheckpointId& id) const {
@@ -298,23 +330,25 @@ void Mirrors::remove_stale_links() {
 
 // A link or pointer with a fixed name needs no removal, because each commit replaces it. If the link's name
 // has the step or epoch, links to older checkpoints remain until remove_stale_names() removes them.
-void Mirrors::remove_stale_names(const checkpoint::Tier& tier) {
+void Mirrors::remove_stale_names(const checkpoint::Tier& tier, const std::stop_token& stop) {
   if (tier.store && !checkpoint::changes_with_checkpoints(plan_.latest_name)) return;
   report_once(tier.store
                   ? checkpoint::remove_stale_pointers(*tier.store, plan_.latest_name, plan_.run_name)
                   : checkpoint::remove_stale_links(plan_.run_folder, plan_.latest_name, plan_.run_name),
-              "links to removed checkpoints could not be removed yet from " + tier.disk->shown(""));
+              "links to removed checkpoints could not be removed yet from " + tier.disk->shown(""), stop);
 }
 
-void Mirrors::clean_up(std::size_t store) {
+void Mirrors::clean_up(std::size_t store, const std::stop_token& stop) {
   const Attempt own(attempt_.load());
-  if (!plan_.may_clean_up(*tier_of(store).disk)) return;
-  const auto there = checkpoint::RunStore::open(tier_of(store).disk, random_hex_name());
+  if (stop.stop_requested() || !plan_.may_clean_up(*tier_of(store).disk)) return;
+  const checkpoint::Tier tier = until_stop(tier_of(store), stop);
+  const auto there = checkpoint::RunStore::open(tier.disk, random_hex_name());
   report_once(there ? there->retire_old(plan_.store_rules, own, {}, checkpoint::ReadBackScope::kHeaders)
                     : Result<void>(there.error()),
-              "old checkpoints could not be removed yet from " + meters_->stores[store].uri);
-  remove_stale_names(tier_of(store));
-  if (plan_.home_rules.last != 0 || !plan_.may_clean_up(*plan_.tiers.home().disk)) return;
+              "old checkpoints could not be removed yet from " + meters_->stores[store].uri, stop);
+  remove_stale_names(tier, stop);
+  if (stop.stop_requested() || plan_.home_rules.last != 0 || !plan_.may_clean_up(*plan_.tiers.home().disk))
+    return;
   checkpoint::StoreCopies known = copies();
   for (std::size_t i = 0; i < has_failed_copy_.size(); ++i) {
     // List the store again, because another process may have removed checkpoints from it.

@@ -74,22 +74,24 @@ class Mirrors {
   // Returns the entry of a checkpoint in the first store that has it. Any thread, on any rank, may call
   // find().
   [[nodiscard]] Result<std::optional<InventoryEntry>> find(const checkpoint::CheckpointId& id) const;
-  // Waits at most `at_most` until the stores have the last reported checkpoint, and returns a sentence for
-  // each store that lacks it. The wait ends early when the function `goes_on`, if given, returns false.
+  // Waits at most `at_most` until the stores have the last reported checkpoint and the pointers to it, and
+  // returns a sentence for each store that lacks the checkpoint. The wait ends early when the function
+  // `goes_on`, if given, returns false.
   [[nodiscard]] std::vector<std::string> wait_for_newest(Duration at_most,
                                                          const std::function<bool()>& goes_on = {}) const;
 
  private:
   using Worker = checkpoint::MirrorWorker;
   void note_result(std::size_t store, const checkpoint::CheckpointId& id,
-                   const Result<checkpoint::Mirrored>& result);
+                   const Result<checkpoint::Mirrored>& result, const std::stop_token& stop);
   void update_waiters(std::size_t store, const checkpoint::CheckpointId& id,
                       const Result<checkpoint::Mirrored>& result);
   // The caller of notify_waiters() and fail_waiters() must hold mutex_.
   void notify_waiters();
   void fail_waiters(const std::function<bool(const checkpoint::CheckpointId&)>& is_for, const Error& why);
-  void update_store_pointers(std::size_t store, const checkpoint::CheckpointId& id,
-                             const std::string& digest);
+  // Updates the pointers of all ranks to the newest checkpoint, several at a time, until `stop` is requested.
+  void update_store_pointers(std::size_t store, const checkpoint::CheckpointId& id, const std::string& digest,
+                             const std::stop_token& stop);
   [[nodiscard]] Result<void> update_latest_pointer(const checkpoint::Tier& tier,
                                                    const checkpoint::LatestCheckpoint& latest,
                                                    const Result<std::uint64_t>& epoch) const;
@@ -99,13 +101,13 @@ class Mirrors {
   void queue_copies(const InventoryEntry& entry);
   [[nodiscard]] bool has_link() const;
   void update_latest_link(const InventoryEntry& entry, const Result<std::uint64_t>& epoch);
-  void remove_stale_names(const checkpoint::Tier& tier);
-  void clean_up(std::size_t store);
+  void remove_stale_names(const checkpoint::Tier& tier, const std::stop_token& stop = {});
+  void clean_up(std::size_t store, const std::stop_token& stop);
   // Aborts unfinished uploads by processes of older attempts, because these attempts have ended.
   void abort_abandoned_uploads(const checkpoint::Tier& tier, Attempt own, const std::stop_token& stop);
   // Reports a problem once, and again only if its text changes, because the same problem usually occurs after
-  // each save.
-  void report_once(const Result<void>& result, const std::string& what);
+  // each save. Reports nothing after a request to `stop`, because the call has probably failed for that.
+  void report_once(const Result<void>& result, const std::string& what, const std::stop_token& stop = {});
   [[nodiscard]] const checkpoint::Tier& tier_of(std::size_t store) const {
     return plan_.tiers.all()[store + 1];
   }

@@ -150,6 +150,17 @@ Result<void> check_places(const Options& o) {
   return {};
 }
 
+void make_paths_absolute(Options& o) {
+  const auto make_absolute = [](std::string& path) {
+    if (path.empty() || path.find("://") != std::string::npos) return;
+    std::error_code is_unknown;
+    const auto absolute = std::filesystem::absolute(path, is_unknown);
+    if (!is_unknown) path = absolute.string();
+  };
+  make_absolute(o.save_folder);
+  if (std::filesystem::path(o.final_weights).has_parent_path()) make_absolute(o.final_weights);
+}
+
 std::filesystem::path run_folder(const Options& o) {
   return std::filesystem::path(o.save_folder) / o.run_name;
 }

@@ -19,6 +19,9 @@ namespace ratoon::session {
 
 // Returns whether checkpoints are saved only in a bucket, as with --save-folder s3://bucket/runs.
 [[nodiscard]] bool is_home_in_store(const Options& options);
+// Makes the save folder and the file of the final weights independent of the working folder, which the
+// program may change later.
+void make_paths_absolute(Options& options);
 // Returns the run's folder. Call run_folder() only if --save-folder is a folder and not a bucket.
 [[nodiscard]] std::filesystem::path run_folder(const Options& options);
 // Returns the run's own location, such as "/data/runs/digits" or "s3://bucket/runs/digits".

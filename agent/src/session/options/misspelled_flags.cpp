@@ -8,18 +8,25 @@ namespace {
 
 constexpr std::size_t kShortFlagBytesMax = 5;  // "seed", "skip"
 
-bool differs_by_one_typo(std::string_view written, std::string_view known) {
+// How a written word differs from a known one.
+enum class Typo { kNone, kSwapped, kMissing, kDoubled, kAdded, kReplaced, kOther };
+
+Typo typo_of(std::string_view written, std::string_view known) {
   const auto [a, b] = std::ranges::mismatch(written, known);
   const std::string_view rest(a, written.end());
   const std::string_view expected(b, known.end());
-  const auto is_rest = [](std::string_view text, std::string_view other, std::size_t from,
-                          std::size_t other_from) {
-    return from <= text.size() && other_from <= other.size() && text.substr(from) == other.substr(other_from);
+  if (rest.empty() && expected.empty()) return Typo::kNone;
+  const auto is_equal_after = [&](std::size_t of_rest, std::size_t of_expected) {
+    return of_rest <= rest.size() && of_expected <= expected.size() &&
+           rest.substr(of_rest) == expected.substr(of_expected);
   };
-  const bool is_swapped = rest.size() >= 2 && expected.size() >= 2 && rest[0] == expected[1] &&
-                          rest[1] == expected[0] && is_rest(rest, expected, 2, 2);
-  return is_swapped || is_rest(rest, expected, 1, 1) || is_rest(rest, expected, 1, 0) ||
-         is_rest(rest, expected, 0, 1);
+  if (is_equal_after(2, 2) && rest[0] == expected[1] && rest[1] == expected[0]) return Typo::kSwapped;
+  if (is_equal_after(0, 1)) return Typo::kMissing;
+  if (is_equal_after(1, 0)) {
+    const bool is_doubled = a != written.begin() && *(a - 1) == *a;
+    return is_doubled ? Typo::kDoubled : Typo::kAdded;
+  }
+  return is_equal_after(1, 1) ? Typo::kReplaced : Typo::kOther;
 }
 
 }  // namespace
@@ -39,8 +46,11 @@ bool is_probable_misspelling(std::string_view word, std::string_view flag) {
   if (!word.starts_with('-') || word.substr(0, word.find('=')) == flag) return false;
   const std::string written = plain_flag_name(word);
   const std::string known = plain_flag_name(flag);
-  if (written == known) return true;
-  return known.size() > kShortFlagBytesMax && word.starts_with("--") && differs_by_one_typo(written, known);
+  const Typo typo = typo_of(written, known);
+  if (typo == Typo::kNone) return true;
+  if (typo == Typo::kOther || !word.starts_with("--")) return false;
+  const bool gives_another_word = typo == Typo::kAdded || typo == Typo::kReplaced;
+  return known.size() > kShortFlagBytesMax || !gives_another_word;
 }
 
 }  // namespace ratoon::session

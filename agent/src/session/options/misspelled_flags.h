@@ -11,8 +11,9 @@ namespace ratoon::session {
 
 // Pure. Returns whether `word`, up to a '=', is a misspelling of `flag`. A misspelling differs from the flag
 // by one added, missing, replaced or swapped letter, or only in '_', capitals or the number of leading
-// dashes. For a short flag, such as --seed, a difference of one letter is not enough, because too many words
-// differ from it by one letter. Returns false if the words are equal.
+// dashes. A word with an added or replaced letter is no misspelling of a short flag, because it may be a flag
+// of the program: --seeds, --speed and --seek differ from --seed by one letter. But a doubled letter counts.
+// Returns false if the words are equal.
 [[nodiscard]] bool is_probable_misspelling(std::string_view word, std::string_view flag);
 
 // Pure. Returns the normalized name of a flag, such as "save-every" for "--Save_Every=5": without dashes and

@@ -161,6 +161,13 @@ Duration Drain::remaining_commit_time(Timestamp now) {
   return std::clamp(first->deadline - now - first->margin / 8, Duration(0), patience);
 }
 
+std::optional<Duration> Drain::remaining_time(Timestamp now) {
+  const std::lock_guard lock(mutex_);
+  const Notice* const first = notices_.first();
+  if (first == nullptr) return std::nullopt;
+  return std::max(first->deadline - now - first->margin / 8, Duration(0));
+}
+
 Duration Drain::commit_timeout() {
   const std::lock_guard lock(mutex_);
   return compute_commit_timeout();

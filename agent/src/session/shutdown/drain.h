@@ -85,6 +85,8 @@ class Drain {
   [[nodiscard]] std::string take_notice_message(Timestamp now);
   // Returns how long the last save, on which the ranks have agreed, may take before this process must end.
   [[nodiscard]] Duration remaining_commit_time(Timestamp now);
+  // Returns how long this process may still work before it must end; nullopt if it was given no time.
+  [[nodiscard]] std::optional<Duration> remaining_time(Timestamp now);
   // Returns how long to wait for the commit of a save: remaining_commit_time() if the process will be ended,
   // else at least a minute.
   [[nodiscard]] Duration commit_timeout();

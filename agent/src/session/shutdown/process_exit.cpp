@@ -43,6 +43,12 @@ std::function<void(int, bool)>& end_of_embedder() {
   return *end;
 }
 
+// Returns the function of set_skip_teardown_at_exit().
+std::function<void()>& skip_at_end_of_embedder() {
+  static const NeverDestroyed<std::function<void()>> skip;
+  return *skip;
+}
+
 }  // namespace
 
 void skip_teardown_if(std::function<bool()> holds) {
@@ -52,16 +58,27 @@ void skip_teardown_if(std::function<bool()> holds) {
 
 int leave(int code) {
   if (!must_skip_teardown()) return code;
-  exit_now(code);
+  const auto& skip = skip_at_end_of_embedder();
+  if (!skip) exit_now(code);
+  skip();
+  return code;
 }
 
 void set_end_in_place(std::function<void(int code, bool must_skip_teardown)> end) {
   end_of_embedder() = std::move(end);
 }
 
+void set_skip_teardown_at_exit(std::function<void()> skip) {
+  skip_at_end_of_embedder() = std::move(skip);
+}
+
 void end_in_place(int code) {
   if (const auto& end = end_of_embedder()) end(code, must_skip_teardown());
   exit_now(code);
+}
+
+bool ends_with_destructors() {
+  return end_of_embedder() && !must_skip_teardown();
 }
 
 void exit_now(int code) {

@@ -16,7 +16,7 @@ namespace ratoon::session {
 void skip_teardown_if(std::function<bool()> holds);
 
 // train() calls leave() as its last action. Returns `code` if the process may end with destructors; if not,
-// ends the process like exit_now().
+// ends the process like exit_now(), or lets a program in another language end without destructors.
 [[nodiscard]] int leave(int code);
 
 // Flushes standard output and ends the process without destructors.
@@ -29,6 +29,12 @@ void skip_teardown_if(std::function<bool()> holds);
 // `end` returns, exit_now() ends the process. Call set_end_in_place() once, before the first session.
 void set_end_in_place(std::function<void(int code, bool must_skip_teardown)> end);
 [[noreturn]] void end_in_place(int code);
+// Returns whether end_in_place() lets the program end with its destructors.
+[[nodiscard]] bool ends_with_destructors();
+// Sets the function with which leave() lets a program in another language go on to its own end, and then end
+// without the destructors of C++. Such a program has more to do after its training, such as its exit
+// handlers. Call set_skip_teardown_at_exit() once, before the first session.
+void set_skip_teardown_at_exit(std::function<void()> skip);
 
 // Ends the process although a thread is stuck. Calls the function `say` on another thread and waits at most a
 // second for `say`. `say` may hang, because standard error may be a pipe without a reader, or the stuck

@@ -51,6 +51,16 @@ std::filesystem::path final_weights_file(const Options& options) {
   return is_home_in_store(options) ? std::filesystem::path() : run_folder(options) / name;
 }
 
+std::string missing_weights_advice(const Options& options) {
+  if (options.final_weights.empty() || !final_weights_file(options).empty()) return "";
+  const std::string run = home_of(options);
+  return "no file of the final weights was written, because the run saves into the store " + run +
+         ", and --final-weights '" + options.final_weights + "' names no folder: `ratoon checkpoint export " +
+         run + " " + options.final_weights +
+         "` writes the tensors of the last checkpoint to a file; if --final-weights names a folder, the next "
+         "run writes its file there";
+}
+
 Result<void> check_final_weights_file(const Options& options, checkpoint::CallsWithTimeout& calls) {
   const std::filesystem::path file = final_weights_file(options);
   if (file.empty()) return {};

@@ -22,6 +22,9 @@ namespace ratoon::session {
 // without a folder means a file in the run's folder. A run that saves to a bucket has no folder, so a name
 // without a folder means that no file is written.
 [[nodiscard]] std::filesystem::path final_weights_file(const Options& options);
+// If the options name a weights file and none can be written, because the run saves to a bucket, returns a
+// sentence that says so and how to get the weights; empty otherwise.
+[[nodiscard]] std::string missing_weights_advice(const Options& options);
 
 // Checks, before the first step of a run, the path of --final-weights. Returns kInvalid if the path is,
 // directly or through links, a file of a run, because the weights would replace this file. If the disk does

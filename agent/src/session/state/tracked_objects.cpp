@@ -110,11 +110,6 @@ std::vector<WantedTensors> split_into_rounds(std::vector<checkpoint::TensorSpec>
   return rounds;
 }
 
-// A Reader throws UnreadableState to pass an error of its StateSource on, through an object's load().
-struct UnreadableState {
-  Error error;
-};
-
 std::string describe_tensor_type(ElementType type, const TensorShape& shape) {
   return std::string(checkpoint::safetensors_name(type)) + " of shape [" + checkpoint::to_text(shape) + "]";
 }
@@ -125,6 +120,9 @@ class Reader final : public StateReader {
   Reader(StateSource& source, const std::string& checkpoint, const TrackedObjects::SeedOf* seed_of,
          WantedTensors& all)
       : source_(source), checkpoint_(checkpoint), seed_of_(seed_of), all_(all) {}
+
+  // The read error of the source. Objects, above all in Python, may catch its exception or throw another one.
+  [[nodiscard]] const std::optional<Error>& read_error() const { return read_error_; }
 
   void begin(const std::string& object, std::string base) {
     object_ = &object;
@@ -186,7 +184,7 @@ class Reader final : public StateReader {
       return;
     }
     auto gone = source_.texts_of_former_ranks(full_name(base_, name));
-    if (!gone) throw UnreadableState{gone.error()};
+    if (!gone) throw_read_error(gone.error());
     bytes(name, [states = *std::move(gone), take = std::move(take)](std::string own) mutable {
       states.insert(states.begin(), std::move(own));
       take(std::move(states));
@@ -209,9 +207,14 @@ class Reader final : public StateReader {
     };
   }
 
+  [[noreturn]] void throw_read_error(const Error& error) {
+    read_error_ = error;
+    throw Failure(static_cast<int>(exit_code_of(error.kind())), error.message());
+  }
+
   std::optional<Form> find_full(const std::string& name) {
     auto found = source_.find(name);
-    if (!found) throw UnreadableState{found.error()};
+    if (!found) throw_read_error(found.error());
     if (!*found) return std::nullopt;
     return Form{.type = (*found)->type, .shape = std::move((*found)->shape)};
   }
@@ -242,6 +245,7 @@ class Reader final : public StateReader {
   WantedTensors& all_;
   const std::string* object_ = nullptr;
   std::string base_;
+  std::optional<Error> read_error_;
 };
 
 }  // namespace
@@ -380,9 +384,10 @@ Result<void> TrackedObjects::restore(StateSource& source, const std::string& che
       asked.begin(name, tensor_prefix_of(name));
       object.load(asked);
     }
-  } catch (const UnreadableState& why) {
-    return why.error;
+  } catch (const std::runtime_error&) {
+    if (!asked.read_error()) throw;
   }
+  if (asked.read_error()) return *asked.read_error();
   if (parts == LoadParts::kAll) refuse_untracked(source, checkpoint);
   for (const WantedTensors& round : split_into_rounds(std::move(all.wanted), std::move(all.into))) {
     if (auto loaded = source.load(round.wanted, round.into); !loaded) return loaded.error();

@@ -1,5 +1,6 @@
 #include "agent/src/session/sums/rank_sums.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -18,8 +19,8 @@ constexpr auto kLossReportTimeout = std::chrono::seconds(60);
 constexpr auto kPollPause = std::chrono::milliseconds(2);
 constexpr auto kTotalReadTimeout = std::chrono::seconds(5);
 
-// Each rank may pass at most 2 MiB of numbers. The key-value store (board) of the ranks keeps at most 256 MiB
-// for all ranks together.
+// Each rank passes at most 2 MiB of numbers in one exchange. A call with more numbers is made in parts, and
+// in a large world with fewer numbers, too: the key-value store (board) keeps at most 256 MiB for all ranks.
 constexpr std::size_t kNumbersMax = 1U << 18;
 
 // The timeout of a request of the second client, which asks for missing ranks while the first client waits.
@@ -92,11 +93,27 @@ void RankSums::wait_until_total_is_read() {
 }
 
 void RankSums::add_up(const std::string& what, const SummedNumbers& numbers) {
-  call_name_ = what;
-  if (count_of(numbers) > kNumbersMax) {
-    fail(ExitCode::kConfiguration, what + " was called with " + describe(numbers) + ", and at most " +
-                                       std::to_string(kNumbersMax) + " numbers are summed at once");
+  const std::size_t count = count_of(numbers);
+  const std::size_t each = std::clamp<std::size_t>(
+      plan_.bytes_of_all_ranks_max / sizeof(double) / plan_.world_size, 1, kNumbersMax);
+  if (count <= each) return add_up_part(what, numbers);
+  std::visit([&](const auto& all) { add_up_in_parts(what, all, each); }, numbers);
+}
+
+// If a later part cannot be summed, the numbers of earlier parts stay unchanged, too.
+template <class Number>
+void RankSums::add_up_in_parts(const std::string& what, std::span<Number> numbers, std::size_t each) {
+  std::vector<Number> sums(numbers.begin(), numbers.end());
+  for (std::size_t first = 0; first < sums.size(); first += each) {
+    // The text has the number of all numbers, so that ranks with different numbers are told apart.
+    add_up_part(what + " with " + describe(numbers) + ", from number " + std::to_string(first) + " on",
+                std::span(sums).subspan(first, std::min(each, sums.size() - first)));
   }
+  std::ranges::copy(sums, numbers.begin());
+}
+
+void RankSums::add_up_part(const std::string& what, const SummedNumbers& numbers) {
+  call_name_ = what;
   ++call_number_;
   wait_.emplace(*plan_.clock);
   std::string refusal;

@@ -34,6 +34,7 @@ class RankSums {
     std::function<void(const std::string& sentence)> say;
     std::function<std::uint64_t()> steps_done;  // for messages
     const Clock* clock;                         // outlives the RankSums; decides when a wait is reported
+    std::size_t bytes_of_all_ranks_max = std::size_t{64} << 20;  // of the numbers in one exchange
   };
   explicit RankSums(Plan plan);
   ~RankSums();
@@ -46,6 +47,9 @@ class RankSums {
   void add_up(const std::string& what, const SummedNumbers& numbers);
 
  private:
+  template <class Number>
+  void add_up_in_parts(const std::string& what, std::span<Number> numbers, std::size_t each);
+  void add_up_part(const std::string& what, const SummedNumbers& numbers);
   // On rank 0, adds the numbers of the other ranks to its own. Returns an error text if the ranks made
   // different calls or a sum overflows, otherwise an empty text.
   [[nodiscard]] std::string sum_on_rank_0(const std::string& what, const SummedNumbers& numbers);

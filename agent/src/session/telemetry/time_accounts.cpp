@@ -39,9 +39,11 @@ Part TimeAccounts::part_of(ProcessPhase phase, std::uint64_t step) const {
 }
 
 // Ends the current phase. An interrupted validation does not count as made, so a later repetition of it does
-// not count as recomputed. A wait for samples within a validation does not end the validation.
+// not count as recomputed. A wait for samples or for other ranks within a validation does not end the
+// validation.
 void TimeAccounts::end_phase(ProcessPhase next) {
-  const bool goes_on = next == ProcessPhase::kValidate || next == ProcessPhase::kData;
+  const bool goes_on =
+      next == ProcessPhase::kValidate || next == ProcessPhase::kData || next == ProcessPhase::kCollective;
   if (phase_ == ProcessPhase::kValidate && !goes_on && next != ProcessPhase::kJoining)
     newest_validated_ = std::max(newest_validated_.value_or(0), step_);
   phase_ = next;

@@ -184,17 +184,24 @@ void Averager::prepare(const std::vector<NamedWeights>& modules, const Averaging
 // connect(). The weights of each later module are compared when a call uses them for the first time.
 void Averager::use_entry_of(const NamedWeights& weights, const GradientBuckets::Layout& layout) {
   constexpr std::size_t kEntries = 8;
+  // A program that makes more and more parameters trainable passes another list from time to time. The
+  // buckets of a list that it passes no longer would fill the accelerator's memory.
+  constexpr std::uint64_t kCallsMax = 64;
+  ++calls_;
   std::vector<at::Tensor> parameters = tensors_of(weights);
   const auto known = std::ranges::find_if(
       trained_modules_, [&](const TrainedModules& entry) { return entry.buckets->fits(parameters, layout); });
   if (known != trained_modules_.end()) {
+    known->last_call = calls_;
     std::rotate(known, known + 1, trained_modules_.end());
     return;
   }
+  std::erase_if(trained_modules_,
+                [&](const TrainedModules& entry) { return calls_ - entry.last_call > kCallsMax; });
   if (trained_modules_.size() == kEntries) trained_modules_.erase(trained_modules_.begin());
   auto buckets = std::make_shared<GradientBuckets>(std::move(parameters), Session::kNumbers, layout);
   auto order = BucketSchedule::first_order(buckets->pieces().size());
-  trained_modules_.push_back({weights, std::move(buckets), std::move(order)});
+  trained_modules_.push_back({weights, std::move(buckets), std::move(order), calls_});
   if (trained_modules_.size() > 1) compare_weights();
 }
 
@@ -208,6 +215,8 @@ void Averager::connect(const NamedWeights& trained, c10::Device device) {
   }
   if (!rank_group_) rank_group_.emplace(session_, fingerprint_weights(trained));
   if (device.is_cpu()) return;
+  // The sums of an earlier call (return_early) may still run on the other device.
+  if (device_collective_) finish_sums(session_, *device_collective_);
   device_collective_ = given ? std::make_shared<GroupCollective>(given, abort_group)
                              : make_device_collective(device, session_, *rank_group_);
   device_ = device;

@@ -41,6 +41,7 @@ class Averager {
     NamedWeights weights{};
     std::shared_ptr<GradientBuckets> buckets{};
     std::vector<std::size_t> order{};
+    std::uint64_t last_call = 0;  // the last call of average() that used this entry
   };
 
   void prepare(const std::vector<NamedWeights>& modules, const Averaging& how);
@@ -66,6 +67,7 @@ class Averager {
   // True if the process group of the program can sum only tensors on the host, even if the parameters are on
   // an accelerator.
   bool sums_on_host_ = false;
+  std::uint64_t calls_ = 0;                      // of average()
   std::vector<TrainedModules> trained_modules_;  // in the order of their last use
   std::shared_ptr<GradientBuckets> buckets_;     // of the current call
   std::optional<c10::Stream> fill_stream_;

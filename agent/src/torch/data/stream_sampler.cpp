@@ -79,6 +79,8 @@ void StreamSampler::LoopPosition::check_pass() {
 // epoch, as in a PyTorch program that forgets set_epoch().
 void StreamSampler::LoopPosition::check_was_trained() const {
   if (!pass || was_set || !pass->is_exhausted || iteration() != pass->began) return;
+  // A new attempt has loaded the stream, which stands again where the pass began.
+  if (!pass->reader.is_same_plan(stream->reader())) return;
   throw std::logic_error("the loader gave the " + std::to_string(pass->end - pass->began) +
                          " batches of an epoch, but none was counted as trained: call advance() after each "
                          "batch, or set_iteration() before the loader begins");

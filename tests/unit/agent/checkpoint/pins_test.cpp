@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include "agent/src/checkpoint/commit/commit.h"
 #include "agent/src/checkpoint/retention/removal.h"
+#include "tests/support/crash/crash_checker.h"
 #include "tests/support/crash/observed_disk.h"
 #include "tests/unit/agent/checkpoint/tiers/places.h"
 
@@ -234,26 +236,86 @@ Manifest with_unpinned(const CheckpointId& of, const UnpinnedStep& unpinned) {
 
 TEST_P(PinsTest, TheFirstManifestWithARequestRemovesThePin) {
   for (const auto& which : {id(1, 20), id(1, 30)}) ASSERT_TRUE(pin(*disk_, which, "a milestone", "run"));
-  unpin_if_requested(*disk_, with_unpinned(id(1, 50), {.step = 20, .since = id(1, 50)}));
+  ASSERT_TRUE(unpin_if_requested(*disk_, with_unpinned(id(1, 50), {.step = 20, .since = id(1, 50)})));
   EXPECT_EQ(list_pinned(*disk_).value(), (std::set{id(1, 30)}));
 }
 
 // A store gets only some of the checkpoints, so the first one that it gets may come later.
 TEST_P(PinsTest, ALaterManifestRemovesThePinIfThisPlaceHasNoEarlierOneWithTheRequest) {
   ASSERT_TRUE(pin(*disk_, id(1, 20), "a milestone", "run"));
-  unpin_if_requested(*disk_, with_unpinned(id(1, 70), {.step = 20, .since = id(1, 60)}));
+  ASSERT_TRUE(unpin_if_requested(*disk_, with_unpinned(id(1, 70), {.step = 20, .since = id(1, 60)})));
   EXPECT_THAT(list_pinned(*disk_).value(), IsEmpty());
   ASSERT_TRUE(pin(*disk_, id(1, 20), "by hand", "person"));
-  unpin_if_requested(*disk_, with_unpinned(id(1, 70), {.step = 20, .since = id(1, 40)}));
+  ASSERT_TRUE(unpin_if_requested(*disk_, with_unpinned(id(1, 70), {.step = 20, .since = id(1, 40)})));
   EXPECT_EQ(list_pinned(*disk_).value(), (std::set{id(1, 20)})) << "50 has removed the program's pin";
 }
 
 TEST_P(PinsTest, ARequestDoesNotConcernThePinsOfItsOwnOrLaterCheckpoints) {
   for (const auto& which : {id(1, 50), id(2, 50)}) ASSERT_TRUE(pin(*disk_, which, "a milestone", "run"));
-  unpin_if_requested(*disk_, with_unpinned(id(1, 50), {.step = 50, .since = id(1, 50)}));
+  ASSERT_TRUE(unpin_if_requested(*disk_, with_unpinned(id(1, 50), {.step = 50, .since = id(1, 50)})));
   EXPECT_EQ(list_pinned(*disk_).value().size(), 2u);
   ASSERT_TRUE(unpin_step(*disk_, Step(50)));
   EXPECT_THAT(list_pinned(*disk_).value(), IsEmpty());
+}
+
+// A disk with the committed steps 10 and 20, both pinned, and a save of step 30 that requests to unpin
+// step 20.
+class UnpinTest : public testing::Test {
+ protected:
+  UnpinTest() {
+    for (std::uint64_t step = 10; step <= 20; step += 10) {
+      test::digest_of_commit(disk_, id(1, step));
+      EXPECT_TRUE(pin(*disk_, id(1, step), "a milestone", "run"));
+    }
+    const std::string bytes = "weights";
+    const TensorView view{.name = "w", .shape = {bytes.size()}, .bytes = std::as_bytes(std::span(bytes))};
+    auto record = write_unvoted_pack(*disk_, kNext, Rank(0), std::span(&view, 1), "run");
+    record->run.emplace().unpinned.push_back({.step = 20, .since = kNext});
+    EXPECT_TRUE(vote(*disk_, kNext, *record, "run"));
+  }
+  Result<std::optional<InventoryEntry>> commit() { return try_commit(*disk_, kNext, 1, "run"); }
+  void refuse_removals(ErrorKind kind) {
+    disk_->set_faults([kind](DiskCall call, const std::string& path) {
+      const bool is_refused = call == DiskCall::kRemove && path.starts_with("pins/");
+      return ratoon::test::Fault{.error = is_refused ? std::optional(Error(kind, "refused")) : std::nullopt};
+    });
+  }
+
+  static constexpr CheckpointId kNext{.attempt = Attempt(1), .step = Step(30)};
+  const std::shared_ptr<ratoon::test::ModelDisk> disk_ = std::make_shared<ratoon::test::ModelDisk>();
+};
+
+TEST_F(UnpinTest, NoManifestIsWrittenWhileThePinCannotBeRemoved) {
+  refuse_removals(ErrorKind::kUnavailable);
+  EXPECT_FALSE(commit());
+  EXPECT_THAT(test::complete_in(*disk_), ElementsAre(id(1, 20), id(1, 10)));
+  disk_->set_faults({});
+  EXPECT_TRUE(commit());
+  EXPECT_EQ(list_pinned(*disk_).value(), (std::set{id(1, 10)}));
+}
+
+// Otherwise a run whose credentials permit no removal could save nothing.
+TEST_F(UnpinTest, APinThatMayNotBeRemovedStaysAndTheCheckpointIsCommitted) {
+  refuse_removals(ErrorKind::kPermissionDenied);
+  EXPECT_TRUE(commit());
+  EXPECT_EQ(list_pinned(*disk_).value(), (std::set{id(1, 10), id(1, 20)}));
+}
+
+TEST_F(UnpinTest, AfterAPowerCutTheManifestOrThePinIsThereAndNotBoth) {
+  const auto before = disk_->image();
+  const auto at = static_cast<std::ptrdiff_t>(disk_->log().size());
+  ASSERT_TRUE(commit());
+  const std::vector<ratoon::test::DiskOp> ops(disk_->log().begin() + at, disk_->log().end());
+  const auto judge = [](const ratoon::test::CrashState& state) -> std::optional<std::string> {
+    const auto left = std::make_shared<ratoon::test::ModelDisk>(state.image);
+    const bool is_committed = static_cast<bool>(read_manifest(*left, kNext));
+    const bool is_still_pinned = list_pinned(*left).value().contains(id(1, 20));
+    if (!is_committed || !is_still_pinned) return std::nullopt;
+    return "no later manifest removes the pin of step 20";
+  };
+  const auto report = ratoon::test::check_crashes({.before = before, .ops = ops, .chances_a_cut = 50}, judge);
+  EXPECT_EQ(report.bad, 0u) << report.first_bad;
+  EXPECT_GT(report.distinct, 3u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Places, PinsTest, testing::Values(Seen::kAsFolder, Seen::kAsStore),

@@ -116,7 +116,7 @@ TEST(MdsDataset, WhatIsMissingIsNamed) {
   int code = 0;
   EXPECT_THAT(failure_of(std::vector<std::string>{"/nowhere/at/all"}, {.split = "train"}, &code),
               HasSubstr("there is no /nowhere/at/all/train/index.json"));
-  EXPECT_EQ(code, 84);
+  EXPECT_EQ(code, 82);
   const Hurt hurt("split");
   fs::remove(hurt / "shard.00003.mds");
   EXPECT_EQ(failure_of(hurt), "shard 3 of the data set: " + (hurt / "shard.00003.mds").string() +
@@ -126,6 +126,33 @@ TEST(MdsDataset, WhatIsMissingIsNamed) {
   const Hurt packed("compressed/zstd");
   fs::remove(packed / "shard.00000.mds.zstd");
   EXPECT_THAT(failure_of(packed), HasSubstr("shard.00000.mds does not exist, but the index lists it"));
+}
+
+TEST(MdsDataset, AMissingFolderMayBeOfAVolumeThatIsNotMountedYet) {
+  const test::TemporaryFolder volume;
+  for (const MdsOptions& options :
+       {MdsOptions(), MdsOptions{.cache_folder = volume.path().string() + "-cache"}}) {
+    int code = 0;
+    const auto open = [&](const fs::path& folder) {
+      return failure_of(std::vector{folder.string()}, options, &code);
+    };
+    for (const fs::path& folder : {volume.path(), volume / "c4/train"}) {
+      EXPECT_THAT(open(folder), HasSubstr("mounted"));
+      EXPECT_EQ(code, 84);
+    }
+    fs::create_directories(volume / "c4/val");
+    EXPECT_THAT(open(volume / "c5/val"),
+                HasSubstr("nearest existing folder above it is " + volume.path().string() +
+                          ", and this folder is not empty"));
+    EXPECT_EQ(code, 82);
+    EXPECT_THAT(open(volume / "c4"), HasSubstr("each split has one")) << "a split was left out";
+    EXPECT_EQ(code, 82);
+    test::write_text(volume / "c4/val/shard.00000.mds", "a writer is at work");
+    EXPECT_THAT(open(volume / "c4/val"), HasSubstr("Wait until the data set is complete"));
+    EXPECT_EQ(code, 84);
+    fs::remove_all(volume / "c4");
+    fs::remove_all(options.cache_folder);
+  }
 }
 
 TEST(MdsDataset, AnIndexThatCannotBeReadIsNamed) {

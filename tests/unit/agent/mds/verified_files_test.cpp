@@ -46,6 +46,18 @@ TEST(VerifiedFiles, RememberNothingWhereThereIsNothingToCheck) {
   EXPECT_EQ(files.count(), 1u);
 }
 
+// A cache that is smaller than the data fetches a shard again in each epoch, into a new file.
+TEST(VerifiedFiles, NewFilesOfTheSameContentReplaceOldOnes) {
+  VerifiedFiles files;
+  FileIdentity file = kSettled;
+  for (int epoch = 0; epoch < 1000; ++epoch) {
+    ++file.inode;
+    files.record_verified(file, hashes_of("abc"));
+  }
+  EXPECT_LE(files.count(), 4u);
+  EXPECT_TRUE(files.check(file, hashes_of("abc"), bytes_in("xyz"))) << "the newest one is known";
+}
+
 TEST(VerifiedFiles, AnotherHashOrFileIsAnotherMatter) {
   VerifiedFiles files;
   ASSERT_TRUE(files.check(kSettled, hashes_of("abc"), bytes_in("abc")));

@@ -89,6 +89,19 @@ TEST_F(CredentialsTest, TheEnvironmentComesFirst) {
   EXPECT_EQ(found_id(), "TEAM") << "but not where the program names a profile";
 }
 
+// As `aws configure export-credentials` writes it.
+TEST_F(CredentialsTest, TheEnvironmentsTimeMayHaveAnyOffset) {
+  set("AWS_ACCESS_KEY_ID", "ENV");
+  set("AWS_SECRET_ACCESS_KEY", "S");
+  for (const char* time :
+       {"2026-05-01T10:00:00Z", "2026-05-01T10:00:00+00:00", "2026-05-01T12:00:00+02:00"}) {
+    set("AWS_CREDENTIAL_EXPIRATION", time);
+    EXPECT_EQ(find().value()->expires_at, parse_rfc3339("2026-05-01T10:00:00Z")) << time;
+  }
+  set("AWS_CREDENTIAL_EXPIRATION", "tomorrow");
+  EXPECT_THAT(failure(), HasSubstr("AWS_CREDENTIAL_EXPIRATION is 'tomorrow'"));
+}
+
 TEST_F(CredentialsTest, WhereTheyWereFoundOnceTheyAreRenewed) {
   write_credentials("[default]\naws_access_key_id=FILE\naws_secret_access_key=S\n");
   const auto chain = default_chain(world_.dependencies(), options_);

@@ -93,25 +93,23 @@ TEST_F(KeeperTest, WhatHasEndedIsNotUsed) {
                               "is now 2026-03-01T12:00:00"));
 }
 
-TEST_F(KeeperTest, DoubtFetchesAnewOnce) {
-  source_->answers = {std::optional(ending_in("first", 1h)), std::optional(ending_in("second", 1h)),
+TEST_F(KeeperTest, RejectedCredentialsAreFetchedAgainEachTime) {
+  source_->answers = {std::optional(ending_in("first", 1h)), std::optional(ending_in("first", 1h)),
                       std::optional(ending_in("second", 1h))};
   const Credentials first = credential_cache_->current({}).value();
-  EXPECT_TRUE(credential_cache_->report_rejected(first));
-  const Credentials second = credential_cache_->current({}).value();
-  EXPECT_EQ(second.access_key_id, "second");
-  EXPECT_TRUE(credential_cache_->report_rejected(second));
-  EXPECT_EQ(credential_cache_->current({}).value(), second);
-  EXPECT_FALSE(credential_cache_->report_rejected(second)) << "the same again: nothing better is to be had";
+  credential_cache_->report_rejected(first);
+  EXPECT_EQ(credential_cache_->current({}).value(), first) << "no other ones exist yet";
+  credential_cache_->report_rejected(first);
+  EXPECT_EQ(id(), "second") << "the file was corrected in the meantime";
 }
 
-TEST_F(KeeperTest, DoubtOfOldOnesLeavesTheNewOnes) {
+TEST_F(KeeperTest, RejectedOldCredentialsLeaveTheNewOnes) {
   source_->answers = {std::optional(ending_in("first", 1h))};
   const Credentials first = credential_cache_->current({}).value();
   clock_->advance(45min);
   source_->answers = {std::optional(ending_in("second", 1h))};
   EXPECT_EQ(id(), "second");
-  EXPECT_TRUE(credential_cache_->report_rejected(first)) << "others are there already";
+  credential_cache_->report_rejected(first);
   EXPECT_EQ(id(), "second");
   EXPECT_EQ(source_->fetches, 2);
 }

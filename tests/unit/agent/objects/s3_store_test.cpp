@@ -1,4 +1,5 @@
 // S3 over real connections: the signed parts, the meanings of refusals, and the reactions to them.
+#include "agent/src/objects/credentials/chain.h"
 #include "agent/src/objects/s3/s3_client.h"
 #include "tests/unit/agent/objects/remote_store_fixture.h"
 
@@ -156,6 +157,40 @@ TEST_F(S3StoreTest, EndedCredentialsThatStayAreAnErrorWithTheirSource) {
   EXPECT_THAT(got.error().message(),
               HasSubstr("the credentials have expired: renew them; signed by AKID from the environment"));
   EXPECT_EQ(server.requests().size(), 2u);
+}
+
+// Two requests are signed before the store rejects their credentials; the source gives new ones.
+TEST_F(S3StoreTest, EachRequestWithRejectedCredentialsIsRepeatedWithNewOnes) {
+  const ScriptedHttp metadata([](const ScriptedRequest&, int number) {
+    return reply(200, R"({"AccessKeyId":"POD)" + std::to_string(number) +
+                          R"(","SecretAccessKey":"S","Token":"T","Expiration":"2026-03-02T00:00:00Z"})");
+  });
+  world_.environment = {{"AWS_CONTAINER_CREDENTIALS_FULL_URI", metadata.url()}, {"HOME", "/nowhere"}};
+  const HttpDependencies dependencies = world_.dependencies();
+  const auto client =
+      S3Client::create(dependencies,
+                       {.endpoint = "http://127.0.0.1:1",
+                        .region = "us-east-1",
+                        .bucket = "bucket",
+                        .uses_path_style = {}},
+                       std::make_unique<CredentialCache>(default_chain(dependencies, {}), dependencies.clock),
+                       {})
+          .value();
+  const S3Call call{.key = "k"};
+  S3Client::Attempt one;
+  S3Client::Attempt other;
+  ASSERT_TRUE(client->request(call, {}, one, {}));
+  ASSERT_TRUE(client->request(call, {}, other, {}));
+  const std::string body = refusal("ExpiredToken");
+  EXPECT_TRUE(client->make_refusal(call, one, 400, {}, body).is_retried_at_once);
+  EXPECT_TRUE(client->make_refusal(call, other, 400, {}, body).is_retried_at_once);
+  ASSERT_TRUE(client->request(call, {}, one, {}));
+  ASSERT_TRUE(client->request(call, {}, other, {}));
+  EXPECT_EQ(one.signer->access_key_id, "POD2");
+  EXPECT_EQ(other.signer->access_key_id, "POD2");
+  EXPECT_TRUE(client->make_refusal(call, one, 400, {}, body).is_retried_at_once);
+  ASSERT_TRUE(client->request(call, {}, one, {}));
+  EXPECT_EQ(one.signer->access_key_id, "POD3");
 }
 
 TEST_F(S3StoreTest, ARefusedHeadFindsItsReason) {

@@ -87,6 +87,24 @@ TEST_F(UnclearReplies, APageInPlaceOfAnObjectSaysNothingOfIt) {
   }
 }
 
+// A proxy that answers everything with its page has stored nothing, and created nothing.
+TEST_F(UnclearReplies, APageInReplyToAPutStoresNothing) {
+  for (const int status : {200, 201, 412}) {
+    const ScriptedHttp server([status](const ScriptedRequest&, int) {
+      return reply(status, "<html>", "Content-Type: text/html\r\n");
+    });
+    for (const bool replaces : {true, false}) {
+      const auto put = s3(server)->put("k", "x", {.replaces = replaces});
+      ASSERT_FALSE(put) << status;
+      EXPECT_EQ(put.error().kind(), ErrorKind::kUnavailable) << put.error().message();
+      EXPECT_THAT(put.error().message(), HasSubstr("check for a proxy or sign-in page in between"));
+    }
+    const auto removed = s3(server)->remove("k");
+    ASSERT_FALSE(removed) << status;
+    EXPECT_EQ(removed.error().kind(), ErrorKind::kUnavailable) << removed.error().message();
+  }
+}
+
 // An object whose own content is a page is an object like any other.
 TEST_F(UnclearReplies, APageThatS3HoldsIsAnObject) {
   const ScriptedHttp server([](const ScriptedRequest&, int) {

@@ -1,7 +1,9 @@
 // A run's folder with checkpoints of several ranks, made by the engine itself.
 #pragma once
 
+#include <algorithm>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "agent/src/checkpoint/commit/run_store.h"
+#include "agent/src/checkpoint/interop/byte_sink.h"
 #include "agent/src/checkpoint/tiers/stores/object_store_disk.h"
 #include "base/contract/exit_code.h"
 #include "cli/checkpoint/run_folder.h"
@@ -26,6 +29,18 @@ inline checkpoint::CheckpointId id(std::uint64_t attempt, std::uint64_t step) {
 inline int code_of(const Error& error) {
   return static_cast<int>(exit_code_of(error.kind()));
 }
+
+// The bytes that a tensor writes, and the size of the largest piece.
+class StringSink final : public checkpoint::ByteSink {
+ public:
+  Result<void> append(std::span<const std::byte> bytes) override {
+    largest = std::max(largest, bytes.size());
+    text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    return {};
+  }
+  std::string text;
+  std::size_t largest = 0;
+};
 
 class RunFixture : public testing::Test {
  protected:

@@ -14,17 +14,6 @@ namespace {
 using testing::HasSubstr;
 using testing::UnorderedElementsAre;
 
-class StringSink final : public checkpoint::ByteSink {
- public:
-  Result<void> append(std::span<const std::byte> bytes) override {
-    largest = std::max(largest, bytes.size());
-    text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    return {};
-  }
-  std::string text;
-  std::size_t largest = 0;
-};
-
 class TensorStreamTest : public RunFixture {
  protected:
   Result<TensorStream> stream(const std::vector<std::string>& patterns = {},

@@ -25,15 +25,6 @@ constexpr std::size_t kRowBytes = 64;
 constexpr std::size_t kRowsOfPart = 100;
 constexpr checkpoint::PartSizes kSizes{.tensor_bytes_min = 1024, .part_bytes_min = kRowsOfPart * kRowBytes};
 
-class StringSink final : public checkpoint::ByteSink {
- public:
-  Result<void> append(std::span<const std::byte> bytes) override {
-    text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    return {};
-  }
-  std::string text;
-};
-
 // Three checkpoints of a buffer: step 20 changes part 2 of step 10, and step 30 changes part 3.
 class TensorsInPartsTest : public RunFixture, public testing::WithParamInterface<bool> {
  protected:

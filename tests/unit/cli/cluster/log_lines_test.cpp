@@ -41,6 +41,15 @@ TEST_F(LogLinesTest, ASecondStreamRepeatsNoLine) {
   EXPECT_THAT(printed_, ElementsAre("a", "b", "b", "c", "d"));
 }
 
+// Standard output and standard error have times of their own, and a clock may be set back.
+TEST_F(LogLinesTest, LinesOfOneStreamNeedNoOrder) {
+  stream({"t1 a\nt3 b\nt2 c\n"});
+  EXPECT_THAT(printed_, ElementsAre("a", "b", "c"));
+  EXPECT_EQ(lines_.newest(), "t3");
+  stream({"t3 b\nt2 c\nt3 d\nt4 e\nt2 f\n"});
+  EXPECT_THAT(printed_, ElementsAre("a", "b", "c", "d", "e", "f"));
+}
+
 TEST_F(LogLinesTest, AStreamThatWasCutOffWithinALineShowsItOnce) {
   ASSERT_TRUE(lines_.on_head({.status = 200}));
   ASSERT_TRUE(lines_.on_bytes("t1 a\nt2 half"));

@@ -230,8 +230,14 @@ TEST(ReaderPodTest, TheTrainersVariablesReachTheStore) {
   EXPECT_EQ(variable_in(pod, "RATOON_JOB_NAME")["value"], "digits");
   EXPECT_EQ(variable_in(pod, "RATOON_JOB_UID")["value"], "u-1");
   EXPECT_EQ(container_of(pod)["envFrom"][0]["configMapRef"]["name"], "store");
+  // The config map may have such variables, too, and `env` takes precedence over it.
+  EXPECT_EQ(variable_in(pod, "LD_PRELOAD")["value"], "");
+  EXPECT_EQ(variable_in(pod, "NVIDIA_VISIBLE_DEVICES")["value"], "void");
+  EXPECT_EQ(variable_in(pod, "PATH")["value"],
+            "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+  trainer_in(document).erase("envFrom");
   for (const char* of_trainers_image : {"PATH", "LD_PRELOAD", "NVIDIA_VISIBLE_DEVICES"})
-    EXPECT_TRUE(variable_in(pod, of_trainers_image).is_null()) << of_trainers_image;
+    EXPECT_TRUE(variable_in(pod_of(document), of_trainers_image).is_null()) << of_trainers_image;
 }
 
 TEST(ReaderPodTest, ItRunsAsTheTrainersUserWithoutItsRights) {

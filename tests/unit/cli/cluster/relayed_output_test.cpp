@@ -67,6 +67,16 @@ TEST(RelayedOutputTest, TheTwoStreamsStayApart) {
   EXPECT_EQ(streams.errors, "verify: 4 %\nrat");
 }
 
+TEST(RelayedOutputTest, ErrorsControlNoTerminal) {
+  Streams streams;
+  RelayedOutput output(streams.take());
+  ASSERT_TRUE(
+      output.read("2a\x1b]0;x\x07"
+                  "b"));
+  ASSERT_TRUE(output.read("-c\x1b[2J"));
+  EXPECT_EQ(streams.errors, "a?]0;x?b\nc?[2J");
+}
+
 TEST(RelayedOutputTest, LinesThatItDidNotWriteAreErrors) {
   Streams streams;
   RelayedOutput output(streams.take());

@@ -34,6 +34,19 @@ TEST(AttemptHistoryTest, WhatALaterAttemptDidNotGoOnFromIsNotKept) {
   EXPECT_THAT(history.complaints, IsEmpty());
 }
 
+// The system clock went back between the rows.
+TEST(AttemptHistoryTest, RowsComeInTheOrderInWhichTheyWereWritten) {
+  const std::string ledger = R"({"kind":"ledger","step":1,"time":"2026-11-22T0)";
+  const std::string first = "{\"attempt\":1,\"history\":1}\n" + step(5) + step(6) + ledger +
+                            "9:00:00Z\",\"values\":{\"useful\":1}}\n";
+  const std::string second = R"({"after":{"attempt":1,"bytes":)" + std::to_string(first.size()) +
+                             "},\"attempt\":2,\"history\":1}\n" + step(1) + ledger +
+                             "8:00:00Z\",\"values\":{\"useful\":9}}\n";
+  const AttemptHistory history = read_attempt_history({{2, second}, {1, first}});
+  EXPECT_THAT(kept(history), ElementsAre(std::pair(5u, true), std::pair(6u, true), std::pair(1u, true)));
+  EXPECT_THAT(history.ledger, ElementsAre(testing::Pair("useful", 9.0)));
+}
+
 TEST(AttemptHistoryTest, AnAttemptCountsThoughItReportedNothing) {
   const AttemptHistory history = read_attempt_history({{1, "{\"attempt\":1,\"history\":1}\n"}, {3, ""}});
   EXPECT_THAT(history.attempts, ElementsAre(1u, 3u));

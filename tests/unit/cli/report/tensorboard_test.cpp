@@ -78,6 +78,16 @@ TEST(TensorboardEvents, AnAttemptThatBeginsLaterTellsTensorBoardToForgetItsSteps
                           value_event(4, "loss", kHalf)));
 }
 
+// A process of an older attempt may write while a newer attempt already runs.
+TEST(TensorboardEvents, RowsOfAnOlderAttemptThatComeLaterAreTakenOnce) {
+  AttemptHistory history;
+  history.values["loss"] = {row(1, 1, 1), row(2, 2, 1)};
+  TensorboardEvents events;
+  EXPECT_EQ(events_in(events.take(history)).size(), 3U);
+  history.values["loss"] = {row(1, 1, 1), row(1, 2, 1, false), row(2, 2, 1), row(2, 3, 0.5)};
+  EXPECT_THAT(events_in(events.take(history)), ElementsAre(value_event(3, "loss", kHalf)));
+}
+
 TEST(TensorboardEvents, ARunWithoutValuesHasNoRecords) {
   AttemptHistory history;
   TensorboardEvents events;

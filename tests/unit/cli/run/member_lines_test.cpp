@@ -96,6 +96,17 @@ TEST_F(MemberLinesTest, NoLineIsLostWhereTheOutputTakesNone) {
   for (int i = 0; i < 100; ++i) EXPECT_EQ(got[static_cast<std::size_t>(i)], "[0] " + std::to_string(i));
 }
 
+// A terminal that was stopped and goes on, while the member works without a word.
+TEST_F(MemberLinesTest, TheRestIsShownWhenTheOutputHasRoomAgain) {
+  MemberLines all = lines();
+  follow(all, {name(0)});
+  write(name(0), "a\nb\n");
+  room_ = 0;
+  EXPECT_THAT(relayed(all), IsEmpty());
+  room_ = 1000;
+  EXPECT_THAT(relayed(all), ElementsAre("[0] a", "[0] b"));
+}
+
 TEST_F(MemberLinesTest, WhatEarlierRunsLeftIsNotShown) {
   write(name(0), "old\n");
   write(name(1), "old\n");

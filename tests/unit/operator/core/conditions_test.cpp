@@ -124,6 +124,29 @@ TEST(Conditions, SayWhyPodsAreRefused) {
   EXPECT_EQ(status.ledger.part, api::TimeLedgerPart::kWaitingForCapacity);
 }
 
+// Four train, and the quota has no room for the fifth that the job may have.
+TEST(Conditions, ARefusedPodThatTheJobCanDoWithoutLeavesItScheduled) {
+  auto seen = test::running(test::job(4));
+  seen.job.spec.elastic_policy = {.members_min = 2, .members_max = 5};
+  for (auto& member : seen.job.status.members) member.node = "node-" + std::to_string(member.index);
+  for (auto& pod : seen.pods) pod.node = "node-" + std::to_string(pod.index);
+  auto extra = seen.job.status.members[0];
+  extra = {.role = extra.role, .index = 4, .is_absent = true};
+  seen.job.status.members.push_back(extra);
+  seen.refusal = "creating pod digits-worker-4-i0: exceeded quota: gpus";
+  const auto status = decided(seen);
+  const auto* scheduled = find(status, "Scheduled");
+  ASSERT_NE(scheduled, nullptr);
+  EXPECT_TRUE(scheduled->is_true) << scheduled->message;
+  seen.is_template_refused = true;
+  EXPECT_EQ(find(decided(seen), "Scheduled")->reason, "PodRefused");
+  seen.is_template_refused = false;
+  seen.job.spec.elastic_policy.reset();
+  seen.job.spec.num_nodes = 5;
+  seen.job.status.members[4].is_absent = false;
+  EXPECT_EQ(find(decided(seen), "Scheduled")->reason, "PodRefused") << "all five must train";
+}
+
 TEST(Conditions, ATemplateThatNoPodIsMadeFromIsAnInvalidSpec) {
   Observation seen{.job = test::new_job(1)};
   seen.wall_now = wall(100);

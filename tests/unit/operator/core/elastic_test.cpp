@@ -287,6 +287,28 @@ TEST(ReconcileElastic, AWorldIsHandedOverToALargerOne) {
       << "they take their time, and looking at once changes nothing";
 }
 
+// The clock went back by six hours since the world ended, or the last leader's clock was ahead.
+TEST(ReconcileElastic, ATimeInTheFutureDelaysNoShrinking) {
+  auto seen = third_is_missing();
+  seen.job.status.world_awaited_since = wall(6 * 3600);
+  const auto decision = decide(seen);
+  EXPECT_EQ(decision.status.world_awaited_since, wall(110));
+  seen.job.status = decision.status;
+  seen.wall_now = wall(130);
+  EXPECT_EQ(absent_in(decide(seen).status.members), Flags({false, false, true}));
+}
+
+// The user has removed elasticPolicy, so that all must train.
+TEST(ReconcileElastic, WithoutAPolicyAWorldGrowsOnceAllAbsentMembersWait) {
+  auto seen = two_of_three();
+  seen.job.spec.elastic_policy.reset();
+  EXPECT_TRUE(find_growth(seen, seen.job.status).is_due);
+  seen.job.status.members[1].is_absent = true;
+  EXPECT_FALSE(find_growth(seen, seen.job.status).is_due) << "member 1 does not wait";
+  seen.job.status.members[1].is_absent = seen.job.status.members[2].is_absent = false;
+  EXPECT_FALSE(find_growth(seen, seen.job.status).is_due);
+}
+
 TEST(ReconcileElastic, AJobIsDoneWithoutWhoIsAbsent) {
   auto seen = two_of_three();
   seen.processes[0] = test::done(process(0));

@@ -88,6 +88,26 @@ TEST(Launched, TheNextWorldFormsWithoutListsOfCheckpoints) {
   EXPECT_FALSE(decision.announcement.lists_valid_from);
 }
 
+// The job had the agent before it was suspended and edited. Launchers never list its checkpoint.
+TEST(Launched, ACheckpointOfAnEarlierProgramWithTheAgentStopsNoWorld) {
+  for (const char* tier : {"volume", "local"}) {
+    auto seen = running_programs();
+    seen.job.status.attempt = Attempt(3);
+    seen.job.status.is_world_formed = false;
+    seen.job.status.last_checkpoint = test::resume_point(1, 40);
+    seen.job.status.last_checkpoint_tier = tier;
+    seen.world.clear();
+    for (std::uint32_t i = 0; i < kMembers; ++i) {
+      seen.processes[i] = waiting(process(i), 2, {}, 4);
+      seen.processes[i].last_heard = test::at_seconds(10);
+    }
+    const auto decision = decide(seen);
+    EXPECT_EQ(decision.status.phase, JobPhase::kRunning) << decision.status.message;
+    EXPECT_EQ(decision.status.last_checkpoint, test::resume_point(1, 40)) << "the agent may come back";
+    EXPECT_EQ(decision.status.last_checkpoint_tier, tier);
+  }
+}
+
 TEST(Launched, AMemberIsDoneWhenItsLauncherExitsWithZero) {
   auto seen = running_programs();
   for (std::uint32_t i = 0; i < kMembers; ++i) seen.pods[i] = ended_pod(i, 0);
@@ -172,6 +192,52 @@ TEST(Launched, ASuccessorTakesOverByAHandOver) {
   const auto decision = decide(seen);
   EXPECT_TRUE(decision.announcement.hand_over);
   EXPECT_EQ(decision.status.attempt, Attempt(1)) << "the programs save first";
+}
+
+std::vector<DeletePod> deletions_after_hand_over(Observation& seen) {
+  const auto decision = decide(seen);
+  EXPECT_EQ(incarnations(decision), (std::vector<std::uint32_t>{0, 1, 0}));
+  test::store(decision, "node-9", seen);
+  return only<DeletePod>(decision);
+}
+
+// The program of member 1 still saves when the first of the others has left the world.
+TEST(Launched, AMemberWithANoticeKeepsItsGraceWhenItsSuccessorTakesOver) {
+  auto seen = running_programs();
+  seen.job.status.members[1].successor = 1;
+  seen.job.status.members[1].successor_uid = test::uid_of(1, 1);
+  seen.pods.push_back(test::pod(1, 1));
+  seen.processes.push_back(waiting(process(1, 1), 0, {}, 10));
+  seen.processes[0] = waiting(process(0), 1, {}, 10);
+  auto withdrawn = seen;
+  seen.nodes = {{.name = "node-2", .is_unschedulable = true}};
+  const DeletePod with_grace{
+      .name = "digits-worker-1-i0", .uid = test::uid_of(1), .reason = "superseded", .has_grace = true};
+  EXPECT_EQ(deletions_after_hand_over(seen), std::vector{with_grace});
+  EXPECT_EQ(deletions_after_hand_over(seen), std::vector{with_grace}) << "the first deletion was refused";
+  EXPECT_EQ(deletions_after_hand_over(withdrawn), std::vector{with_grace});
+
+  // The next world does not wait for it, and nothing is counted.
+  seen.pods[1].is_deleting = true;
+  seen.pods[1].ends_at = wall(40);
+  seen.processes[2] = waiting(process(2), 1, {}, 10);
+  const auto formed = decide(seen);
+  EXPECT_TRUE(formed.status.is_world_formed) << formed.status.message;
+  EXPECT_EQ(formed.status.restarts, api::Restarts());
+  EXPECT_TRUE(only<DeletePod>(formed).empty());
+}
+
+TEST(Launched, ALostMemberHasNoGrace) {
+  auto seen = running_programs();
+  for (std::uint32_t i = 1; i < kMembers; ++i) seen.processes[i].last_heard = test::at_seconds(14);
+  auto with_notice = seen;
+  with_notice.job.status.members[0].successor = 1;
+  with_notice.nodes = {{.name = "node-1", .is_unschedulable = true}};
+  for (const auto& each : {seen, with_notice}) {
+    const auto deleted = only<DeletePod>(decide(each, 14));
+    ASSERT_EQ(deleted.size(), 1U);
+    EXPECT_FALSE(deleted[0].has_grace) << "it may be alive, and must not write";
+  }
 }
 
 TEST(Launched, ARecoveryIsOverWhenAllProgramsRun) {

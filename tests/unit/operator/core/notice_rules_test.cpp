@@ -117,6 +117,8 @@ TEST(NoticeRules, ATimeInTheValueBeginsTheNoticeAheadOfIt) {
   EXPECT_FALSE(find(node_at("8000000000"), {scheduled({})})) << "in the year 2223";
   EXPECT_EQ(find(node_at("1970-01-01T00:18:00Z"), {scheduled(seconds(0), TimeInValue::kRfc3339)}),
             notice("label at=1970-01-01T00:18:00Z", wall(1080)));
+  for (const char* text : {"1970-01-01T02:18:00+02:00", "1970-01-01T00:18:00.123456Z"})
+    EXPECT_TRUE(find(node_at(text), {scheduled(seconds(0), TimeInValue::kRfc3339)})) << text;
   EXPECT_FALSE(find(node_at("1080"), {scheduled(seconds(0), TimeInValue::kRfc3339)}));
 }
 

@@ -63,6 +63,69 @@ TEST(Suspend, AnotherSizeWaitsUntilThoseWhoTrainHaveSaved) {
   }
 }
 
+// One patch suspends the job and raises or lowers processesPerNode.
+TEST(Suspend, AnotherNumberOfProcessesWaitsUntilThoseThatTrainHaveSaved) {
+  for (const bool has_leader_changed : {false, true}) {
+    for (const std::uint32_t processes : {1U, 3U}) {
+      auto seen = suspended();
+      seen.job.spec.processes_per_node = 2;
+      seen.world.clear();
+      seen.processes.clear();
+      for (std::uint32_t rank = 0; rank < 4; ++rank) {
+        auto identity = process(rank / 2);
+        identity.local_rank = rank % 2;
+        seen.processes.push_back(test::heard(identity));
+        seen.processes.back().beat = Heartbeat{.process = identity, .attempt = Attempt(1)};
+        if (!has_leader_changed)
+          seen.world.push_back({.process = identity,
+                                .assignment = {.attempt = Attempt(1), .rank = Rank(rank), .world_size = 4}});
+      }
+      seen.job.status.world_size = 4;
+      ASSERT_TRUE(decide(seen).announcement.hand_over);
+      seen.job.spec.processes_per_node = processes;
+      const auto draining = decide(seen);
+      EXPECT_TRUE(draining.announcement.hand_over) << processes << " " << has_leader_changed;
+      EXPECT_TRUE(deleted(draining).empty()) << "they have not saved";
+      EXPECT_EQ(draining.announcement.processes_per_node, 2U) << "else the others are refused";
+    }
+  }
+}
+
+// One patch suspends the job and changes the field `agent` of its roles.
+TEST(Suspend, WithAnotherAgentItsMembersStillSaveAsTheyWereMade) {
+  for (const auto agent : {api::PodAgent::kRatoon, api::PodAgent::kLauncher}) {
+    auto seen = suspended();
+    for (auto& pod : seen.pods) pod.agent = agent;
+    seen.job.spec.roles[0].has_agent = false;
+    const auto draining = decide(seen);
+    EXPECT_TRUE(draining.announcement.hand_over);
+    EXPECT_TRUE(deleted(draining).empty()) << "they have not saved";
+    seen.job.spec.roles[0].has_agent = true;
+    seen.processes = {test::waiting(process(0), 1), test::waiting(process(1), 1)};
+    const auto removed = test::only<DeletePod>(decide(seen));
+    ASSERT_EQ(removed.size(), 2U);
+    EXPECT_EQ(removed[0].has_grace, agent == api::PodAgent::kLauncher);
+  }
+}
+
+TEST(Suspend, AGroupEndsByItsSignalWhateverAgentComesNext) {
+  auto seen = suspended();
+  seen.processes.clear();
+  seen.world.clear();
+  for (auto& pod : seen.pods) pod.agent = api::PodAgent::kNone;
+  const auto removed = test::only<DeletePod>(decide(seen));
+  ASSERT_EQ(removed.size(), 2U) << "such programs receive no orders";
+  EXPECT_TRUE(removed[0].has_grace);
+}
+
+TEST(Suspend, TheAgentOfThePodsCountsOnlyUntilTheJobIsResumed) {
+  auto seen = suspended();
+  seen.job.spec.is_suspended = false;
+  for (auto& pod : seen.pods) pod.agent = api::PodAgent::kNone;
+  seen.nodes = {{.name = "node-1", .is_unschedulable = true}};
+  EXPECT_EQ(test::only<CreatePod>(decide(seen)).size(), 1U) << "a group would get no successor";
+}
+
 TEST(Suspend, ItsPodsGoWhenItHasLeft) {
   auto seen = suspended();
   seen.job.status.suspending_since = wall(99);
@@ -174,6 +237,48 @@ TEST(Suspend, GoesOnWithNewPodsWhenItIsOver) {
   EXPECT_EQ(decision.status.suspending_since, std::nullopt);
   ASSERT_EQ(decision.actions.size(), 2U);
   EXPECT_EQ(std::get<CreatePod>(decision.actions[0]).pod.name, "digits-worker-0-i1");
+}
+
+// The user may have edited the template while the job was suspended.
+TEST(Suspend, TheTemplateIsCheckedAgainUntilAWorldHasFormed) {
+  auto seen = suspended();
+  seen.job.status = decide(seen).status;
+  seen.job.status.suspending_since = wall(40);
+  seen.job.status = decide(seen).status;
+  seen.pods.clear();
+  seen.processes.clear();
+  seen.world.clear();
+  seen.wall_now = wall(200);
+  seen.job.status = decide(seen).status;
+  ASSERT_EQ(seen.job.status.phase, JobPhase::kSuspended);
+  seen.job.spec.is_suspended = false;
+  for (const char* why : {"its first decision", "a refusal of the pods"}) {
+    seen.wall_now = wall(300);
+    const auto decision = decide(seen);
+    const auto made = test::only<CreatePod>(decision);
+    ASSERT_EQ(made.size(), 2U) << why;
+    EXPECT_EQ(made[0].pod.incarnation, 1U);
+    EXPECT_TRUE(made[0].is_template_checked) << why;
+    seen.job.status = decision.status;
+  }
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    seen.pods.push_back(test::pod(i, 1));
+    seen.processes.push_back(test::waiting(process(i, 1), 0, {}, 2));
+  }
+  // The first decision notes the pods' UIDs, the second asks for lists of checkpoints.
+  for (int round = 0; round < 3; ++round) test::store(decide(seen), "", seen);
+  ASSERT_TRUE(seen.job.status.is_world_formed) << seen.job.status.message;
+  seen.wall_now = wall(400);
+  seen.pods.pop_back();
+  const auto replaced = test::only<CreatePod>(decide(seen));
+  ASSERT_EQ(replaced.size(), 1U);
+  EXPECT_FALSE(replaced[0].is_template_checked) << "a check must not delay a job that has trained";
+}
+
+TEST(Suspend, TheFirstPodsOfAJobAreChecked) {
+  const auto made = test::only<CreatePod>(decide({.job = test::new_job(2)}));
+  ASSERT_EQ(made.size(), 2U);
+  EXPECT_TRUE(made[0].is_template_checked);
 }
 
 TEST(ReleaseMembers, GoBeyondASuccessor) {

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/contract/codec.h"
+#include "operator/kube/pods/member_container.h"
 #include "operator/kube/pods/node_codec.h"
 #include "operator/kube/pods/pod_codec.h"
 
@@ -42,11 +43,38 @@ TEST(PodCodec, ReadsWhoseMemberItIs) {
                                 .index = 1,
                                 .incarnation = 2,
                                 .node = "n1",
-                                .phase = api::PodPhase::kRunning}));
+                                .phase = api::PodPhase::kRunning,
+                                .agent = api::PodAgent::kNone}));
   EXPECT_EQ(pod->name_space, "team-a");
   EXPECT_EQ(pod->job_name, "j");
   EXPECT_EQ(pod->job_uid, "u") << "the owner's, not the label's";
   EXPECT_EQ(pod->resource_version, "9");
+}
+
+// A user who may change pods may write into the annotation whatever the API server accepts.
+TEST(PodCodec, TellsTheAgentByTheVolumesThatTheOperatorAdds) {
+  const auto agent_with = [](const json& volumes) {
+    json document = running();
+    document["spec"]["volumes"] = volumes;
+    return decode_pod(document)->pod.agent;
+  };
+  const json own = {{"name", "data"}};
+  const json token = {{"name", kTokenVolume}};
+  EXPECT_EQ(agent_with(json::array({own})), api::PodAgent::kNone);
+  EXPECT_EQ(agent_with(json::array({own, token})), api::PodAgent::kRatoon);
+  EXPECT_EQ(agent_with(json::array({token, {{"name", kLauncherVolume}}})), api::PodAgent::kLauncher);
+}
+
+TEST(PodCodec, ItsAvoidedNodesAreFewAndOnlyOfAPodWithoutANode) {
+  json pod = running();
+  std::string nodes;
+  for (int i = 0; i < 60'000; ++i) nodes += "n" + std::to_string(i) + ",";
+  pod["metadata"]["annotations"]["ratoon.dev/avoided-nodes"] = nodes;
+  EXPECT_TRUE(decode_pod(pod)->pod.avoided_nodes.empty());
+  pod["spec"].erase("nodeName");
+  EXPECT_EQ(decode_pod(pod)->pod.avoided_nodes.size(), 256u);
+  pod["metadata"]["annotations"]["ratoon.dev/avoided-nodes"] = "a,b";
+  EXPECT_EQ(decode_pod(pod)->pod.avoided_nodes, std::vector<std::string>({"a", "b"}));
 }
 
 TEST(PodCodec, OnlyATrainingJobsPodIsAMember) {

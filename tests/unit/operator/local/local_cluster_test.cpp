@@ -1,8 +1,12 @@
 #include "operator/local/members/local_cluster.h"
 
+#include <filesystem>
+
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/core/unique_fd.h"
 #include "tests/support/children.h"
@@ -111,6 +115,41 @@ TEST_F(LocalClusterTest, ARemovedPodIsTerminatingUntilItsProcessesAreGone) {
   EXPECT_TRUE(find(0).is_deleting);
   wait_until_quiet();
   EXPECT_TRUE(cluster_.pods().empty());
+}
+
+// A program that saves when it gets SIGTERM, and waits before that for a line from the pipe `gate`.
+class LocalClusterWithSaverTest : public LocalClusterTest {
+ protected:
+  void SetUp() override {
+    for (const char* name : {"ready", "gate"}) ASSERT_EQ(::mkfifo((folder_ / name).c_str(), 0600), 0);
+    script_ = "cd '" + folder_.path().string() +
+              "'; trap 'read line < gate; echo > saved; exit 0' TERM; echo > ready; "
+              "while :; do sleep 0.01; done";
+    ASSERT_TRUE(create(0));
+    const UniqueFd ready(::open((folder_ / "ready").c_str(), O_RDONLY | O_CLOEXEC));
+    char line = 0;
+    ASSERT_EQ(::read(ready.get(), &line, 1), 1);
+    gate_ = UniqueFd(::open((folder_ / "gate").c_str(), O_RDWR | O_CLOEXEC));
+  }
+  bool has_saved() const { return std::filesystem::exists(folder_ / "saved"); }
+
+  UniqueFd gate_;
+};
+
+TEST_F(LocalClusterWithSaverTest, ARemovedPodWithGraceMayEndByItself) {
+  cluster_.remove(find(0).uid, test::at_seconds(30));
+  cluster_.observe(test::at_seconds(29));
+  EXPECT_TRUE(find(0).is_deleting);
+  ASSERT_EQ(::write(gate_.get(), "\n", 1), 1);
+  wait_until_quiet();
+  EXPECT_TRUE(has_saved());
+}
+
+TEST_F(LocalClusterWithSaverTest, ARemovedPodIsKilledWhenItsGraceIsOver) {
+  cluster_.remove(find(0).uid, test::at_seconds(30));
+  cluster_.observe(test::at_seconds(30));
+  wait_until_quiet();
+  EXPECT_FALSE(has_saved());
 }
 
 TEST_F(LocalClusterTest, RemovesByUidAndNobodyElse) {

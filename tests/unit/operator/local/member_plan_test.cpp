@@ -49,6 +49,30 @@ TEST_F(MemberPlan, EachProcessKnowsItsPlace) {
   EXPECT_EQ(plan().lifeline_fd, 9);
 }
 
+TEST_F(MemberPlan, GpusAreDealtToTheProcessesOfAllMembersInTurn) {
+  job_.spec.processes_per_node = 2;
+  EXPECT_EQ(variable("CUDA_VISIBLE_DEVICES"), "-");
+  places_.devices = {"5", "GPU-1a", "3"};
+  EXPECT_EQ(variable("CUDA_VISIBLE_DEVICES", 0), "3") << "the third process of the job";
+  EXPECT_EQ(variable("CUDA_VISIBLE_DEVICES", 1), "5");
+  pod_ = test::pod(0, 0);
+  EXPECT_EQ(variable("CUDA_VISIBLE_DEVICES", 1), "GPU-1a");
+  job_.spec.roles[0].environment = {{"CUDA_VISIBLE_DEVICES", "0,1"}};
+  EXPECT_EQ(variable("CUDA_VISIBLE_DEVICES", 1), "0,1") << "the job says which";
+}
+
+// As in a run of `ratoon launch` outside of a job: a program that takes the device of its local rank finds
+// it.
+TEST_F(MemberPlan, TheOnlyProcessOfAMemberHasTheLocalRank0AndOneGpu) {
+  places_.devices = {"5", "GPU-1a", "3"};
+  for (const std::uint32_t index : {0U, 1U, 2U}) {
+    pod_ = test::pod(index, 0);
+    EXPECT_EQ(variable(env::kLocalRank), "0");
+    EXPECT_EQ(variable(env::kProcessesPerNode), "1");
+    EXPECT_EQ(variable("CUDA_VISIBLE_DEVICES"), places_.devices[index]);
+  }
+}
+
 TEST_F(MemberPlan, EachProcessHasAPortForItsMetricsAndTheRunsBeginning) {
   EXPECT_EQ(variable(env::kTimeLimitSince), "1700000000.250");
   EXPECT_EQ(variable(env::kMetricsPort), "-");

@@ -106,10 +106,15 @@ TEST_F(RunConsoleTest, WhatIsToldAtOnceIsNotToldAgainAtTheEnd) {
   EXPECT_THAT(told(), ElementsAre("the members' logs are in logs/*.log"));
 }
 
-TEST_F(RunConsoleTest, AFailureOfARunBeforeIsNotThisOnes) {
-  status_.last_failure = failure(WallTime{seconds(999)}, "old words\n");
+// A failure of an earlier run is not in the status: recover_status() removes it.
+TEST_F(RunConsoleTest, AFailureAfterTheSystemClockWentBackIsTold) {
+  status_.last_failure = failure(WallTime{seconds(999)}, "no such file\n");
   news_.print_failure(status_);
-  EXPECT_THAT(told(), ElementsAre("the members' logs are in logs/*.log"));
+  EXPECT_THAT(told(), ElementsAre("the last lines of counter-worker-0-i0:", "  no such file",
+                                  "the members' logs are in logs/*.log"));
+}
+
+TEST_F(RunConsoleTest, AFailureWithoutLinesIsToldByTheLogsAlone) {
   status_.last_failure = failure(WallTime{seconds(1001)}, "");
   news_.print_failure(status_);
   EXPECT_THAT(told(), ElementsAre("the members' logs are in logs/*.log"));

@@ -26,7 +26,8 @@ class RunEventsTest : public testing::Test {
   std::vector<std::string> look(milliseconds later = milliseconds(0)) {
     lines_.clear();
     now_.since_epoch += later;
-    events_.observe(job_.status, pods_, now_);
+    at_ = at_ + later;
+    events_.observe(job_.status, pods_, now_, at_);
     std::vector<std::string> kinds;
     for (const auto& line : lines_) kinds.push_back(line["kind"].get<std::string>());
     return kinds;
@@ -40,23 +41,24 @@ class RunEventsTest : public testing::Test {
   api::TrainingJob job_ = test::job(2);
   std::vector<api::Pod> pods_;
   WallTime now_{std::chrono::seconds(1000)};
+  Timestamp at_{std::chrono::seconds(50)};
 };
 
 TEST_F(RunEventsTest, ALifeBeginsWithTheFormatAndTheJob) {
-  events_.begin(job_, now_);
+  events_.begin(job_, now_, at_);
   EXPECT_EQ(
       lines_.at(0),
       json({{"kind", "run"}, {"events", 1}, {"job", job_.meta.name}, {"time", "1970-01-01T00:16:40.000Z"}}));
 }
 
 TEST_F(RunEventsTest, WhatStaysTheSameIsWrittenOnce) {
-  events_.begin(job_, now_);
+  events_.begin(job_, now_, at_);
   EXPECT_THAT(look(), ElementsAre("member", "member", "world"));
   EXPECT_THAT(look(milliseconds(1000)), IsEmpty());
 }
 
 TEST_F(RunEventsTest, ALossAndWhatFollowsIt) {
-  events_.begin(job_, now_);
+  events_.begin(job_, now_, at_);
   look();
   pods_[1] = test::ended_pod(1, 137);
   job_.status.is_world_formed = false;
@@ -83,7 +85,7 @@ TEST_F(RunEventsTest, EachPartOfTheLedgerIsALineWithTheSumsBeforeIt) {
   pods_.clear();
   auto& ledger = job_.status.ledger;
   ledger.since = now_;
-  events_.begin(job_, now_);
+  events_.begin(job_, now_, at_);
   EXPECT_THAT(look(), ElementsAre("ledger"));
   EXPECT_EQ(lines_[0]["ledger"]["part"], "restarting");
   ledger.newest_step = Step(3);
@@ -100,14 +102,14 @@ TEST_F(RunEventsTest, EachPartOfTheLedgerIsALineWithTheSumsBeforeIt) {
 }
 
 TEST_F(RunEventsTest, AWorldThatFollowsAnotherAtOnceEndsTheOther) {
-  events_.begin(job_, now_);
+  events_.begin(job_, now_, at_);
   look();
   job_.status.attempt = Attempt(2);
   EXPECT_THAT(look(), ElementsAre("apart", "world"));
 }
 
 TEST_F(RunEventsTest, StepsOfALongRunAreFew) {
-  events_.begin(job_, now_);
+  events_.begin(job_, now_, at_);
   look();
   std::size_t lines = 0;
   constexpr int kHours = 11;
@@ -119,10 +121,24 @@ TEST_F(RunEventsTest, StepsOfALongRunAreFew) {
   EXPECT_LT(lines, 2000u);
 }
 
+TEST_F(RunEventsTest, StepsAreWrittenAlsoAfterTheSystemClockWentBack) {
+  events_.begin(job_, now_, at_);
+  look();
+  job_.status.step = Step(1);
+  EXPECT_THAT(look(milliseconds(1000)), ElementsAre("step"));
+  now_.since_epoch -= std::chrono::hours(1);
+  for (std::uint64_t step = 2; step <= 4; ++step) {
+    job_.status.step = Step(step);
+    EXPECT_THAT(look(milliseconds(1000)), ElementsAre("step"));
+  }
+  job_.status.step = Step(5);
+  EXPECT_THAT(look(milliseconds(100)), IsEmpty()) << "the pause between two lines stays";
+}
+
 TEST_F(RunEventsTest, ARunThatGoesOnTellsNothingOfTheLastOne) {
   job_.status.last_disruption = api::Disruption{.member = "a"};
   job_.status.step = Step(5);
-  events_.begin(job_, now_);
+  events_.begin(job_, now_, at_);
   pods_.clear();
   EXPECT_THAT(look(), ElementsAre("world")) << "the world is another one, whatever was stored of the last";
 }

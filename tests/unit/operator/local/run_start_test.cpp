@@ -56,6 +56,29 @@ TEST_F(BeginRunTest, TheFirstOneInAFolderBeginsAtItsBeginning) {
   EXPECT_TRUE(begun->document.is_null());
 }
 
+// The status names the newest checkpoint of the first run, which no process of another run finds.
+TEST_F(BeginRunTest, AnotherRunNameInAFolderWithCheckpointsIsRefused) {
+  const auto with_run_name = [this](const std::string& name) {
+    json other = *job_.document;
+    other["spec"]["roles"][0]["template"]["spec"]["containers"][0]["command"] = {"train", "--run-name", name};
+    return *api::decode_training_job(other);
+  };
+  job_ = with_run_name("a");
+  leave_a_run();
+  job_ = with_run_name("b");
+  EXPECT_TRUE(begin()) << "nothing was saved";
+  job_ = with_run_name("a");
+  job_.status.last_checkpoint = ResumePoint{.attempt = Attempt(2), .step = Step(30), .digest = "d"};
+  leave_a_run();
+  EXPECT_TRUE(begin());
+  job_ = with_run_name("b");
+  const auto begun = begin();
+  ASSERT_FALSE(begun);
+  EXPECT_EQ(begun.error().kind(), ErrorKind::kInvalid);
+  EXPECT_THAT(begun.error().message(), HasSubstr("holds the run 'a', and this command names the run 'b'"));
+  EXPECT_TRUE(begin(true)) << "it starts over";
+}
+
 TEST_F(BeginRunTest, TheNextOneGoesOnWithStatusAndBook) {
   leave_a_run();
   const auto begun = begin();

@@ -155,6 +155,15 @@ class ControllerTest : public testing::Test {
                         core::built_in_notice_rules(), processes_per_namespace);
   }
 
+  std::string metrics_text() {
+    std::string all;
+    metrics_.write({}, [&](std::string_view piece) {
+      all += piece;
+      return true;
+    });
+    return all;
+  }
+
   ManualClock clock_{Timestamp{1h}};
   Logger logger_{clock_};
   Server server_;
@@ -230,6 +239,7 @@ TEST_F(ControllerTest, AJobThatExceedsTheLimitOfItsNamespaceGetsNoPod) {
   while (controller_->step()) continue;
   EXPECT_THAT(cluster_->view({.name_space = "n", .name = "a"})->job.status.message,
               testing::HasSubstr("this job has 3 processes"));
+  EXPECT_THAT(metrics_text(), testing::HasSubstr("\nratoon_reconcile_retries_total 0\n")) << "no call failed";
   start(kMembers);
   clock_.advance(10min);
   while (controller_->step()) continue;
@@ -279,25 +289,16 @@ TEST_F(ControllerTest, AJobWithManyPodsLetsOtherJobsPass) {
 }
 
 TEST_F(ControllerTest, AJobThatCannotBeReadIsAProblemInTheMetrics) {
-  const auto text = [this] {
-    std::string all;
-    metrics_.write({}, [&](std::string_view piece) {
-      all += piece;
-      return true;
-    });
-    return all;
-  };
   ASSERT_TRUE(controller_->step());
-  EXPECT_EQ(text().find("Unreadable"), std::string::npos);
+  EXPECT_EQ(metrics_text().find("Unreadable"), std::string::npos);
   server_.make_unreadable();
   cluster_->relist();
   cluster_->step({});
   while (controller_->step()) {
   }
-  EXPECT_NE(
-      text().find(R"(ratoon_job_problem{reason="Unreadable",training_job="a",training_namespace="n"} 1)"),
-      std::string::npos)
-      << text();
+  EXPECT_THAT(metrics_text(),
+              testing::HasSubstr(
+                  R"(ratoon_job_problem{reason="Unreadable",training_job="a",training_namespace="n"} 1)"));
 }
 
 // Job a with role b-c and job a-b with role c give their pods the same names; neither waits for the other
@@ -329,6 +330,58 @@ TEST_F(ControllerTest, APodOfADeletedJobWithTheSameNameIsDeletedAndItsNamePassed
     EXPECT_EQ(name_of_first(), before + 1);
     EXPECT_EQ(server_.deletions > 0, !is_deleting) << "Kubernetes deletes the pod already";
   }
+}
+
+// Pods of the deleted job live on for their grace period, and their processes report to the job of their
+// name.
+TEST_F(ControllerTest, StepsAndCheckpointsOfADeletedJobWithTheSameNameAreNotThoseOfTheJob) {
+  class RegistryOfFormerJob final : public coordinator::JobRegistry {
+   public:
+    void announce(const JobKey&, const api::Announcement&) override {}
+    void close(const JobKey&) override {}
+    void forget_processes(const JobKey&) override {}
+    std::vector<api::ProcessFacts> processes(const JobKey& job) const override {
+      const ProcessIdentity identity{.job = job, .role = "b-c", .member_uid = uid, .start = "s"};
+      return {{.identity = identity,
+               .last_heard = Timestamp{1h},
+               .beat = Heartbeat{.process = identity,
+                                 .attempt = Attempt(1),
+                                 .step = Step(5000),
+                                 .phase = ProcessPhase::kCompute,
+                                 .committed = InventoryEntry{.tier = "volume",
+                                                             .attempt = Attempt(1),
+                                                             .step = Step(4900),
+                                                             .digest = "d",
+                                                             .is_complete = true}}}};
+    }
+    std::vector<api::AssignedProcess> world(const JobKey&) const override { return {}; }
+    Timestamp listening_since(const JobKey&) const override { return Timestamp{}; }
+    std::string uid;
+  };
+  RegistryOfFormerJob registry;
+  const JobKey key{.name_space = "n", .name = "a"};
+  const auto status_after = [&](const std::string& uid) {
+    registry.uid = uid;
+    for (int i = 0; i < 3; ++i) {
+      queue_.add_now(key);
+      EXPECT_TRUE(controller_->step());
+    }
+    return cluster_->view(key)->job.status;
+  };
+  controller_.emplace(clock_, logger_, queue_, *cluster_, registry, metrics_, core::built_in_notice_rules(),
+                      0);
+  server_.creation = {{"kind", "Status"}, {"reason", "Forbidden"}, {"message", "exceeded quota"}};
+  server_.creation_status = 403;
+  const auto status = status_after("former");
+  EXPECT_EQ(status.attempt, Attempt(1));
+  EXPECT_EQ(status.step, Step(0));
+  EXPECT_EQ(status.last_checkpoint, std::nullopt);
+  server_.creation_status = 201;
+  ASSERT_GE(status_after("").members.size(), 1u);
+  clock_.advance(1min);
+  const auto own = status_after("").members.front().uid;
+  ASSERT_NE(own, "");
+  EXPECT_NE(status_after(own).last_checkpoint, std::nullopt) << "a process of this job's own pod";
 }
 
 // The operator's copy may be of the deleted job, and the pod of the job that exists now.

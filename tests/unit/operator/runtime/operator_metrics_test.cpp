@@ -64,6 +64,21 @@ TEST(OperatorMetrics, ALossAndARecoveryAreCountedOnce) {
   EXPECT_THAT(text, HasSubstr(series("ratoon_recovery_seconds_count", R"(phase="total")") + " 1"));
 }
 
+// Finished jobs stay for weeks, and 152 series for each of thousands of them exceed a limit of Prometheus.
+TEST(OperatorMetrics, AFinishedJobWithoutRecoveriesHasNoSeriesOfThem) {
+  OperatorMetrics metrics;
+  api::TrainingJobStatus after;
+  after.phase = api::JobPhase::kSucceeded;
+  metrics.note_status(kJob, {}, after);
+  EXPECT_THAT(text_of(metrics), HasSubstr(series("ratoon_job_phase", R"(phase="Succeeded")") + " 1"));
+  EXPECT_THAT(text_of(metrics), Not(HasSubstr("ratoon_recovery_seconds_count{")));
+  const auto before = after;
+  after.last_disruption = api::Disruption{.member = "w", .phases = {.detect_seconds = 3}};
+  metrics.note_status(kJob, before, after);
+  EXPECT_THAT(text_of(metrics),
+              HasSubstr(series("ratoon_recovery_seconds_count", R"(phase="detect")") + " 1"));
+}
+
 TEST(OperatorMetrics, ANewLeaderGoesOnFromTheTotalsThatAreStored) {
   OperatorMetrics metrics;
   api::TrainingJobStatus stored;

@@ -208,7 +208,7 @@ Result<Mirrored> mirror_checkpoint(const Disk& from, const CheckpointId& id, Obj
     ++(*sent ? mirrored.packs_sent : mirrored.packs_already_in_store);
   }
   if (auto pinned = pin_if_requested(to, sealed->manifest, random_hex_name()); !pinned) return pinned.error();
-  unpin_if_requested(to, sealed->manifest);
+  if (auto unpinned = unpin_if_requested(to, sealed->manifest); !unpinned) return unpinned.error();
   const auto put = to.store().put(manifest_path(id), sealed->text, {.replaces = false, .stop = options.stop});
   if (put) {
     write_commit_note(to, id.attempt);

@@ -7,11 +7,8 @@
 #include "base/core/pause.h"
 
 namespace ratoon::checkpoint {
-namespace {
 
-// Returns true if a second try of the copy may succeed. An error is permanent if the checkpoint is damaged,
-// or if the store holds other data under its name.
-bool may_be_temporary(const Error& error) {
+bool may_copy_succeed_later(const Error& error) {
   switch (error.kind()) {
     case ErrorKind::kCorrupted:
     case ErrorKind::kNotFound:  // retired meanwhile
@@ -29,8 +26,6 @@ bool may_be_temporary(const Error& error) {
   }
   return false;
 }
-
-}  // namespace
 
 MirrorWorker::MirrorWorker(std::shared_ptr<const Disk> from, std::shared_ptr<objects::ObjectStore> to,
                            MirrorWorkerOptions options)
@@ -72,11 +67,17 @@ bool MirrorWorker::wait_for(const CheckpointId& id, Duration at_most) const {
   return changed_.wait_for(lock, limit_to_one_year(at_most), [&] { return durable_ && *durable_ >= id; });
 }
 
+bool MirrorWorker::wait_for_report(Duration at_most) const {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, limit_to_one_year(at_most), [&] { return !is_reporting_; });
+}
+
 void MirrorWorker::record_result(const CheckpointId& id, const Result<Mirrored>& result) {
   const std::lock_guard lock(mutex_);
   if (result && (!durable_ || *durable_ < id)) durable_ = id;
   current_copy_.reset();
-  const bool is_settled = result || !may_be_temporary(result.error());
+  is_reporting_ = true;
+  const bool is_settled = result || !may_copy_succeed_later(result.error());
   if (is_settled && next_copy_ == id) next_copy_.reset();
   changed_.notify_all();
 }
@@ -91,19 +92,23 @@ Result<Mirrored> MirrorWorker::copy(const CheckpointId& id, ObjectStoreDisk& to,
   }
 }
 
-void MirrorWorker::report_result(const CheckpointId& id, const Result<Mirrored>& result) const {
-  if (!options_.on_result) return;
+void MirrorWorker::report_result(const CheckpointId& id, const Result<Mirrored>& result,
+                                 const std::stop_token& stop) {
   try {
-    options_.on_result(id, result);
+    if (options_.on_result) options_.on_result(id, result, stop);
   } catch (const std::exception& error) {
-    report_failure(id, error.what());
+    report_failure(id, error.what(), stop);
   }
+  const std::lock_guard lock(mutex_);
+  is_reporting_ = false;
+  changed_.notify_all();
 }
 
-void MirrorWorker::report_failure(const CheckpointId& id, const std::string& why) const {
+void MirrorWorker::report_failure(const CheckpointId& id, const std::string& why,
+                                  const std::stop_token& stop) const {
   try {
-    options_.on_result(id,
-                       Error(ErrorKind::kUnavailable, "the steps after a copy to a store failed: " + why));
+    options_.on_result(id, Error(ErrorKind::kUnavailable, "the steps after a copy to a store failed: " + why),
+                       stop);
   } catch (const std::exception&) {
     // Ignore exceptions of on_result(), because the worker reports the result of the next copy anyway.
   }
@@ -135,8 +140,8 @@ void MirrorWorker::work(const std::stop_token& stop) {
     const auto result = copy(id, to, mirror);
     if (stop.stop_requested() && !result) return;
     record_result(id, result);
-    report_result(id, result);
-    if (result || !may_be_temporary(result.error())) {
+    report_result(id, result, stop);
+    if (result || !may_copy_succeed_later(result.error())) {
       pause = options_.pause_first;
       continue;
     }

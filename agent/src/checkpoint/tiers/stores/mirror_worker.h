@@ -2,7 +2,8 @@
 // network. If the network is slower than the saves, the worker sends the newest checkpoint and skips older
 // checkpoints.
 //
-//   MirrorWorker worker(local_disk, store, {.on_result = [](const auto& id, const auto& result) { ... }});
+//   MirrorWorker worker(local_disk, store, {.on_result = [](const auto& id, const auto& result,
+//                                                   const std::stop_token& stop) { ... }});
 //   worker.note_committed(id);                      // at once
 //   bool is_there = worker.wait_for(id, 60s);       // optional
 //
@@ -34,9 +35,14 @@ struct MirrorWorkerOptions {
   // The worker's thread calls `before_first_copy` before the first copy.
   std::function<void(const std::stop_token& stop)> before_first_copy{};
   // The worker's thread calls `on_result` with the result of each try. `on_result` can report this result,
-  // remove old checkpoints and update `latest`.
-  std::function<void(const CheckpointId& id, const Result<Mirrored>& result)> on_result{};
+  // remove old checkpoints and update `latest`. It should return soon after a request to `stop`.
+  std::function<void(const CheckpointId& id, const Result<Mirrored>& result, const std::stop_token& stop)>
+      on_result{};
 };
+
+// Returns true if the worker tries again to copy a checkpoint after `error`. It does not if the checkpoint is
+// damaged, or if the store holds other data under its name.
+[[nodiscard]] bool may_copy_succeed_later(const Error& error);
 
 class MirrorWorker {
  public:
@@ -60,14 +66,17 @@ class MirrorWorker {
   // Waits until checkpoint `id` or a newer checkpoint is in the store. Returns false if the checkpoint is not
   // in the store after the time `at_most`.
   [[nodiscard]] bool wait_for(const CheckpointId& id, Duration at_most) const;
+  // Waits until `on_result` has returned for each finished copy. Returns false if `on_result` still runs
+  // after the time `at_most`.
+  [[nodiscard]] bool wait_for_report(Duration at_most) const;
 
  private:
   void work(const std::stop_token& stop);
   void begin(const std::stop_token& stop) const;
   [[nodiscard]] Result<Mirrored> copy(const CheckpointId& id, ObjectStoreDisk& to,
                                       const MirrorOptions& mirror) const;
-  void report_result(const CheckpointId& id, const Result<Mirrored>& result) const;
-  void report_failure(const CheckpointId& id, const std::string& why) const;
+  void report_result(const CheckpointId& id, const Result<Mirrored>& result, const std::stop_token& stop);
+  void report_failure(const CheckpointId& id, const std::string& why, const std::stop_token& stop) const;
   void record_result(const CheckpointId& id, const Result<Mirrored>& result);
 
   const std::shared_ptr<const Disk> from_;
@@ -78,6 +87,7 @@ class MirrorWorker {
   std::optional<CheckpointId> next_copy_;     // guarded by mutex_; the newest still to be copied
   std::optional<CheckpointId> current_copy_;  // guarded by mutex_; the one being copied
   std::optional<CheckpointId> durable_;       // guarded by mutex_
+  bool is_reporting_ = false;                 // guarded by mutex_; a copy has ended, and on_result not yet
   std::jthread thread_;                       // the last member: it uses the others
 };
 

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "agent/src/checkpoint/disk/durable.h"
 #include "agent/src/objects/object_key.h"
 #include "agent/src/objects/store_uri.h"
+#include "base/core/durable_folder.h"
 
 namespace ratoon::checkpoint {
 namespace {
@@ -172,6 +174,11 @@ Result<void> ObjectStoreDisk::remove(const std::string& path) {
   return store_->remove(path, stop_);
 }
 
+Result<void> ObjectStoreDisk::put_replacing(const std::string& path, std::string_view bytes) {
+  if (auto checked = check_path(path); !checked) return checked;
+  return store_->put(path, bytes, {.replaces = true, .stop = stop_});
+}
+
 // Do nothing, because folders of an object store are only prefixes of object names.
 Result<void> ObjectStoreDisk::remove_folder(const std::string&) {
   return {};
@@ -179,7 +186,16 @@ Result<void> ObjectStoreDisk::remove_folder(const std::string&) {
 Result<void> ObjectStoreDisk::make_folder(const std::string&) {
   return {};
 }
-Result<void> ObjectStoreDisk::sync_folder(const std::string&) {
+
+// A store that is a folder removes a folder together with its last object: then sync the folder above it.
+Result<void> ObjectStoreDisk::sync_folder(const std::string& path) {
+  auto folder = path.empty() ? std::nullopt : store_->local_path(path);
+  if (!folder) return {};
+  Result<void> synced;
+  for (auto names = 1 + std::ranges::count(path, '/'); names >= 0; --names, *folder = folder->parent_path()) {
+    synced = ratoon::sync_folder(*folder);
+    if (!failed_with(synced, ErrorKind::kNotFound)) return synced;
+  }
   return {};
 }
 

@@ -7,11 +7,12 @@
 //   auto store = objects::open_store("s3://bucket/runs/digits", {});
 //   RunStore run = *RunStore::open(std::make_shared<ObjectStoreDisk>(*store), random_hex_name());
 //
-// In an ObjectStoreDisk syncing does nothing: an object appears completely or not at all, and is durable as
-// soon as it exists. Calls on folders do nothing, because folders are only prefixes of object names. A new
-// file is visible only to this process until rename_no_replace() gives it its final name. The bytes of a new
-// file stay in memory until rename_no_replace() uploads them. Bytes that write_borrowed() receives are not
-// copied. The upload succeeds only if no object of the final name exists.
+// An object appears completely or not at all, and is durable as soon as it exists, so files need no sync.
+// Calls on folders do nothing, because folders are only prefixes of object names. If the store is a folder of
+// this machine, though, sync_folder() makes the removals of objects durable. A new file is visible only to
+// this process until rename_no_replace() gives it its final name. The bytes of a new file stay in memory
+// until rename_no_replace() uploads them. Bytes that write_borrowed() receives are not copied. The upload
+// succeeds only if no object of the final name exists.
 //
 // Thread contract: any thread may use an ObjectStoreDisk, but only one thread at a time may use an open file.
 #pragma once
@@ -38,6 +39,8 @@ class ObjectStoreDisk final : public Disk {
   [[nodiscard]] objects::ObjectStore& store() const { return *store_; }
   // Returns all objects whose full names (with folders) begin with `beginning`.
   [[nodiscard]] Result<std::vector<objects::ObjectInfo>> list_objects(std::string_view beginning) const;
+  // Writes a small object, and replaces an object of this name.
+  [[nodiscard]] Result<void> put_replacing(const std::string& path, std::string_view bytes);
   // After set_progress_callback(), every long upload that begins calls `told` when it makes progress.
   void set_progress_callback(std::function<void()> told);
 

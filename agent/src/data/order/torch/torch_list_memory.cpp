@@ -3,6 +3,7 @@
 #include <cerrno>
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -30,9 +31,10 @@ void write_inverse(std::span<const Number> numbers, std::span<Number> places) {
 }  // namespace
 
 IndexListMemory::IndexListMemory(const IndexListLayout& image, std::span<std::byte> pages,
-                                 std::filesystem::path path)
+                                 std::filesystem::path path, UniqueFd file)
     : image_(image),
       bytes_(pages),
+      file_(std::move(file)),
       path_(std::move(path)),
       is_checked_(path_.empty() ? 0 : image.block_count()) {}
 
@@ -47,15 +49,20 @@ std::shared_ptr<IndexListMemory> IndexListMemory::allocate(const IndexListLayout
   if (pages == MAP_FAILED) throw std::bad_alloc();
   ::madvise(pages, image.bytes(), MADV_HUGEPAGE);
   return std::make_shared<IndexListMemory>(image, std::span(static_cast<std::byte*>(pages), image.bytes()),
-                                           std::filesystem::path());
+                                           std::filesystem::path(), UniqueFd());
 }
 
 Result<std::shared_ptr<IndexListMemory>> IndexListMemory::map_file(const std::filesystem::path& path,
                                                                    const IndexListLayout& image) {
-  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.is_open()) return system_error(errno, "opening " + path.string());
+  // Another process holds the exclusive lock only while it removes the file. A file system without locks does
+  // not keep the list from being read.
+  if (::flock(file.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    return Error(ErrorKind::kNotFound, path.string() + " is being removed");
   struct stat status{};
   if (::fstat(file.get(), &status) != 0) return system_error(errno, "looking at " + path.string());
+  if (status.st_nlink == 0) return Error(ErrorKind::kNotFound, path.string() + " was removed");
   if (static_cast<std::uint64_t>(status.st_size) != image.bytes()) {
     return Error(ErrorKind::kCorrupted, path.string() + ": expected " + std::to_string(image.bytes()) +
                                             " bytes and found " + std::to_string(status.st_size));
@@ -63,7 +70,7 @@ Result<std::shared_ptr<IndexListMemory>> IndexListMemory::map_file(const std::fi
   void* pages = ::mmap(nullptr, image.bytes(), PROT_READ, MAP_SHARED, file.get(), 0);
   if (pages == MAP_FAILED) return system_error(errno, "mapping " + path.string());
   auto memory = std::make_shared<IndexListMemory>(
-      image, std::span(static_cast<std::byte*>(pages), image.bytes()), path);
+      image, std::span(static_cast<std::byte*>(pages), image.bytes()), path, std::move(file));
   if (auto header = image.check_header(memory->bytes()); !header)
     return header.error().with_context(path.string());
   return memory;

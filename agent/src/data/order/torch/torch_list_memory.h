@@ -10,6 +10,7 @@
 #include <ratoon/torch_random.h>
 
 #include "agent/src/data/order/torch/index_list_layout.h"
+#include "base/core/unique_fd.h"
 
 namespace ratoon::data {
 
@@ -23,7 +24,8 @@ class IndexListMemory : public IndexList::Owner {
                                                                          const IndexListLayout& image);
 
   // The new object owns the mapped `pages` and unmaps them in its destructor.
-  IndexListMemory(const IndexListLayout& image, std::span<std::byte> pages, std::filesystem::path path);
+  IndexListMemory(const IndexListLayout& image, std::span<std::byte> pages, std::filesystem::path path,
+                  UniqueFd file);
   ~IndexListMemory() override;
   IndexListMemory(const IndexListMemory&) = delete;
   IndexListMemory& operator=(const IndexListMemory&) = delete;
@@ -42,7 +44,8 @@ class IndexListMemory : public IndexList::Owner {
 
   IndexListLayout image_;
   std::span<std::byte> bytes_;
-  std::filesystem::path path_;                         // empty: anonymous pages
+  UniqueFd file_;               // holds a shared lock on the mapped file, so that no process removes the file
+  std::filesystem::path path_;  // empty: anonymous pages
   mutable std::vector<std::atomic<bool>> is_checked_;  // per block; two threads may both check one
   mutable std::mutex mutex_;
   mutable std::shared_ptr<IndexListMemory>

@@ -59,19 +59,29 @@ UniqueFd try_lock_folder(const fs::path& folder) {
   return lock;
 }
 
-// Removes incomplete files of processes that died, and all lists except the newest kListFilesMax. The
-// caller must hold the lock of the folder. A process that has mapped a removed file can still read it.
+// Returns the exclusive lock of a list that no process has mapped, else a UniqueFd that is not open. Without
+// its file, a process on another machine could not read a page of a mapped list again. On NFS, only a file
+// that is open for writing can be locked exclusively.
+UniqueFd lock_unused_list(const fs::path& list) {
+  UniqueFd file(::open(list.c_str(), O_RDWR | O_CLOEXEC));
+  const bool is_used = file.is_open() && ::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  return is_used ? UniqueFd() : std::move(file);
+}
+
+// Removes incomplete files of processes that died, and all lists except the newest kListFilesMax and those in
+// use. The caller must hold the lock of the folder.
 void remove_old_lists(const fs::path& folder) {
   std::multimap<fs::file_time_type, fs::path> lists;
+  std::error_code code;
   std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with(".randperm-")) fs::remove(entry.path(), ignored);
-    if (name.starts_with("randperm-")) lists.emplace(entry.last_write_time(ignored), entry.path());
+  for (fs::directory_iterator at(folder, code), end; !code && at != end; at.increment(code)) {
+    const std::string name = at->path().filename().string();
+    if (name.starts_with(".randperm-")) fs::remove(at->path(), ignored);
+    if (name.starts_with("randperm-")) lists.emplace(at->last_write_time(ignored), at->path());
   }
-  while (lists.size() > kListFilesMax) {
-    fs::remove(lists.begin()->second, ignored);
-    lists.erase(lists.begin());
+  for (; lists.size() > kListFilesMax; lists.erase(lists.begin())) {
+    const UniqueFd lock = lock_unused_list(lists.begin()->second);
+    if (lock.is_open()) fs::remove(lists.begin()->second, ignored);
   }
 }
 
@@ -86,7 +96,7 @@ std::shared_ptr<IndexListMemory> load_or_create_list(const IndexListKey& key, To
   const fs::file_type type = fs::status(folder, code).type();
   const std::string name = "the folder for lists of samples, " + folder.string();
   if (type == fs::file_type::not_found)
-    throw_open_failure(folder, {ErrorKind::kNotFound, name + ", does not exist. Create it first"});
+    throw_open_failure(folder, {ErrorKind::kNotFound, name + ", does not exist. Create it or name another"});
   if (type == fs::file_type::none)
     throw_dataset_failure({ErrorKind::kIo, name + ", cannot be accessed: " + code.message()});
   if (type != fs::file_type::directory)

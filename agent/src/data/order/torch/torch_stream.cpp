@@ -23,8 +23,22 @@ StreamOptions torch_stream(const DistributedSamplerOptions& python, TorchLoader 
   return options;
 }
 
+namespace {
+
+// Returns true if PyTorch's loader (drop_last) leaves out the rest of the epoch, which is less than a batch.
+bool is_rest_dropped(const Stream& stream, ListPosition position) {
+  const std::uint64_t slots = stream.epoch_slots();
+  const std::uint64_t batch = stream.global_batch();
+  if (position.consumed % batch != 0 || position.consumed >= slots || slots - position.consumed >= batch)
+    return false;
+  const std::uint64_t batches = position.epoch * stream.batches_per_epoch() + position.consumed / batch;
+  return stream.reader().batch(batches).first == (position.epoch + 1) * slots;
+}
+
+}  // namespace
+
 void begin_at(Stream& stream, const DistributedSamplerOptions& python, ListPosition position) {
-  const bool is_done = position.consumed >= python.samples;
+  const bool is_done = position.consumed >= python.samples || is_rest_dropped(stream, position);
   const std::uint64_t epoch = position.epoch + (is_done ? 1 : 0);
   const std::uint64_t consumed = is_done ? 0 : position.consumed;
   const std::uint64_t batches = epoch * stream.batches_per_epoch() + consumed / stream.global_batch();

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "agent/src/data/sets/mapped_file.h"
-#include "base/core/unique_fd.h"
+#include "base/core/read_file.h"
 
 namespace ratoon::data {
 namespace {
@@ -21,7 +21,7 @@ constexpr std::size_t kReadChunkBytes = std::size_t{1} << 20;
 
 Result<HashedFile> hash_file(const std::filesystem::path& path, std::uint64_t skipped_bytes) {
   const std::string doing = "hashing " + path.string();
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const UniqueFd fd = open_for_reading(path);
   struct stat before{};
   if (!fd.is_open() || ::fstat(fd.get(), &before) != 0) return system_error(errno, doing);
   if (!S_ISREG(before.st_mode)) return Error(ErrorKind::kInvalid, doing + ": it is no regular file");

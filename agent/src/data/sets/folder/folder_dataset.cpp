@@ -14,7 +14,7 @@
 #include "agent/src/data/sets/folder/file_hash.h"
 #include "agent/src/data/sets/folder/folder_walk.h"
 #include "agent/src/data/sets/refuse.h"
-#include "base/core/unique_fd.h"
+#include "base/core/read_file.h"
 
 namespace ratoon {
 namespace {
@@ -26,7 +26,7 @@ struct OpenFile {
 
 Result<OpenFile> open_regular(const std::filesystem::path& path) {
   const std::string doing = "opening " + path.string();
-  OpenFile file{.fd = UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK))};
+  OpenFile file{.fd = open_for_reading(path)};
   struct stat status{};
   if (!file.fd.is_open() || ::fstat(file.fd.get(), &status) != 0) return system_error(errno, doing);
   if (!S_ISREG(status.st_mode)) return Error(ErrorKind::kInvalid, doing + ": it is no regular file");
@@ -41,9 +41,10 @@ void read_whole(const OpenFile& file, std::span<std::byte> into, const std::file
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) data::throw_dataset_failure(system_error(errno, "reading " + path.string()));
     if (count == 0) {
-      data::throw_dataset_failure("the file " + path.string() + " has " + std::to_string(done) +
-                                  " bytes, but had " + std::to_string(into.size()) +
-                                  " when it was opened. Write data to a new file, and rename it");
+      data::throw_dataset_failure(
+          {ErrorKind::kConflict, "the file " + path.string() + " has " + std::to_string(done) +
+                                     " bytes, but had " + std::to_string(into.size()) +
+                                     " when it was opened. Write data to a new file, and rename it"});
     }
     done += static_cast<std::size_t>(count);
   }

@@ -46,7 +46,8 @@ TEST_F(MirrorWorkerTest, WhatIsOvertakenIsPassedOver) {
   for (std::uint64_t step = 10; step <= 40; step += 10) test::digest_of_commit(local_, id(1, step));
   std::latch begun(1);
   std::latch goes_on(1);
-  MirrorWorker worker(local_, objects(), {.on_result = [&](const CheckpointId& which, const auto&) {
+  MirrorWorker worker(local_, objects(),
+                      {.on_result = [&](const CheckpointId& which, const auto&, const auto&) {
                         if (which == id(1, 10)) {
                           begun.count_down();
                           goes_on.wait();
@@ -68,7 +69,7 @@ TEST_F(MirrorWorkerTest, WhatMayPassIsTriedAgainAndWhatMayNotIsToldOnce) {
   ratoon::test::write_text(folder_ / "store", "");
   std::atomic<int> failures{0};
   std::latch third(3);
-  const auto told = [&](const CheckpointId&, const Result<Mirrored>& result) {
+  const auto told = [&](const CheckpointId&, const Result<Mirrored>& result, const auto&) {
     if (!result && ++failures <= 3) third.count_down();
   };
   MirrorWorker worker(local_, objects(),
@@ -94,7 +95,8 @@ TEST_F(MirrorWorkerTest, WhatTurnedOutDamagedIsNotWaitedForAndTheOneBeforeGetsTh
   test::digest_of_commit(local_, id(1, 20));
   std::latch failed(1);
   std::latch goes_on(1);
-  MirrorWorker worker(local_, objects(), {.on_result = [&](const CheckpointId& which, const auto& result) {
+  MirrorWorker worker(local_, objects(),
+                      {.on_result = [&](const CheckpointId& which, const auto& result, const auto&) {
                         if (which != id(1, 20)) return;
                         EXPECT_FALSE(result);
                         failed.count_down();
@@ -124,7 +126,7 @@ TEST_F(MirrorWorkerTest, WhatIsThrownAmidACopyIsAFailureThatMayPass) {
         if (left > 0 && left-- > 0) throw std::bad_alloc();
       });
   std::atomic<int> failures{0};
-  const auto told = [&](const CheckpointId& which, const Result<Mirrored>& result) {
+  const auto told = [&](const CheckpointId& which, const Result<Mirrored>& result, const auto&) {
     if (!result) ++failures;
     if (result && which == id(1, 10)) throw std::bad_alloc();
   };
@@ -140,16 +142,48 @@ TEST_F(MirrorWorkerTest, WhatIsThrownAmidACopyIsAFailureThatMayPass) {
   EXPECT_EQ(failures, 3) << "two copies, and what follows a copy";
 }
 
+// What follows a copy, such as updates of `latest`, may take long.
+TEST_F(MirrorWorkerTest, ItsEndStopsWhatFollowsACopyAndAWaitLetsItFinish) {
+  test::digest_of_commit(local_, id(1, 10));
+  std::latch begun(1);
+  std::latch goes_on(1);
+  std::atomic<bool> was_stopped{false};
+  {
+    MirrorWorker worker(
+        local_, objects(),
+        {.on_result = [&](const CheckpointId& which, const auto&, const std::stop_token& stop) {
+          if (which == id(1, 10)) {
+            begun.count_down();
+            return goes_on.wait();
+          }
+          while (!stop.stop_requested()) std::this_thread::yield();
+          was_stopped = true;
+        }});
+    EXPECT_TRUE(worker.wait_for_report(seconds(0))) << "no copy has begun";
+    worker.note_committed(id(1, 10));
+    begun.wait();
+    ASSERT_TRUE(worker.wait_for(id(1, 10), seconds(60)));
+    EXPECT_FALSE(worker.wait_for_report(milliseconds(1)));
+    goes_on.count_down();
+    EXPECT_TRUE(worker.wait_for_report(seconds(60)));
+    test::digest_of_commit(local_, id(1, 20));
+    worker.note_committed(id(1, 20));
+    ASSERT_TRUE(worker.wait_for(id(1, 20), seconds(60)));
+  }
+  EXPECT_TRUE(was_stopped);
+}
+
 TEST_F(MirrorWorkerTest, ItsEndDoesNotWaitForTheStore) {
   ratoon::test::write_text(folder_ / "store", "");
   test::digest_of_commit(local_, id(1, 10));
   std::latch failed(1);
   std::atomic<bool> is_first{true};
   {
-    MirrorWorker worker(local_, objects(),
-                        {.pause_first = seconds(600), .on_result = [&](const auto&, const auto&) {
-                           if (is_first.exchange(false)) failed.count_down();
-                         }});
+    MirrorWorker worker(
+        local_, objects(),
+        {.pause_first = seconds(600), .on_result = [&](const auto&, const auto&, const auto&) {
+           if (is_first.exchange(false)) failed.count_down();
+         }});
     worker.note_committed(id(1, 10));
     failed.wait();
   }  // in the middle of a pause of ten minutes

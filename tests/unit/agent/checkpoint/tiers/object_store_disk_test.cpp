@@ -54,6 +54,18 @@ TEST_F(ObjectStoreDiskTest, AFileIsThereOnceItHasItsNameAndNeverTwice) {
   EXPECT_EQ(store_->rename_no_replace("a/.x.tmp", "a/z").error().kind(), ErrorKind::kNotFound);
 }
 
+// Only what is a folder has a list of names to sync.
+TEST(ObjectStoreDiskSync, AStoreThatIsAFolderSyncsItsFolders) {
+  const ratoon::test::TemporaryFolder folder;
+  const auto disk = test::store_at(folder / "store");
+  ASSERT_TRUE(save_durably(*disk, "pins/a", "text", "m"));
+  EXPECT_TRUE(disk->sync_folder("pins"));
+  EXPECT_FALSE(disk->sync_folder("pins/a")) << "it reaches the disk";
+  ASSERT_TRUE(disk->remove("pins/a"));
+  EXPECT_TRUE(disk->sync_folder("pins")) << "the folder went with its last object";
+  EXPECT_TRUE(disk->sync_folder(""));
+}
+
 // A store whose lists come from a proxy with other content.
 class BadLists final : public objects::ObjectStore {
  public:

@@ -80,19 +80,27 @@ TEST(TorchLists, OneOfAKindIsKeptAProcess) {
   EXPECT_NE(one.identity(), another.identity());
 }
 
-TEST(TorchLists, KeepsTheFilesOfTwoEpochsAndSweepsWhatTheDeadLeft) {
+TEST(TorchLists, KeepsTheFilesOfTwoEpochsAndThoseInUseAndSweepsWhatTheDeadLeft) {
   const TemporaryFolder folder;
   write_text(folder / ".randperm-50000-seed-1-v1.tmp-0123456789abcdef", "half a list");
   write_text(folder / "notes", "of someone else");
   std::vector<IndexList> kept;
-  for (const std::uint64_t seed : {1U, 2U, 3U, 4U}) {
+  const auto make = [&](std::uint64_t seed) {
     kept.push_back(data::cached_torch_randperm(kSize, seed, kRelease, folder.path()));
     fs::last_write_time(folder / ("randperm-50000-seed-" + std::to_string(seed) + "-v1"),
                         fs::file_time_type::clock::now() - std::chrono::seconds(100 - seed));
-  }
-  EXPECT_THAT(files_in(folder.path()), testing::ElementsAre("notes", "randperm-50000-seed-3-v1",
-                                                            "randperm-50000-seed-4-v1", "randperm.lock"));
-  EXPECT_EQ(numbers_of(kept[0]), expected(1)) << "in use, though its file is gone";
+  };
+  for (const std::uint64_t seed : {1U, 2U, 3U, 4U}) make(seed);
+  EXPECT_THAT(files_in(folder.path()),
+              testing::ElementsAre("notes", "randperm-50000-seed-1-v1", "randperm-50000-seed-2-v1",
+                                   "randperm-50000-seed-3-v1", "randperm-50000-seed-4-v1", "randperm.lock"))
+      << "another machine could not read a removed file again";
+  EXPECT_EQ(numbers_of(kept[0]), expected(1));
+  kept.erase(kept.begin() + 1, kept.end());
+  make(5);
+  EXPECT_THAT(files_in(folder.path()),
+              testing::ElementsAre("notes", "randperm-50000-seed-1-v1", "randperm-50000-seed-4-v1",
+                                   "randperm-50000-seed-5-v1", "randperm.lock"));
 }
 
 // Damages each byte of the header and the table of checksums, and some of the numbers.

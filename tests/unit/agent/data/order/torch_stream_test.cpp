@@ -130,6 +130,24 @@ TEST(TorchStream, AFinishedEpochGoesOnWithTheNext) {
   EXPECT_EQ(fresh.cursor(), 0U);
 }
 
+// PyTorch's loader with drop_last leaves out the rest of an epoch: the run stands behind its last batch.
+TEST(TorchStream, AnEpochWhoseRestIsDroppedIsFinished) {
+  const DistributedSamplerOptions python{.samples = 10};
+  for (const std::uint64_t epoch : {0U, 3U}) {
+    Stream stream(torch_stream(python, {.batch_size = 4, .drop_last = true}));
+    begin_at(stream, python, {.epoch = epoch, .consumed = 8});
+    EXPECT_EQ(stream.epoch(), epoch + 1);
+    EXPECT_EQ(stream.index_in_epoch(), 0U);
+    EXPECT_EQ(stream.batches(), 2 * (epoch + 1));
+  }
+  Stream within(torch_stream(python, {.batch_size = 4, .drop_last = true}));
+  begin_at(within, python, {.epoch = 1, .consumed = 4});
+  EXPECT_EQ(within.epoch(), 1U);
+  Stream with_rest(torch_stream(python, {.batch_size = 4}));
+  begin_at(with_rest, python, {.epoch = 0, .consumed = 8});
+  EXPECT_EQ(with_rest.epoch(), 0U) << "the last two samples are a batch";
+}
+
 std::string sentence_of(const std::function<void()>& function) {
   try {
     function();

@@ -75,6 +75,21 @@ TEST_F(EmbeddedSession, EndsAtOnceWhereTeardownIsInTheWay) {
   EXPECT_EXIT(runs(), testing::ExitedWithCode(130), "at once");
 }
 
+// A call of the disk was given up hours ago: the program still does what stands behind its training.
+TEST_F(EmbeddedSession, ThatIsCompleteGoesOnToItsOwnEnd) {
+  const auto runs = [&] {
+    session::skip_teardown_if([] { return true; });
+    session::set_skip_teardown_at_exit([] { std::fputs("will end without destructors\n", stderr); });
+    Session session(options_);
+    session.resume(Until::steps(1));
+    session.step_done();
+    const int code = session.complete();
+    std::fputs("behind the training\n", stderr);
+    std::exit(code);
+  };
+  EXPECT_EXIT(runs(), testing::ExitedWithCode(0), "will end without destructors\nbehind the training");
+}
+
 TEST_F(EmbeddedSession, WithWrongOptionsIsEndedByTheSameMeans) {
   options_.save_folder = "";
   EXPECT_EXIT(run(), testing::ExitedWithCode(82), "unwound");

@@ -15,6 +15,8 @@
 
 #include <ratoon/session.h>
 
+#include "agent/src/checkpoint/disk/real/real_disk.h"
+#include "agent/src/checkpoint/tiers/claim.h"
 #include "base/contract/exit_code.h"
 #include "tests/support/temporary_folder.h"
 
@@ -321,6 +323,25 @@ TEST_F(InPlaceTest, WhoIsToldToLeaveSavesAndEndsTheProcess) {
   };
   EXPECT_EXIT(is_interrupted(), testing::ExitedWithCode(static_cast<int>(ExitCode::kInterruptedByUser)),
               "stopped by Ctrl-C at step 4, which is saved");
+}
+
+// The next start on another machine need not wait until the claim expires.
+TEST_F(InPlaceTest, WhoIsToldToLeaveGivesItsClaimBack) {
+  share_folder();
+  const std::string store = options_.save_folder + "/store";
+  options_.stores = {"file://" + store};
+  const auto is_interrupted = [this] {
+    Session session(options_);
+    session.resume();
+    raise(SIGINT);
+    session.step_done();
+  };
+  EXPECT_EXIT(is_interrupted(), testing::ExitedWithCode(static_cast<int>(ExitCode::kInterruptedByUser)), "");
+  const auto disk = checkpoint::RealDisk::open_existing_folder(store + "/run");
+  ASSERT_TRUE(disk) << disk.error().message();
+  const auto claim = checkpoint::newest_claim(**disk);
+  ASSERT_TRUE(claim && *claim);
+  EXPECT_TRUE((**claim).is_released);
 }
 
 TEST_F(InPlaceTest, NobodyIsToldToRepeatACommandThatBeginsAnew) {

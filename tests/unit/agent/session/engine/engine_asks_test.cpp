@@ -56,6 +56,19 @@ TEST_F(EngineAsksTest, ManyKeepWhatOneOfThemAsksFor) {
   EXPECT_EQ(pin("s0000000002.a0007.json"), "the lowest loss\n");
 }
 
+// The number is that of members that give notice: one is gone, and another one gives notice.
+TEST_F(EngineAsksTest, ARequestAfterAnEarlierOneWasWithdrawnIsServedToo) {
+  auto alone = rank(0, 1);
+  alone.begin(100);
+  alone.link.wants.save_request = 1;
+  alone.steps(2);
+  alone.link.wants.save_request = 0;
+  alone.steps(2);
+  alone.link.wants.save_request = 1;
+  alone.step();
+  EXPECT_THAT(alone.committed(), ElementsAre(5, 1));
+}
+
 // A request before the control word is made, after it, or at the end of an epoch takes effect in the same
 // step.
 TEST_F(EngineAsksTest, TheMomentWithinTheStepIsOfNoAccount) {

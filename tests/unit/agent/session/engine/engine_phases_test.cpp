@@ -73,6 +73,20 @@ TEST_F(EnginePhases, AStepMayTakeSoLongAndTheRestItsTime) {
   EXPECT_TRUE(noted.is_winding_up);
 }
 
+TEST_F(EnginePhases, AValidationMayReadAndAddUpForAsLongAsItLasts) {
+  engine.begin(Until::steps(20));
+  for (int i = 0; i < 9; ++i) step();
+  ASSERT_EQ(noted.allowed, 30s);
+  engine.enter_within_step(ProcessPhase::kValidate);
+  for (const auto within : {ProcessPhase::kData, ProcessPhase::kCollective, ProcessPhase::kValidate}) {
+    engine.enter_within_step(within);
+    EXPECT_EQ(noted.allowed, std::nullopt);
+  }
+  engine.enter_within_step(ProcessPhase::kCompute);
+  engine.enter_within_step(ProcessPhase::kData);
+  EXPECT_NE(noted.allowed, std::nullopt) << "the validation is over";
+}
+
 TEST_F(EnginePhases, ASignOfLifeTellsTheSamePhaseAnew) {
   engine.begin(Until::steps(20));
   for (int i = 0; i < 7; ++i) step();

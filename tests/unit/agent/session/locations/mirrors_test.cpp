@@ -17,6 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using checkpoint::test::id;
+using testing::Contains;
 using testing::HasSubstr;
 
 constexpr auto kSoon = 60s;
@@ -52,10 +53,11 @@ class MirrorsTest : public testing::Test {
   const std::shared_ptr<EventLog> events_ = std::make_shared<EventLog>();
 };
 
-// The committed checkpoint is not found, so that its copy never comes.
+// The store cannot be written, so that the copy is tried again and again.
 TEST_F(MirrorsTest, WhoWaitsForACopyLeavesWhenItIsToldTo) {
+  ratoon::test::write_text(folder_ / "store", "a file where the store is to be");
   const auto mirrors = open();
-  mirrors->note_committed(checkpoint::entry_of(id(1, 10), "of nothing", true));
+  commit(*mirrors, 10);
   int asked = 0;
   const auto late = mirrors->wait_for_newest(1h, [&] { return ++asked < 2; });
   EXPECT_EQ(asked, 2);
@@ -110,6 +112,20 @@ TEST_F(MirrorsTest, WhatCannotBeCopiedIsNotWaitedFor) {
   mirrors->await(id(1, 10), ticket);
   mirrors->note_committed(checkpoint::entry_of(id(1, 10), digest, true));
   EXPECT_EQ(failure_of(ticket).kind(), ErrorKind::kCorrupted);
+}
+
+TEST_F(MirrorsTest, ACopyThatIsGivenUpIsNotWaitedForAtTheEnd) {
+  const auto mirrors = open();
+  const auto digest = checkpoint::test::digest_of_commit(home_, id(1, 10));
+  std::filesystem::resize_file(folder_ / "run" / checkpoint::pack_path(id(1, 10), Rank(0)), 7);
+  mirrors->note_committed(checkpoint::entry_of(id(1, 10), digest, true));
+  const auto late = mirrors->wait_for_newest(1h, {});
+  ASSERT_EQ(late.size(), 1u);
+  EXPECT_THAT(late.front(), HasSubstr("the checkpoint of step 10 is not in "));
+  mirrors->stop();
+  std::vector<std::string> said;
+  events_->move_to(said);
+  EXPECT_THAT(said, Contains(HasSubstr("the copy of this checkpoint is not tried again")));
 }
 
 TEST_F(MirrorsTest, NorIsWhatDoesNotReadBack) {
@@ -168,6 +184,117 @@ TEST_F(MirrorsTest, AStoreThatIsAnothersByNowIsNotCleanedUp) {
     else
       EXPECT_EQ(left.size(), 4u);
   }
+}
+
+// A store on a server: a put of a pointer waits until `puts_together` of them run at once, or until it is
+// told to stop.
+class SlowPointers final : public objects::ObjectStore {
+ public:
+  SlowPointers(std::shared_ptr<ObjectStore> store, int puts_together)
+      : store_(std::move(store)), puts_together_(puts_together) {}
+
+  [[nodiscard]] int max_at_once() const { return max_at_once_; }
+  void wait_for_pointer() const {
+    while (max_at_once_ == 0) std::this_thread::yield();
+  }
+
+  [[nodiscard]] const std::string& uri() const override { return store_->uri(); }
+  Result<objects::ObjectInfo> get(std::string_view key, objects::ObjectSink& sink,
+                                  const objects::GetOptions& options) override {
+    return store_->get(key, sink, options);
+  }
+  Result<objects::ObjectInfo> head(std::string_view key, std::stop_token stop) override {
+    return store_->head(key, stop);
+  }
+  Result<void> put(std::string_view key, std::string_view bytes,
+                   const objects::PutOptions& options) override {
+    if (key == refused) return Error(ErrorKind::kPermissionDenied, "no right to write " + refused);
+    if (key.starts_with("latest-")) {
+      const int now = ++at_once_;
+      for (int most = max_at_once_; most < now && !max_at_once_.compare_exchange_weak(most, now);) continue;
+      while (max_at_once_ < puts_together_ && !options.stop.stop_requested()) std::this_thread::yield();
+      --at_once_;
+      if (options.stop.stop_requested()) return Error(ErrorKind::kCancelled, "it is told to stop");
+    }
+    return store_->put(key, bytes, options);
+  }
+  Result<objects::UploadedObject> upload(std::string_view key, objects::ObjectSource& source,
+                                         const objects::UploadOptions& options) override {
+    return store_->upload(key, source, options);
+  }
+  Result<std::uint64_t> abort_stale_uploads(std::string_view prefix, Duration older_than,
+                                            std::stop_token stop) override {
+    return store_->abort_stale_uploads(prefix, older_than, stop);
+  }
+  Result<objects::ObjectPage> list(std::string_view prefix, std::string_view page,
+                                   std::stop_token stop) override {
+    return store_->list(prefix, page, stop);
+  }
+  Result<void> remove(std::string_view key, std::stop_token stop) override {
+    return store_->remove(key, stop);
+  }
+
+  std::string refused;  // a key without the right to write it
+
+ private:
+  const std::shared_ptr<ObjectStore> store_;
+  const int puts_together_;
+  std::atomic<int> at_once_{0};
+  std::atomic<int> max_at_once_{0};
+};
+
+class MirrorsPointersTest : public MirrorsTest {
+ protected:
+  std::unique_ptr<Mirrors> open_slow(int puts_together, std::uint32_t ranks) {
+    const auto files = *objects::open_store("file://" + (folder_ / "store").string(), {});
+    slow_ = std::make_shared<SlowPointers>(files, puts_together);
+    const auto store = std::make_shared<checkpoint::ObjectStoreDisk>(slow_);
+    MirrorPlan plan{.tiers = checkpoint::Tiers({{.kind_name = "local", .disk = home_, .store = nullptr},
+                                                {.kind_name = "store", .disk = store, .store = store}}),
+                    .store_rules = {.last = 2},
+                    .run_folder = (folder_ / "run").string(),
+                    .latest_name = checkpoint::kLatestPattern,
+                    .run_name = "run"};
+    auto mirrors = std::make_unique<Mirrors>(std::move(plan), ratoon::test::borrowed(meters_), events_);
+    mirrors->begin_attempt({.attempt = Attempt(1), .rank = Rank(0), .world_size = ranks});
+    return mirrors;
+  }
+  [[nodiscard]] int count_pointers() const {
+    int count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_ / "store"))
+      if (entry.path().filename().string().starts_with("latest-rank")) ++count;
+    return count;
+  }
+  std::shared_ptr<SlowPointers> slow_;
+};
+
+TEST_F(MirrorsPointersTest, PointersOfManyRanksAreWrittenSeveralAtATimeBeforeTheEnd) {
+  const auto mirrors = open_slow(4, 50);
+  commit(*mirrors, 10);
+  EXPECT_THAT(mirrors->wait_for_newest(1h), testing::IsEmpty());
+  EXPECT_EQ(count_pointers(), 50);
+  EXPECT_GE(slow_->max_at_once(), 4);
+  EXPECT_LE(slow_->max_at_once(), 16);
+}
+
+TEST_F(MirrorsPointersTest, AFailedOneKeepsNoOtherOneOld) {
+  const auto mirrors = open_slow(1, 50);
+  slow_->refused = "latest-rank0";
+  commit(*mirrors, 10);
+  EXPECT_THAT(mirrors->wait_for_newest(1h), testing::IsEmpty());
+  EXPECT_EQ(count_pointers(), 49);
+}
+
+TEST_F(MirrorsPointersTest, AProcessThatLeavesDoesNotWaitForThem) {
+  const auto mirrors = open_slow(1000, 50);
+  commit(*mirrors, 10);
+  slow_->wait_for_pointer();
+  EXPECT_THAT(mirrors->wait_for_newest(0s), testing::IsEmpty()) << "the checkpoint is there";
+  mirrors->stop();
+  EXPECT_EQ(count_pointers(), 0);
+  std::vector<std::string> said;
+  events_->move_to(said);
+  EXPECT_THAT(said, testing::IsEmpty()) << "it was told to stop";
 }
 
 TEST_F(MirrorsTest, TheEndOfCopiesEndsTheWait) {

@@ -10,6 +10,7 @@
 #include "agent/src/session/locations/claimed_locations.h"
 #include "agent/src/session/options/check_options.h"
 #include "agent/src/session/options/staging_options.h"
+#include "agent/src/session/state/final_weights.h"
 #include "tests/support/failing_calls/draw.h"
 
 namespace ratoon::session::location_options_test {
@@ -33,6 +34,21 @@ TEST(DescribeSaving, SaysHowOftenIsSavedAndWhatIsKept) {
   options.keep_last = 0;
   EXPECT_THAT(describe_saving(options),
               testing::HasSubstr("keeps none that every store holds (--keep-last)"));
+}
+
+// The program may change its working folder between two uses of the path.
+TEST(MakePathsAbsolute, LeavesAddressesAndNamesAsTheyAre) {
+  const std::string here = std::filesystem::current_path();
+  Options options{.save_folder = "runs/../a", .run_name = "digits", .member = {}};
+  options.final_weights = "w.safetensors";
+  make_paths_absolute(options);
+  EXPECT_EQ(options.save_folder, here + "/runs/../a") << "runs may be a link";
+  EXPECT_EQ(options.final_weights, "w.safetensors") << "it is in the run's folder";
+  options.final_weights = "out/w.safetensors";
+  options.save_folder = "s3://bucket/runs";
+  make_paths_absolute(options);
+  EXPECT_EQ(options.final_weights, here + "/out/w.safetensors");
+  EXPECT_EQ(options.save_folder, "s3://bucket/runs");
 }
 
 // A link among the manifests would end the next start.
@@ -105,6 +121,19 @@ TEST(CheckPlaces, FinalWeightsStayOutOfWhatTheRunNeeds) {
   options.final_weights = "/anywhere/lock";
   options.save_folder = "s3://bucket/runs";
   EXPECT_TRUE(check_places(options));
+}
+
+TEST(MissingWeightsAdvice, ARunInABucketSaysHowToGetItsWeights) {
+  Options options;
+  options.run_name = "digits";
+  EXPECT_EQ(missing_weights_advice(options), "") << "a run in a folder writes the file";
+  options.save_folder = "s3://bucket/runs";
+  EXPECT_THAT(missing_weights_advice(options),
+              testing::HasSubstr("`ratoon checkpoint export s3://bucket/runs/digits weights.safetensors`"));
+  options.final_weights = "out/w.safetensors";
+  EXPECT_EQ(missing_weights_advice(options), "") << "a name with a folder";
+  options.final_weights = "";
+  EXPECT_EQ(missing_weights_advice(options), "") << "no file was requested";
 }
 
 TEST(CheckOptions, ARunsNameHasNoControlCharacters) {

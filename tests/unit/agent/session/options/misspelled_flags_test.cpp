@@ -22,7 +22,8 @@ Result<Options> check(std::vector<const char*> words, const FlagRules& rules = {
 
 TEST(NearFlags, AreRefused) {
   for (const char* word : {"--save-evry", "--save-evrey", "--saves-every", "--save_every", "--Save-Every",
-                           "-save-every", "--runname", "--store=x", "--keep_last_in_stores", "--Seed"}) {
+                           "-save-every", "--runname", "--store=x", "--keep_last_in_stores", "--Seed",
+                           "--sed", "--sede=7", "--seeed", "--seedd", "--skp", "--ksip", "--skkip"}) {
     const auto refused = check({word, "5"});
     ASSERT_FALSE(refused) << word;
     EXPECT_EQ(refused.error().kind(), ErrorKind::kInvalid);
@@ -35,9 +36,10 @@ TEST(NearFlags, AreRefused) {
 
 TEST(NearFlags, AfterThePrefixEachIsRefused) {
   for (const auto& [word, said] :
-       {std::pair("--ratoon-sed",
-                  "--ratoon-sed is unknown, and flags that begin with --ratoon- are Ratoon's: "
+       {std::pair("--ratoon-seek",
+                  "--ratoon-seek is unknown, and flags that begin with --ratoon- are Ratoon's: "
                   "--ratoon-help lists them"),
+        std::pair("--ratoon-sed", "Ratoon's: write --ratoon-seed"),
         std::pair("--ratoon-save-evry=5", "Ratoon's: write --ratoon-save-every"),
         std::pair("--ratoon_seed", "--ratoon_seed is unknown"),
         std::pair("-ratoon-seed", "write --ratoon-seed"),
@@ -54,8 +56,8 @@ TEST(NearFlags, AfterThePrefixEachIsRefused) {
 }
 
 TEST(NearFlags, AProgramHasFlagsOfItsOwn) {
-  for (const char* word :
-       {"--speed", "--seeds", "--skips", "--steps", "--batch", "--keep-best", "save-evry", "-s", "-"})
+  for (const char* word : {"--speed", "--seeds", "--seek", "--need", "--skips", "--ship", "--steps",
+                           "--batch", "--keep-best", "save-evry", "-s", "-"})
     EXPECT_TRUE(check({word, "5"})) << word;
   EXPECT_TRUE(check({"--load-from", "--save-evry"})) << "a value";
   EXPECT_TRUE(check({"--", "--save-evry", "5"})) << "behind --";

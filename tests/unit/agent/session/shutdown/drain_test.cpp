@@ -215,6 +215,14 @@ TEST(Drain, ACommitIsWaitedForAsLongAsCommitsTake) {
   EXPECT_EQ(drain.remaining_commit_time(at(0s)), 99750ms) << "and no longer than its end";
 }
 
+TEST(Drain, AProcessThatMustEndHasOnlyTheTimeUntilItsDeadline) {
+  Drain drain;
+  EXPECT_EQ(drain.remaining_time(at(0s)), std::nullopt);
+  drain.notify(at(0s), 10s, "a reclaim");
+  EXPECT_EQ(drain.remaining_time(at(1s)), 8750ms);
+  EXPECT_EQ(drain.remaining_time(at(20s)), 0s);
+}
+
 TEST(Drain, CtrlCStopsAtTheNextStepAndSaysSo) {
   SignalCounts signals;
   Drain drain({.signal_counts = [&] { return signals; }});

@@ -273,6 +273,47 @@ TEST(TrackedObjects, SharedTensorsFitAnyNumberOfRanks) {
 }
 
 // Rank r of three has reported r + 1 samples.
+// A source whose tensors cannot be read.
+class DamagedSource final : public StateSource {
+ public:
+  std::vector<std::string> names() const override { return {}; }
+  bool is_own() const override { return true; }
+  Result<std::optional<Form>> find(std::string_view) override {
+    return Error(ErrorKind::kCorrupted, "the pack is damaged");
+  }
+  Result<void> load(std::span<const checkpoint::TensorSpec>, std::span<const std::span<std::byte>>) override {
+    return {};
+  }
+};
+
+// An object may also catch the exception, or replace it by its own, as Python does.
+TEST(TrackedObjects, AReadErrorOfTheSourceIsReturnedWhateverTheObjectThrows) {
+  const auto find = [](StateReader& in) { static_cast<void>(in.find("w")); };
+  const std::vector<TrackedObjects::Load> loads{find,
+                                                [&](StateReader& in) {
+                                                  try {
+                                                    find(in);
+                                                  } catch (const std::exception&) {
+                                                  }
+                                                },
+                                                [&](StateReader& in) {
+                                                  try {
+                                                    find(in);
+                                                  } catch (const std::exception&) {
+                                                    throw std::runtime_error("RuntimeError: another text");
+                                                  }
+                                                }};
+  for (const TrackedObjects::Load& load : loads) {
+    TrackedObjects objects;
+    objects.add("net", {}, load);
+    DamagedSource source;
+    const auto restored = objects.restore(source, "the checkpoint", [](auto) { return 0; });
+    ASSERT_FALSE(restored);
+    EXPECT_EQ(restored.error().kind(), ErrorKind::kCorrupted);
+    EXPECT_EQ(restored.error().message(), "the pack is damaged");
+  }
+}
+
 TEST(TrackedObjects, WhatRanksAddUpIsTheSameSumInAWorldOfAnySize) {
   test::TemporaryFolder folder;
   const auto store = checkpoint::RunStore::open(folder / "run").value();

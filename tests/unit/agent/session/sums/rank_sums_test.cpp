@@ -61,7 +61,8 @@ class RankSumsTest : public board::test::BoardPlace {
                          .look = [this] { note_look(); },
                          .say = [this](const std::string& sentence) { note(sentence); },
                          .steps_done = [] { return 7; },
-                         .clock = &clock_});
+                         .clock = &clock_,
+                         .bytes_of_all_ranks_max = bytes_max_});
     }
     return *sums;
   }
@@ -102,6 +103,7 @@ class RankSumsTest : public board::test::BoardPlace {
   }
 
   ManualClock clock_;
+  std::size_t bytes_max_ = std::size_t{64} << 20;
   std::atomic<int> looks_ = 0;
   std::atomic<bool> does_time_pass_ = false;
   std::condition_variable has_said_;
@@ -118,6 +120,31 @@ TEST_F(RankSumsTest, AllRanksHaveTheSumsOfEachCall) {
     for (auto& made : calls) EXPECT_THAT(made.get(), ElementsAre(6, 40));
   }
   EXPECT_THAT(said(), IsEmpty());
+}
+
+// In a large world, the numbers of all ranks together would not fit into the store of rank 0.
+TEST_F(RankSumsTest, ManyNumbersOfManyRanksAreAddedUpInParts) {
+  bytes_max_ = kRanks * sizeof(double);  // one number in each exchange
+  std::vector<std::future<std::vector<std::int64_t>>> calls;
+  for (std::uint32_t rank = 0; rank < kRanks; ++rank) calls.push_back(start(rank));
+  for (auto& made : calls) EXPECT_THAT(made.get(), ElementsAre(6, 40));
+}
+
+TEST_F(RankSumsTest, RanksThatAddUpInPartsAgreeOnTheNumberOfAllNumbers) {
+  bytes_max_ = kRanks * sizeof(double);
+  std::vector<std::future<std::string>> calls;
+  for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+    calls.push_back(std::async(std::launch::async, [this, rank]() -> std::string {
+      std::vector<std::int64_t> numbers(rank == 2 ? 3 : 2);
+      try {
+        sums_of(rank).add_up("sum()", std::span(numbers));
+      } catch (const Failure& why) {
+        return why.what();
+      }
+      return "";
+    }));
+  }
+  for (auto& made : calls) EXPECT_THAT(made.get(), HasSubstr("3 numbers"));
 }
 
 TEST_F(RankSumsTest, RanksThatDoNotCallAreNamedOnAllThatWait) {

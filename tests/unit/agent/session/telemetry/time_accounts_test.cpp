@@ -91,6 +91,14 @@ TEST_F(TimeAccountsTest, AValidationThatWaitsForSamplesGoesOn) {
   EXPECT_EQ(of(Part::kRecomputed), 3s);
 }
 
+TEST_F(TimeAccountsTest, AValidationThatAddsUpOverRanksGoesOn) {
+  spend(ProcessPhase::kValidate, 7, 5s);
+  spend(ProcessPhase::kCollective, 7, 1s);
+  spend(ProcessPhase::kValidate, 7, 100s);
+  EXPECT_EQ(of(Part::kValidation), 105s);
+  EXPECT_EQ(of(Part::kRecomputed), 0s);
+}
+
 TEST_F(TimeAccountsTest, GoesOnFromTheLastWordOfAnother) {
   clock_.advance(4s);  // until a world was joined
   const LastRecord last{.attempt = Attempt(6),
