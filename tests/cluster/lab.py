@@ -35,9 +35,11 @@ class Lab:
         self.killed_at = {}
         self.login_managers = {}
 
-    def up(self, nodes=3, operators=("node-1",), chart=ROOT / "charts/ratoon", is_rendered=False):
-        """`is_rendered`: Helm only renders, and kubectl applies that, as tools for GitOps do."""
-        self.cluster("up", "--nodes", str(nodes))
+    def up(self, nodes=3, operators=("node-1",), chart=ROOT / "charts/ratoon", is_rendered=False, grace_seconds=None):
+        """`is_rendered`: Helm only renders, and kubectl applies that, as tools for GitOps do. `grace_seconds`: how long the
+        control plane waits for a silent node before the node is not ready, if not as long as Kubernetes does by itself."""
+        grace = ["--node-monitor-grace-period", str(grace_seconds)] if grace_seconds else []
+        self.cluster("up", "--nodes", str(nodes), *grace)
         self.kubeconfig = self.cluster("kubeconfig").strip()
         self.handle = state.Cluster(arguments.cache_folder(), self.name).load()
         self.plan = network.Plan(self.handle.slot)

@@ -4,6 +4,8 @@ import pathlib
 import re
 import subprocess
 
+# What runs and tests of limits make beside a cluster: cgroups, and a mount of a test of scripts/setup.
+_OF_OTHER_TESTS = re.compile(r"/ratoon-(?:test|run|small-disk)-")
 _FREEZER = pathlib.Path("/sys/fs/cgroup/freezer")
 
 
@@ -56,7 +58,8 @@ def left_by(name, slot, before):
     def is_of_another(line):
         others = [word for word in re.findall(r"/ratoon/(?:clusters/)?([a-z0-9-]+)", line) if word != name]
         slots = [number for number in re.findall(r"\bratoon(\d+)\b|\b10\.(1[3-8]\d)\.", line) for number in number if number]
-        return bool(others and name not in line) or bool(slots and str(slot) not in slots)
+        return (bool(others and name not in line) or bool(slots and str(slot) not in slots)
+                or bool(_OF_OTHER_TESTS.search(line)))
 
     return sorted(line for line in traces() - before if not is_of_another(line))
 

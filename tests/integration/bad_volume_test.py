@@ -213,9 +213,10 @@ class Volumes(unittest.TestCase):
         code, done, said = self.in_namespace(
             f"cd {self.scratch}; dd if=/dev/zero of=image bs=1M count=16 2>/dev/null; mkfs.ext4 -q -F image; "
             "mkdir $VOLUME/disk; mount -o loop image $VOLUME/disk || exit 77; "
+            "echo 50 >gate; export TEST_STEP_GATE=$PWD/gate; "
             "places_probe 100 20 1 --disk-timeout 1 --save-folder $VOLUME/runs --run-name c --stores file://$VOLUME/disk "
             ">said 2>&1 & pid=$!; for i in $(seq 600); do grep -q 'begins at' said && break; sleep 0.1; done; "
-            "fsfreeze -f $VOLUME/disk || exit 77; "
+            "fsfreeze -f $VOLUME/disk || exit 77; echo 100 >gate; "
             # Its threads end once the kernel lets them, and it is gone but for those.
             "for i in $(seq 600); do grep -q 'State:.Z' /proc/$pid/status && echo left && break; sleep 0.1; done; "
             "fsfreeze -u $VOLUME/disk; wait $pid; echo code $?; cat said")

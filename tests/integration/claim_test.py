@@ -168,7 +168,7 @@ class Claims(unittest.TestCase):
                               and condition(status, "Scheduled").get("status") == "True")
 
     def metric(self, name):
-        return float(re.search(rf"^{name} (\S+)$", self.operator.ask("/metrics")[1], re.M)[1])
+        return float(re.search(rf"^{name} (\S+)$", self.operator.page("/metrics"), re.M)[1])
 
     def test_what_follows_a_notice_is_timed(self):
         self.cluster.start_job("j", steps=10_000_000)

@@ -50,7 +50,7 @@ MUTANTS = {
     "a reader of which a library of the trainer's image is demanded": (
         of_reader("ReaderPodTest.*"), "cli/cluster/reader/reader_container.cpp", r' \|\| name\.starts_with\("LD_"\)', ""),
     "a user that is null and that the platform cannot choose": (
-        of_reader("ReaderPodTest.*"), "cli/cluster/reader/reader_container.cpp", r"!value\.is_null\(\)\) security",
+        of_reader("ReaderPodTest.*"), "operator/kube/pods/member_container.cpp", r"!value\.is_null\(\)\) security",
         "true) security"),
     "a pull that fails again and again and is waited for": (
         of_reader("ReaderStateTest.*"), "cli/cluster/reader/reader_state.cpp", r'"ImagePullBackOff", ', ""),

@@ -86,12 +86,12 @@ class Controls(unittest.TestCase):
 
     def test_notice_is_not_taken_back(self):
         run = self.begin()
-        self.assertEqual(ratoon("reclaim", "node-1", "--notice", "50s", "--run", run.folder)[0], 0)
-        code, said = ratoon("reclaim", "node-1", "--notice", "60s", "--run", run.folder)
+        self.assertEqual(ratoon("reclaim", "node-1", "--notice", "1800s", "--run", run.folder)[0], 0)
+        code, said = ratoon("reclaim", "node-1", "--notice", "3600s", "--run", run.folder)
         self.assertEqual(code, 82, said)
         self.assertRegex(said, r"node-1 already got a preemption notice and is removed in [0-9.]+ s: "
                                r"the time of notice can be shortened")
-        self.assertEqual(ratoon("reclaim", "node-1", "--notice", "40s", "--run", run.folder)[0], 0)
+        self.assertEqual(ratoon("reclaim", "node-1", "--notice", "900s", "--run", run.folder)[0], 0)
 
     def test_at_its_deadline_a_node_goes_whoever_is_on_it(self):
         # Nobody can take over, and who is there does not leave: they are stopped, and silence counts later.

@@ -10,7 +10,15 @@ HELD_BY_RUNS = ("control", "lock")
 
 
 def copy_folder(source, target):
-    shutil.copytree(source, target, ignore=lambda _, names: [name for name in names if name in HELD_BY_RUNS])
+    """A run that goes on renames and retires files meanwhile. If one vanishes during the copy, the copy begins again."""
+    def copy():
+        shutil.rmtree(target, ignore_errors=True)
+        try:
+            return shutil.copytree(source, target, ignore=lambda _, names: [name for name in names if name in HELD_BY_RUNS])
+        except (shutil.Error, FileNotFoundError):
+            return None
+
+    wait_until(copy, f"a copy of {source}")
 
 
 def checkpoint(*words):

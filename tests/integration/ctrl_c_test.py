@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 import unittest
 
 from local_run import BIN, LocalRun, wait_until
@@ -93,7 +94,7 @@ class CtrlC(unittest.TestCase):
 
     def test_what_one_saves_before_it_and_another_after_it_is_gone_on_with(self):
         go_on = self.words / "go-on"
-        run = self.begin("--steps", 1_000_000, "--pause-ms", 3, "--hold", go_on, "--hold-at", 995, "--hold-rank", 1, grace=10,
+        run = self.begin("--steps", 1_000_000, "--pause-ms", 3, "--hold", go_on, "--hold-at", 995, "--hold-rank", 1, grace=60,
                          agrees=False, save_every=1000)
         wait_until(lambda: "held" in "".join(run.logs().values()), "rank 1 to come near the save", 180)
         wait_until(lambda: self.steps(run, 0)[-1] >= 1003, "rank 0 to be past it", 180)
@@ -107,13 +108,22 @@ class CtrlC(unittest.TestCase):
         self.assertIn("the same command goes on from step 1000", output)
 
     def test_two_at_once_are_one_wish(self):
-        """As from a supervisor that tells the process and then its group."""
-        run = self.begin("--steps", 100_000, "--pause-ms", 5)
-        self.wait_for_step(run, 20)
-        run.process.send_signal(signal.SIGINT)
-        os.killpg(run.process.pid, signal.SIGINT)
-        code, output = run.finish()
-        self.assertEqual(code, 130, output)
+        """As from a supervisor that tells the process and then its group. They are one wish within 100 ms: where this test
+        itself needed longer from one to the other, it tries again."""
+        for _ in range(20):
+            run = self.begin("--steps", 100_000, "--pause-ms", 5)
+            self.wait_for_step(run, 20)
+            began = time.monotonic()
+            run.process.send_signal(signal.SIGINT)
+            os.killpg(run.process.pid, signal.SIGINT)
+            seconds = time.monotonic() - began
+            code, output = run.finish()
+            self.assertEqual(code, 130, output)
+            if seconds < 0.05:
+                break
+            shutil.rmtree(self.words)  # the ranks of the next run agree in it anew
+            self.words.mkdir()
+        self.assertLess(seconds, 0.05, "this machine is too slow for two signals at once")
         self.assertNotIn("were killed", output)
 
     def test_a_second_one_does_not_wait(self):

@@ -29,8 +29,10 @@ class Elastic(unittest.TestCase):
         self.assertEqual("".join(run.logs().values()).count(done) - before.count(done), world, run.logs())
 
     def test_shrinks_and_grows(self):
+        # This test looks for checkpoints of attempt 2 when attempt 3 commits others.
         run = LocalRun(command=["sh", "-c", SLOW_TO_RETURN, *FOREVER],
-                       spec={"elasticPolicy": {"minReplicas": 1, "shrinkAfterSeconds": 0, "growCooldownSeconds": 5}})
+                       spec={"checkpointPolicy": {"intervalSteps": 10, "keepLast": "All"},
+                             "elasticPolicy": {"minReplicas": 1, "shrinkAfterSeconds": 0, "growCooldownSeconds": 5}})
         self.addCleanup(run.close)
         run.start()
         run.wait_for_commit(20)

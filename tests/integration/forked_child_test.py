@@ -6,7 +6,7 @@ import signal
 import unittest
 
 from group_test import torchrun
-from local_run import wait_until
+from local_run import is_running, wait_until
 from noticed_ranks import NoticedRanks
 
 
@@ -21,12 +21,7 @@ class ForkedChild(NoticedRanks):
             os.kill(self.helper, signal.SIGKILL)
 
     def helper_lives(self):
-        """A zombie has ended, too."""
-        try:
-            with open(f"/proc/{self.helper}/stat") as stat:
-                return stat.read().rpartition(")")[2].split()[0] not in ("Z", "X")
-        except FileNotFoundError:
-            return False
+        return is_running(self.helper)
 
     def start_with_helper(self, size, rank, steps):
         number = self.root / "helper"

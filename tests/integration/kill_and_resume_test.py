@@ -47,6 +47,9 @@ class KillAndResume(unittest.TestCase):
         wait_until(lambda: self.run_.output().count("is durable") >= 3, "news of three commits")
 
     def test_kill_of_one_member_goes_on_from_the_last_commit(self):
+        # This test looks for checkpoints of attempt 1 when attempt 2 commits others.
+        self.run_.document["spec"]["checkpointPolicy"]["keepLast"] = "All"
+        self.run_.write_job()
         self.run_.start()
         self.run_.wait_for_commit(50)
         self.run_.hurt(0)
@@ -87,7 +90,7 @@ class KillAndResume(unittest.TestCase):
         self.assertEqual(self.run_.job_status()["restarts"]["application"], 0)
 
     def test_a_silent_member_is_replaced(self):
-        self.run_.document["spec"]["disruptionPolicy"] = {"suspectAfterSeconds": 10}
+        self.run_.document["spec"]["disruptionPolicy"] = {"suspectAfterSeconds": 20}
         self.run_.write_job()
         self.run_.start()
         self.run_.wait_for_commit(20)
@@ -123,11 +126,12 @@ class KillAndResume(unittest.TestCase):
         self.run_.document["spec"]["disruptionPolicy"] = {"suspectAfterSeconds": 60}
         self.run_.document["spec"]["checkpointPolicy"] = {"intervalSteps": 10, "keepLast": 2}
         self.run_.write_job()
-        self.run_.let_pass(STEPS)
+        self.run_.let_pass(15)
         self.run_.start()
         self.run_.wait_for_commit(10)
         first, second = self.run_.pids_of(0)[0], self.run_.pids_of(1)[0]
         os.kill(first, signal.SIGSTOP)
+        self.run_.let_pass(STEPS)
         wait_until(lambda: self.run_.receipts(rank=1) >= 20, "rank 1 to run far ahead")
         os.kill(second, signal.SIGSTOP)
         os.kill(first, signal.SIGCONT)

@@ -167,12 +167,14 @@ class ReadInAPod(unittest.TestCase):
              "state": {"waiting": {"reason": "ImagePullBackOff", "message": "Back-off pulling image"}}}]}
         unplaced = {"phase": "Pending", "conditions": [
             {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3 nodes are available"}]}
-        for standing, code, sentence in (
-                (unplaced, 84, "did not start within 1 s: no node takes the pod: 0/3 nodes are available. Wait longer with "
-                               "--timeout"),
-                (waiting, 82, "cannot pull the image ratoon-operator:dev: Back-off pulling image; name another image")):
+        # The time counts from the pod's creation, and the kubelets of this test need a part of it to report the status.
+        for standing, seconds, code, sentence in (
+                (unplaced, 10, 84, "did not start within 10 s: no node takes the pod: 0/3 nodes are available. Wait longer "
+                                   "with --timeout"),
+                (waiting, PATIENCE, 82, "cannot pull the image ratoon-operator:dev: Back-off pulling image; name another "
+                                        "image")):
             self.kubelet.standing = standing
-            self.assertIn(sentence, self.show("checkpoints", "digits", "--timeout=1", code=code))
+            self.assertIn(sentence, self.show("checkpoints", "digits", f"--timeout={seconds}", code=code))
         self.expect_no_reader()
         self.kubelet.standing = None
         self.kubelet.instead = ["sh", "-c", "echo a line of another program; exit 3"]

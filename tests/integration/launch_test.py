@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import unittest
 
-from local_run import BIN, LINE, PATIENCE_SECONDS, Gate, LocalRun, wait_until
+from local_run import BIN, LINE, PATIENCE_SECONDS, Gate, LocalRun, is_running, wait_until
 
 # Says who it is, then waits to be told to leave; says each signal that it gets.
 WAITER = """
@@ -126,16 +126,14 @@ class Launch(unittest.TestCase):
         self.process.kill()
         self.process.wait()
         for pid in pids:
-            wait_until(lambda: not pathlib.Path(f"/proc/{pid}/cmdline").exists() or
-                       not pathlib.Path(f"/proc/{pid}/cmdline").read_bytes(), f"the end of {pid}")
+            wait_until(lambda: not is_running(pid), f"the end of {pid}")
 
     def test_what_a_process_left_behind_is_ended_with_it(self):
         leaving = "import os, subprocess; print('left', subprocess.Popen(['sleep', '600']).pid, flush=True)"
         self.start_member("--", "python3", "-c", leaving)
         self.assertEqual(self.finish(), 0, self.output())
         left = int(re.search(r"left (\d+)", self.output())[1])
-        wait_until(lambda: not pathlib.Path(f"/proc/{left}/cmdline").exists() or
-                   not pathlib.Path(f"/proc/{left}/cmdline").read_bytes(), "the end of what was left")
+        wait_until(lambda: not is_running(left), "the end of what was left")
 
     def test_each_process_has_a_gpu_of_its_own(self):
         self.start_member("--nproc", "auto", "--", "python3", "-c", WAITER, CUDA_VISIBLE_DEVICES="5,GPU-1a,3")

@@ -227,7 +227,9 @@ class Alone(unittest.TestCase):
         self.assertFalse(pathlib.Path(f"/proc/{pid}").exists())
 
     def test_as_the_first_process_it_reaps_orphans_and_leaves_none(self):
-        script = (f"(setsid sleep 1000 & echo $! > {self.folder}/left; exit 0); sh -c 'sleep 0.1 &'; sleep 1; "
+        # An orphan that is not reaped stays in /proc as a zombie.
+        script = (f"(setsid sleep 1000 & echo $! > {self.folder}/left; exit 0); orphan=$(sh -c 'sleep 0.1 >&- & echo $!'); "
+                  "for i in $(seq 600); do [ -e /proc/$orphan ] || break; sleep 0.1; done; "
                   f"ps -eo stat= | grep -c '^Z' > {self.folder}/zombies; exit 0")
         process = self.start("sh", "-c", script, within=["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"])
         code, _, errors = self.finish(process)

@@ -9,7 +9,7 @@ import signal
 import sys
 import unittest
 
-from local_run import LocalRun, wait_until
+from local_run import LocalRun, is_running, wait_until
 
 PLAIN = pathlib.Path(__file__).with_name("plain_trainer.py")
 TRAINER = pathlib.Path(__file__).with_name("launched_trainer.py")
@@ -76,7 +76,7 @@ class Launched(unittest.TestCase):
         self.assertEqual(len(before), WORLD)
 
     def test_a_silent_member_is_replaced(self):
-        run = self.run_job(disruptionPolicy={"suspectAfterSeconds": 3}).start()
+        run = self.run_job(disruptionPolicy={"suspectAfterSeconds": 15}).start()
         self.wait_for(run, 1)
         self.wait_for_step(run, 2)
         launcher = run.pids_of(1)[0]
@@ -152,13 +152,7 @@ class Launched(unittest.TestCase):
         self.assertEqual(len(pids), 2 * WORLD)
         run.process.kill()
         run.process.wait()
-
-        def is_over(pid):
-            try:
-                return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(") ")[1][0] in "ZX"
-            except FileNotFoundError:
-                return True
-        wait_until(lambda: all(is_over(pid) for pid in pids), "launchers and programs to end with their run")
+        wait_until(lambda: not any(is_running(pid) for pid in pids), "launchers and programs to end with their run")
 
 
 if __name__ == "__main__":

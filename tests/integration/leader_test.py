@@ -130,7 +130,7 @@ class Leader(unittest.TestCase):
         self.assertEqual(first.process.wait(180), 1, "who cannot renew does not lead")
         first.start()
         status, said = wait_until(lambda: first.ask("/readyz"), "an answer", 180)
-        wait_until(lambda: first.ask("/readyz")[1].startswith("the lease could not be read"), "the reason", 180)
+        wait_until(lambda: first.page("/readyz").startswith("the lease could not be read"), "the reason", 180)
         self.assertEqual(status, 503, said)
 
     def test_with_a_copy_that_is_behind_it_is_not_ready(self):

@@ -1,5 +1,6 @@
 """Drives `ratoon run` on the counter example: starts it, reads its folder, hurts it. Used by the tests beside it."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -28,6 +29,19 @@ def wait_until(condition, what, seconds=PATIENCE_SECONDS):
             return value
         time.sleep(0.01)
     raise AssertionError(f"waited {seconds} s for {what}")
+
+
+def process_state(pid):
+    """The letter that /proc gives for the state of a process, or nothing once the process is gone."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):  # the latter if it goes after the file was opened
+        return None
+
+
+def is_running(pid):
+    """A process that has ended and is not waited for yet does not run."""
+    return process_state(pid) not in (None, "Z", "X")
 
 
 def keep_figures(figures):
@@ -141,7 +155,8 @@ class LocalRun:
 
     def hurt(self, index, number=signal.SIGKILL):
         pid = wait_until(lambda: self.pids_of(index), f"member {index} to have a process")[0]
-        os.kill(pid, number)
+        with contextlib.suppress(ProcessLookupError):  # it may have ended, and the status does not say so yet
+            os.kill(pid, number)
 
     def reclaim(self, node, notice):
         """The node goes after the notice, "30s" say."""

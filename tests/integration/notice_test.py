@@ -60,12 +60,12 @@ class Notices(NoticedRanks):
 
     def test_the_launcher_hands_signals_on(self):
         launch = (BIN / "ratoon", "launch", "--nproc", "1", "--")
-        self.start("--grace-seconds", 8, before=launch, steps=100_000)
+        self.start("--grace-seconds", 300, before=launch, steps=100_000)
         self.wait_for_step(3)
         self.processes[0].send_signal(signal.SIGINT)
         self.assertEqual(self.finish(), [130], self.log())
         self.assertEqual(self.committed(), self.steps()[-1][0] + 1)
-        self.start("--grace-seconds", 8, "--pause-ms", 10, before=launch, steps=100_000)
+        self.start("--grace-seconds", 20, "--pause-ms", 10, before=launch, steps=100_000)
         self.wait_for_step(self.committed() + 3)
         self.processes[0].send_signal(signal.SIGTERM)
         self.assertEqual(self.finish(), [80], self.log())

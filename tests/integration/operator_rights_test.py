@@ -97,7 +97,7 @@ class Rights(unittest.TestCase):
         self.use_all(lambda: granted - self.used())
         self.assertEqual(self.used() - granted, set())
         self.assertNotIn("status", self.cluster.get(f"{path}/other"))
-        self.assertNotIn(f'namespace="{ELSEWHERE}"', self.operator.ask("/metrics")[1])
+        self.assertNotIn(f'namespace="{ELSEWHERE}"', self.operator.page("/metrics"))
 
 
 if __name__ == "__main__":

@@ -296,9 +296,11 @@ class Places(S3Test):
     def test_a_store_that_goes_away_during_training(self):
         away = []
         env, _ = self.proxy(meddle=lambda request: ([], lambda _: (BUSY, "keep")) if away else [request])
+        self.gate.let_pass(30)
         running = self.start(60, *self.STORE, "--disk-timeout", 2, pause=20, attempts=1, env=env)
         wait_until(lambda: self.manifests(), "a first copy")
         away.append(True)
+        self.gate.let_pass(60)
         out, said = running.communicate(timeout=180)
         self.assertEqual(running.returncode, 0, said)
         self.assertIn(f"done sum {total(60)} ", out)

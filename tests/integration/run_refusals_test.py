@@ -80,13 +80,14 @@ class Refusals(unittest.TestCase):
         self.assertGreater(run.job_status()["attempt"], before)
 
     def test_a_run_alone_in_the_folder_of_a_world_is_refused(self):
-        run = self.run_job()
+        run = self.run_job(held_at=30)
         run.start()
         run.wait_for_commit(20)
         alone = subprocess.run([BIN / "counter", "--save-folder", run.folder / "checkpoints", "--run-name", "counter"],
                                text=True, capture_output=True, timeout=180)
         self.assertEqual(alone.returncode, 82, alone.stderr)
         self.assertIn("another process trains in", alone.stderr)
+        run.let_pass(200)
         self.assertEqual(run.finish()[0], 0)
 
     def test_exit_0_is_not_completion(self):
@@ -97,13 +98,14 @@ class Refusals(unittest.TestCase):
         self.assertIn("without a completion record", output)
 
     def test_two_runs_in_one_folder(self):
-        run = self.run_job()
+        run = self.run_job(held_at=30)
         run.start()
         wait_until(lambda: run.pids_of(0), "the first run to start")
         second = subprocess.run([BIN / "ratoon", "run", run.job_file, "--folder", run.folder], text=True,
                                 capture_output=True, timeout=180)
         self.assertEqual(second.returncode, 82)
         self.assertIn("another `ratoon run` is running", second.stderr)
+        run.let_pass(200)
         self.assertEqual(run.finish()[0], 0, "the first run is not disturbed")
 
     def test_folder_of_another_job(self):

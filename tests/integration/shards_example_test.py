@@ -7,14 +7,15 @@ import os
 import random
 import shutil
 import signal
-import subprocess
 import threading
 import unittest
 
 import shards_run
 from local_run import LocalRun, wait_until
 from s3_server import S3Server, environment, missing_programs
-from shards_run import DONE, History, Life, Shards, merge_ranks
+from shards_run import DONE, STEP, History, Life, Shards, merge_ranks
+
+PAUSE_MS = 100  # of a world's steps: 20 s or more are left to it when it is hurt and ended
 
 
 class QuietHandler(http.server.SimpleHTTPRequestHandler):
@@ -138,7 +139,7 @@ class Worlds(Shards):
     def setUp(self):
         super().setUp()
         self.words = [self.data, "--epochs", 2, "--batch", 7, "--list"]
-        self.run_ = LocalRun("shards", command=["shards", *map(str, self.words), "--pause-ms", "5"])
+        self.run_ = LocalRun("shards", command=["shards", *map(str, self.words), "--pause-ms", str(PAUSE_MS)])
         self.addCleanup(self.run_.close)
         self.history, self.attempts = History(), 0
 
@@ -166,14 +167,17 @@ class Worlds(Shards):
         self.assertEqual(code, 130, output)
         self.take_in_logs()
 
-    def live_alone(self, seconds, *words):
+    def live_alone(self, *words, steps=None):
+        """Until the process ends, or until it is killed after so many steps."""
         process = shards_run.start(self.folder, *self.words, "--save-folder", self.run_.folder / "checkpoints",
                                    "--run-name", "shards", "--save-every", 10, *words)
-        try:
-            output, _ = process.communicate(timeout=seconds)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            output, _ = process.communicate()
+        made, output = 0, ""
+        for line in process.stdout:
+            output += line
+            made += STEP.fullmatch(line.rstrip("\n")) is not None
+            if made == steps:
+                process.kill()
+        process.communicate()
         for life in Life.of(output):
             self.history.add(life)
             self.attempts = max(self.attempts, life.attempt)
@@ -183,11 +187,11 @@ class Worlds(Shards):
         seed = int(os.environ.get("RATOON_SEED", random.randrange(2**32)))
         print(f"RATOON_SEED={seed}", flush=True)
         chance = random.Random(seed)
-        self.live_alone(0.5, "--pause-ms", 5)
+        self.live_alone("--pause-ms", 20, steps=40)
         self.live_together(2, chance)
-        self.live_alone(0.3, "--pause-ms", 5, "--threads", 0)
+        self.live_alone("--pause-ms", 20, "--threads", 0, steps=20)
         self.live_together(3, chance)
-        output = self.live_alone(60, "--pause-ms", 0, "--threads", 4)
+        output = self.live_alone("--pause-ms", 0, "--threads", 4)
         [unbroken], done = Life.of(self.unbroken), DONE.search(output)
         self.assertTrue(done, output)
         self.assertGreater(self.history.redone, 0)

@@ -52,7 +52,7 @@ class SlurmScript(unittest.TestCase):
         (self.root / "words").mkdir()
         # Older versions of Slurm do not say when the job ends: then the signal counts, and the time to save after it.
         job = self.sbatch(BIN / "drain_probe", "--agree", self.root / "words", "--steps", STEPS, "--pause-ms", 1,
-                          "--save-every", 50, SLURM_JOB_END_TIME="", RATOON_GRACE_SECONDS=8, **self.gate.environment)
+                          "--save-every", 50, SLURM_JOB_END_TIME="", RATOON_GRACE_SECONDS=20, **self.gate.environment)
         self.end_by_signal(job, steps=60)
         self.assertIn("the ranks left with exit code 80; the job goes back into the queue", self.slurm.output())
         self.assertTrue(any(step % 50 for step in self.commits()), "what is saved for the signal is not of the usual steps")
@@ -76,7 +76,7 @@ class SlurmScript(unittest.TestCase):
 
     def test_elements_of_an_array_are_runs_of_their_own_and_requeue_themselves(self):
         jobs = self.sbatch("--array=3-4", "--nodes=1", BIN / "gated_counter", "--steps", STEPS, "--pause-ms", 1,
-                           "--save-every", 20, SLURM_JOB_END_TIME="", RATOON_GRACE_SECONDS=8, **self.gate.environment)
+                           "--save-every", 20, SLURM_JOB_END_TIME="", RATOON_GRACE_SECONDS=20, **self.gate.environment)
         self.end_by_signal(jobs[1], "night-4", steps=30)
         self.gate.let_pass(STEPS)
         self.slurm.wait()

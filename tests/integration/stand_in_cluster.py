@@ -218,6 +218,10 @@ class Operator:
         except OSError:
             return None
 
+    def page(self, path):
+        """The body once it answers."""
+        return wait_until(lambda: self.ask(path), f"{self.name} to answer {path}")[1]
+
     def is_ready(self):
         answer = self.ask("/readyz")
         return answer is not None and answer[0] == 200

@@ -3,6 +3,7 @@ what is saved is of one job. `ratoon checkpoint verify` and `ratoon report` foll
 
 import json
 import os
+import signal
 import subprocess
 import unittest
 
@@ -112,12 +113,14 @@ class TwoJobs(unittest.TestCase):
         root = LocalRun()
         self.addCleanup(root.close)
         saves = root.root / "saves"
-        both = [self.run_to(saves, pause=50) for _ in range(2)]
+        both = [self.run_to(saves, pause=50, steps=1_000_000) for _ in range(2)]
         first_to_end = wait_until(lambda: next((run for run in both if run.process.poll() is not None), None), "one to end", 120)
         self.assert_refused(first_to_end)
         other = next(run for run in both if run is not first_to_end)
+        wait_until(lambda: list((saves / "shared/manifests").glob("*.json")), "the other one to save")
+        other.process.send_signal(signal.SIGINT)
         code, output = other.finish(120)
-        self.assertEqual(code, 0, output)
+        self.assertEqual(code, 130, output)
         self.assertEqual(self.owners(saves / "shared"), {(other.folder / "uid").read_text().strip()})
 
 

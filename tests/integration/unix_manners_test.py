@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import unittest
 
-from local_run import BIN, LocalRun, wait_until
+from local_run import BIN, LocalRun, process_state, wait_until
 
 RATOON = BIN / "ratoon"
 OTHER_USER = 54321
@@ -31,13 +31,6 @@ def fill(pipe):
             pass
     except BlockingIOError:
         os.set_blocking(pipe, True)
-
-
-def is_zombie(pid):
-    try:
-        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
-    except FileNotFoundError:
-        return False
 
 
 class Manners(unittest.TestCase):
@@ -244,7 +237,8 @@ class Manners(unittest.TestCase):
         self.addCleanup(process.kill)
         wait_until(ready.exists, "processes whose parents are gone")
         runner = children_of(process.pid)[0]
-        wait_until(lambda: not any(map(is_zombie, children_of(runner))), "no process that ended to wait for its parent")
+        wait_until(lambda: not any(process_state(pid) == "Z" for pid in children_of(runner)),
+                   "no process that ended to wait for its parent")
         go.touch()
         self.assertEqual(process.wait(), 0)
 

@@ -6,7 +6,7 @@ import signal
 import sys
 import unittest
 
-from local_run import LocalRun, wait_until
+from local_run import LocalRun, is_running, wait_until
 
 TRAINER = pathlib.Path(__file__).with_name("plain_trainer.py")
 STEPS = 300
@@ -84,13 +84,7 @@ class WithoutAgent(unittest.TestCase):
         self.assertEqual(len(pids), WORLD)
         run.process.kill()
         run.process.wait()
-
-        def is_over(pid):
-            try:
-                return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(") ")[1][0] in "ZX"
-            except FileNotFoundError:
-                return True
-        wait_until(lambda: all(is_over(pid) for pid in pids), "the members to end with their run")
+        wait_until(lambda: not any(is_running(pid) for pid in pids), "the members to end with their run")
 
 
 if __name__ == "__main__":

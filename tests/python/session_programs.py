@@ -20,7 +20,7 @@ import atexit, random, sys, ratoon
 atexit.register(lambda: print("atexit", flush=True))
 gates = set(map(int, sys.argv[2:]))
 try:
-    with ratoon.Session(save_folder=sys.argv[1], run_name="py", save_every={every!r}, grace_seconds=12) as session:
+    with ratoon.Session(save_folder=sys.argv[1], run_name="py", save_every={every!r}, grace_seconds=30) as session:
         stream = ratoon.Stream(samples=1000, global_batch=7, seed=3, source="s")
         state = {{"sum": 0, "chain": 0.0, "seen": []}}
         own = random.Random(5)

@@ -10,6 +10,8 @@ from ratoon import _core
 
 FILES = 5_000  # in a folder whose list takes some 20 ms
 PAUSE_SECONDS = 0.0005
+ROUNDS_MIN, ROUNDS_MAX = 3, 50
+HOLDING = 1_000_000  # a sum of so many numbers takes as long, and other threads wait for it
 
 
 class Threads(unittest.TestCase):
@@ -22,8 +24,9 @@ class Threads(unittest.TestCase):
             for number in range(FILES):
                 (cls.folder / name / f"unknown-{number}").touch()
 
-    def turns_during(self, call):
-        """How often another thread runs during a call."""
+    def expect_turns_during(self, call):
+        """Another thread runs more often than in a call that lets no other thread run. Both are repeated: a busy machine gives
+        the other thread few turns in one call, or a few between two calls."""
         turns, is_over = [], threading.Event()
 
         def run():
@@ -31,20 +34,27 @@ class Threads(unittest.TestCase):
                 turns.append(None)
                 time.sleep(PAUSE_SECONDS)
 
+        def turns_in(one):
+            before = len(turns)
+            one()
+            return len(turns) - before
+
         thread = threading.Thread(target=run)
         thread.start()
-        before = len(turns)
-        call()
-        during = len(turns) - before
+        rounds, during, stray = 0, 0, 0
+        while rounds < ROUNDS_MIN or during <= 2 * stray + 5 and rounds < ROUNDS_MAX:
+            during += turns_in(call)
+            stray += turns_in(lambda: sum(range(HOLDING)))
+            rounds += 1
         is_over.set()
         thread.join()
-        return during
+        self.assertGreater(during, 2 * stray + 5, f"in {rounds} calls")
 
     def test_looking_for_the_newest_checkpoint(self):
-        self.assertGreater(self.turns_during(lambda: _core.newest_in(self.folder)), 5)
+        self.expect_turns_during(lambda: _core.newest_in(self.folder))
 
     def test_removing_unfinished_saves(self):
-        self.assertGreater(self.turns_during(lambda: _core.sweep(self.folder, (5, 5))), 5)
+        self.expect_turns_during(lambda: _core.sweep(self.folder, (5, 5)))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
-from local_run import BIN, wait_until  # noqa: E402
+from local_run import BIN, is_running, wait_until  # noqa: E402
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts/quickstart"
 
@@ -20,13 +20,6 @@ OTHER_SEED = """#!/bin/sh
 case $RATOON_SAVE_FOLDER in */unbroken/*) set -- "$@" --seed 18 ;; esac
 exec {digits} "$@"
 """
-
-
-def is_alive(pid):
-    try:
-        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 class Quickstart(unittest.TestCase):
@@ -54,7 +47,7 @@ class Quickstart(unittest.TestCase):
 
     def expect(self, process, code):
         """What it printed."""
-        found = process.wait(timeout=250)
+        found = process.wait(timeout=600)
         self.assertEqual(found, code, self.output.read_text())
         return self.output.read_text()
 
@@ -65,7 +58,7 @@ class Quickstart(unittest.TestCase):
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does
         self.assertIn("nothing is left running", self.expect(process, 130))
         for pid in [status["runner_pid"], *(pid for m in status["members"] for pid in m["pids"])]:
-            self.assertFalse(is_alive(pid), f"{pid} outlived it")
+            self.assertFalse(is_running(pid), f"{pid} outlived it")
 
         said = self.expect(self.start(), 0)
         self.assertEqual(len(list((self.folder / "with-losses/before").iterdir())), 1, "what the first one left")

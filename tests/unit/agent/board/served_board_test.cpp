@@ -28,10 +28,14 @@ TEST_F(ServedBoard, IsOneForAllThatMeetInAnAttempt) {
   Client first = client_of(1);
   ASSERT_TRUE(first.send_request(Op::kSet, {"key", "value"}, Client::kNoDeadline));
   ASSERT_TRUE(serve(1)) << "sums and gradients both ask for it";
-  EXPECT_EQ(first.send_request(Op::kCheck, {"key"}, Client::kNoDeadline).value()[0], "1");
+  const auto known = first.send_request(Op::kCheck, {"key"}, Client::kNoDeadline);
+  ASSERT_TRUE(known) << known.error().message();
+  EXPECT_EQ((*known)[0], "1");
   ASSERT_TRUE(serve(2));
   Client second = client_of(2);
-  EXPECT_EQ(second.send_request(Op::kCheck, {"key"}, Client::kNoDeadline).value()[0], "0");
+  const auto known_to_second = second.send_request(Op::kCheck, {"key"}, Client::kNoDeadline);
+  ASSERT_TRUE(known_to_second) << known_to_second.error().message();
+  EXPECT_EQ((*known_to_second)[0], "0");
 }
 
 TEST_F(ServedBoard, LooksAroundWhileARankWaits) {

@@ -27,7 +27,7 @@ class LivingLog {
     fd_ = UniqueFd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
   }
   // The next line, or nothing if there is none in time.
-  std::string line(int milliseconds = 10'000) const {
+  std::string line(int milliseconds = 60'000) const {
     std::string text;
     pollfd ready{.fd = fd_.get(), .events = POLLIN, .revents = 0};
     for (char c = 0; ::poll(&ready, 1, milliseconds) == 1 && ::read(fd_.get(), &c, 1) == 1 && c != '\n';)
@@ -122,7 +122,7 @@ TEST_F(ProcessGroupTest, KillReachesGrandchildren) {
   group.kill();
   wait_for_end(group);
   EXPECT_EQ(group.exit_code(), 137);
-  EXPECT_FALSE(test::lives_on(grandchild, 1000));
+  EXPECT_FALSE(test::lives_on(grandchild, 60'000));
 }
 
 // As in a container: when its first process is gone, all processes are.
@@ -133,7 +133,7 @@ TEST_F(ProcessGroupTest, NothingOutlivesItsProcesses) {
     const pid_t left_behind = std::stoi(living_log.line());
     wait_for_end(group);
     EXPECT_EQ(group.exit_code(), std::stoi(code));
-    EXPECT_FALSE(test::lives_on(left_behind, 1000));
+    EXPECT_FALSE(test::lives_on(left_behind, 60'000));
   }
 }
 

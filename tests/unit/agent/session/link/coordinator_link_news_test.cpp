@@ -71,8 +71,10 @@ TEST_F(CoordinatorLinkTest, ABeatSaysHowLongItStandsThereAndMay) {
   EXPECT_EQ(beat().allowed_seconds, 30);
   const std::uint64_t before = beat().sequence;
   const double stood = beat().seconds_in_phase;
-  link_->note_position(position);  // a sign of life
-  wait_until([&] { return beat().sequence > before + 2 && beat().seconds_in_phase < stood; });
+  wait_until([&] {
+    link_->note_position(position);  // a sign of life before each look, since a look may come late
+    return beat().sequence > before + 2 && beat().seconds_in_phase < stood;
+  });
   position.allowed.reset();
   link_->note_position(position);
   wait_until([&] { return !beat().allowed_seconds; });
