@@ -39,6 +39,11 @@ if(RATOON_WITH_PYTHON)
   endif()
   if(RATOON_PYTHON_ROOT)
     set(Python_EXECUTABLE ${RATOON_PYTHON_ROOT}/bin/python3)
+    execute_process(COMMAND ${Python_EXECUTABLE} -c "import nanobind" RESULT_VARIABLE broken OUTPUT_QUIET ERROR_QUIET)
+    if(broken)
+      message(FATAL_ERROR "ratoon: ${Python_EXECUTABLE} cannot import nanobind; it is needed for the package ratoon for "
+                          "Python. Run scripts/setup --only test, then configure again.")
+    endif()
   endif()
   find_package(Python 3.11 REQUIRED COMPONENTS Interpreter Development.Module OPTIONAL_COMPONENTS Development.SABIModule)
   execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir OUTPUT_VARIABLE nanobind_ROOT

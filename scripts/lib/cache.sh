@@ -3,9 +3,9 @@
 
 # lock_cache: one setup at a time; a second one waits. Unfinished folders of a killed setup are removed.
 lock_cache() {
-  mkdir -p "$RATOON_CACHE" 2>/dev/null ||
+  # The group of commands keeps the words of bash itself about a lock that it cannot open, such as one of another user.
+  { mkdir -p "$RATOON_CACHE" && exec 9>"$RATOON_CACHE/.setup.lock"; } 2>/dev/null ||
     stop "the cache $RATOON_CACHE cannot be written" "set XDG_CACHE_HOME to a folder of yours, then $0"
-  exec 9>"$RATOON_CACHE/.setup.lock"
   if ! flock --nonblock 9; then
     say "another setup works in $RATOON_CACHE; waiting for it"
     flock 9

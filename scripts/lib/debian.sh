@@ -84,11 +84,14 @@ release_daemons() {
 }
 
 # run_apt PACKAGES ARGUMENT...: waits for another apt-get or dpkg to finish, ten minutes at most. It runs in English, so
-# that messages about a lock are recognised on a machine with another language.
+# that messages about a lock are recognised on a machine with another language. sudo removes the variables of a proxy.
 run_apt() {
-  local packages=$1 log=$RATOON_CACHE/logs/apt-$2.log tries=0
+  local packages=$1 log=$RATOON_CACHE/logs/apt-$2.log tries=0 name proxies=()
   shift
-  until run_logged "$log" "${as_root[@]}" env LC_ALL=C DEBIAN_FRONTEND=noninteractive apt-get "$@"; do
+  for name in {http,https,ftp,all,no}_proxy {HTTP,HTTPS,FTP,ALL,NO}_PROXY; do
+    if [[ -n ${!name:-} ]]; then proxies+=("$name=${!name}"); fi
+  done
+  until run_logged "$log" "${as_root[@]}" env LC_ALL=C DEBIAN_FRONTEND=noninteractive "${proxies[@]}" apt-get "$@"; do
     if ! grep -qE 'Could not get lock|Unable to (acquire|lock)' "$log"; then
       explain_failure "$log" "Debian packages ($packages)"
     fi

@@ -9,7 +9,30 @@ if [[ -z ${XDG_CACHE_HOME:-} && -z ${HOME:-} ]]; then
 fi
 RATOON_CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/ratoon
 libtorch_version=$(sed -n 's/^torch==\([^ ]*\).*/\1/p' "$RATOON_REPO/scripts/packages/libtorch.txt")
-RATOON_LIBTORCH_ROOT=${RATOON_LIBTORCH_ROOT:-$RATOON_CACHE/libtorch-$libtorch_version}
+
+# find_own_libtorch: prints the LibTorch that the user's environment names, if it names one. For torch/ of the wheels, it
+# prints the folder around torch/, as RATOON_LIBTORCH_ROOT is that folder.
+find_own_libtorch() {
+  local place places=() own=
+  if [[ -n ${Torch_DIR:-} && -e $Torch_DIR/TorchConfig.cmake ]]; then
+    own=$(cd "$Torch_DIR/../../.." && pwd)
+  else
+    IFS=':;' read -r -a places <<<"${CMAKE_PREFIX_PATH:-}"
+    for place in "${places[@]}"; do
+      if [[ -e $place/share/cmake/Torch/TorchConfig.cmake || -e $place/torch/share/cmake/Torch/TorchConfig.cmake ]]; then
+        own=$place
+        break
+      fi
+    done
+  fi
+  if [[ $own == */torch ]]; then own=${own%/torch}; fi
+  echo "$own"
+}
+
+if [[ -z ${RATOON_LIBTORCH_ROOT:-} ]]; then
+  RATOON_LIBTORCH_ROOT=$(find_own_libtorch)
+  RATOON_LIBTORCH_ROOT=${RATOON_LIBTORCH_ROOT:-$RATOON_CACHE/libtorch-$libtorch_version}
+fi
 python_pin=$(sha256sum "$RATOON_REPO/scripts/packages/python.txt" | cut -c1-32)
 RATOON_PYTHON_ROOT=$RATOON_CACHE/python-$python_pin
 export RATOON_REPO RATOON_CACHE RATOON_LIBTORCH_ROOT RATOON_PYTHON_ROOT

@@ -1,27 +1,10 @@
 # shellcheck shell=bash
 # LibTorch and NCCL: the wheels that scripts/packages/libtorch.txt pins, unpacked into the cache.
 
-# find_own_libtorch: prints the LibTorch that the user's environment names, if it names one.
-find_own_libtorch() {
-  local place places
-  if [[ -n ${Torch_DIR:-} && -e $Torch_DIR/TorchConfig.cmake ]]; then
-    (cd "$Torch_DIR/../../.." && pwd)
-    return
-  fi
-  IFS=':;' read -r -a places <<<"${CMAKE_PREFIX_PATH:-}"
-  for place in "${places[@]}"; do
-    if [[ -e $place/share/cmake/Torch/TorchConfig.cmake ]]; then
-      echo "$place"
-      return
-    fi
-  done
-}
-
 ensure_libtorch() {
-  local requirements=$RATOON_REPO/scripts/packages/libtorch.txt own pin
-  own=$(find_own_libtorch)
-  if [[ -n $own ]]; then
-    say_step "using yours at $own; nothing is downloaded"
+  local requirements=$RATOON_REPO/scripts/packages/libtorch.txt pin
+  if [[ $RATOON_LIBTORCH_ROOT != "$RATOON_CACHE"/* ]]; then
+    use_named_libtorch
     return
   fi
   if [[ $(uname -m) != x86_64 ]]; then
@@ -31,17 +14,17 @@ ensure_libtorch() {
   pin=$(checksum_of "$requirements")
   if is_complete "$RATOON_LIBTORCH_ROOT" "$pin"; then
     say_step present
-  elif [[ $RATOON_LIBTORCH_ROOT != "$RATOON_CACHE"/* ]]; then
-    use_given_root
   else
     fetch_libtorch "$requirements" "$pin"
   fi
 }
 
-use_given_root() {
-  if [[ ! -e $RATOON_LIBTORCH_ROOT/torch/lib/libtorch_cpu.so ]]; then
-    stop "RATOON_LIBTORCH_ROOT names $RATOON_LIBTORCH_ROOT, which has no torch/lib/libtorch_cpu.so" \
-      "unset RATOON_LIBTORCH_ROOT, then $0"
+use_named_libtorch() {
+  local variable=RATOON_LIBTORCH_ROOT
+  if [[ $RATOON_LIBTORCH_ROOT == "$(find_own_libtorch)" ]]; then variable="Torch_DIR or CMAKE_PREFIX_PATH"; fi
+  if [[ ! -e $RATOON_LIBTORCH_ROOT/torch/lib/libtorch_cpu.so && ! -e $RATOON_LIBTORCH_ROOT/lib/libtorch_cpu.so ]]; then
+    stop "$variable names $RATOON_LIBTORCH_ROOT, which has neither torch/lib/libtorch_cpu.so nor lib/libtorch_cpu.so" \
+      "unset $variable, then $0"
   fi
   say_step "using yours at $RATOON_LIBTORCH_ROOT; nothing is downloaded"
 }

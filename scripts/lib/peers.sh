@@ -11,7 +11,8 @@ ensure_peers() {
   pin=$(checksum_of "$requirements")
   peers=$RATOON_CACHE/peers-$pin
   lock_cache
-  if ! is_complete "$peers" "$pin"; then
+  # The Python of the system, of which the environment holds links, may be gone or another one by now.
+  if ! is_complete "$peers" "$pin" || ! "$peers/bin/python3" -c 'import safetensors' 2>/dev/null; then
     step_count=1
     begin_step "the peers' packages"
     say_step installing

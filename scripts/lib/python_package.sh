@@ -4,7 +4,8 @@
 ensure_python_package() {
   local requirements=$RATOON_REPO/scripts/packages/python.txt log=$RATOON_CACHE/logs/python-package.log pin
   pin=$(checksum_of "$requirements")
-  if is_complete "$RATOON_PYTHON_ROOT" "$pin"; then
+  # The Python of the system, of which the environment holds links, may be gone or another one by now.
+  if is_complete "$RATOON_PYTHON_ROOT" "$pin" && "$RATOON_PYTHON_ROOT/bin/python3" -c 'import nanobind' 2>/dev/null; then
     say_step present
     return
   fi

@@ -47,7 +47,7 @@ class Lab:
         self.load_image("operator", "ratoon-operator", "ratoon-operator:dev", "--program", PROGRAMS / "ratoon",
                         "--program", PROGRAMS / "ratoon-launcher")
         self.load_image("trainer", "digits", "ratoon-digits:dev", "--program", PROGRAMS / "ratoon",
-                        "--libraries-from", libtorch() / "torch/lib")
+                        "--libraries-from", libtorch_libraries())
         self.kubectl("label", "node", *operators, "runs-operators=yes")
         values = ["--set-string", "nodeSelector.runs-operators=yes", "--set", "image.pullPolicy=Never",
                   "--set", f"replicas={len(operators)}"]
@@ -271,11 +271,11 @@ def what_is_missing():
     return f"{' '.join(unbuilt)} is not built in {PROGRAMS}" if unbuilt else ""
 
 
-def libtorch():
-    """Where scripts/setup put it, unless the environment names another one."""
-    if named := os.environ.get("RATOON_LIBTORCH_ROOT"):
-        return pathlib.Path(named)
-    return sorted(pathlib.Path(arguments.cache_folder()).glob("libtorch-*"))[-1]
+def libtorch_libraries():
+    """Where scripts/setup put LibTorch, unless the environment names another one."""
+    named = os.environ.get("RATOON_LIBTORCH_ROOT")
+    root = pathlib.Path(named) if named else sorted(pathlib.Path(arguments.cache_folder()).glob("libtorch-*"))[-1]
+    return next((folder for folder in (root / "torch/lib", root / "lib") if folder.is_dir()), root / "torch/lib")
 
 
 def run(*words, text=None):

@@ -67,11 +67,14 @@ class FakeMachine:
         return listing
 
     def with_packages(self):
-        """What reads exports in a test, and what compiles ratoon for Python, is there already."""
+        """What reads exports in a test, and what compiles ratoon for Python, is there already. Returns the Python of that."""
         for name in ("readers", "python"):
             with open(os.path.join(REPOSITORY, f"scripts/packages/{name}.txt"), "rb") as file:
                 pin = hashlib.sha256(file.read()).hexdigest()[:32]
             self.write(f"cache/ratoon/{name}-{pin}/.ratoon-complete", pin + "\n")
+        python = self.write(f"cache/ratoon/{name}-{pin}/bin/python3", "#!/bin/sh\n")  # which imports everything
+        os.chmod(python, 0o755)
+        return python
 
     def calls(self, tool):
         if not os.path.exists(self.calls_path):

@@ -10,6 +10,7 @@ from tiny_repository import TinyRepository
 MOODY = """#!/bin/sh
 echo x >>"$0.calls"
 ps -eo args | grep -c '[o]s.getppid() == parent' >>"$0.load"
+echo "${RATOON_SERVERS_BIN-no servers}" >>"$0.servers"
 test $(($(wc -l <"$0.calls") % 2)) = 1 || { echo "a bad day"; exit 1; }
 """
 
@@ -34,6 +35,7 @@ class Repeat(unittest.TestCase):
         loads = [int(line) for line in pathlib.Path(f"{self.moody}.load").read_text().split()]
         self.assertEqual(len(loads), 4)
         self.assertGreaterEqual(min(loads), 2, "the load is there")
+        self.assertNotIn("no servers", pathlib.Path(f"{self.moody}.servers").read_text(), "tests find the servers")
 
     def test_all_green_and_no_load_is_left(self):
         result = self.repository.run("scripts/repeat", "--times", "2", "--load", "3", "unit.beta")

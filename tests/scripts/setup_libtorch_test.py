@@ -108,16 +108,34 @@ class SetupLibTorch(unittest.TestCase):
         self.assertFalse(os.path.exists(self.folder))
 
     def test_own_libtorch_is_used(self):
-        own = os.path.join(self.machine.root, "own")
-        config = self.machine.write("own/share/cmake/Torch/TorchConfig.cmake", "")
-        for environment in ({"CMAKE_PREFIX_PATH": f"/nowhere:{own}"}, {"Torch_DIR": os.path.dirname(config)}):
-            result = self.machine.run(*SETUP, **environment)
-            self.assertEqual(result.returncode, 0, result.stderr)
-            self.assertIn(f"using yours at {own}", result.stdout)
+        root = self.machine.root
+        for own in ("own", "wheels/torch"):
+            config = os.path.dirname(self.machine.write(f"{own}/share/cmake/Torch/TorchConfig.cmake", ""))
+            self.machine.write(f"{own}/lib/libtorch_cpu.so", "")
+            named = os.path.join(root, own.removesuffix("/torch"))  # the folder around torch/ and nvidia/
+            for environment in ({"CMAKE_PREFIX_PATH": f"/nowhere:{root}/{own}"}, {"CMAKE_PREFIX_PATH": named},
+                                {"Torch_DIR": config}):
+                result = self.machine.run(*SETUP, **environment)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                self.assertIn(f"using yours at {named};", result.stdout)
+                self.assertEqual(self.root_of_builds(**environment), named)
+                self.assertEqual(self.root_of_builds(**environment, RATOON_LIBTORCH_ROOT="/other"), "/other")
         self.assertFalse(os.path.exists(self.folder))
+        self.assertEqual(self.root_of_builds(CMAKE_PREFIX_PATH="/nowhere"), self.folder)
+
+    def root_of_builds(self, **environment):
+        """The LibTorch of the scripts that build."""
+        shown = self.machine.write("show", f"source {REPOSITORY}/scripts/lib/env.sh && echo $RATOON_LIBTORCH_ROOT")
+        return subprocess.run(["bash", shown], env={**self.machine.environment, **environment}, check=True,
+                              capture_output=True, text=True).stdout.strip()
 
     def test_a_root_that_names_no_libtorch(self):
-        assert_sentence(self, self.machine.run(*SETUP, RATOON_LIBTORCH_ROOT="/nowhere"), "/nowhere", "libtorch_cpu.so")
+        assert_sentence(self, self.machine.run(*SETUP, RATOON_LIBTORCH_ROOT="/nowhere"), "RATOON_LIBTORCH_ROOT names /nowhere",
+                        "libtorch_cpu.so")
+        self.machine.write("own/share/cmake/Torch/TorchConfig.cmake", "")
+        own = os.path.join(self.machine.root, "own")
+        assert_sentence(self, self.machine.run(*SETUP, CMAKE_PREFIX_PATH=own), f"CMAKE_PREFIX_PATH names {own}",
+                        "libtorch_cpu.so")
 
     def test_another_architecture(self):
         self.machine.fake("uname", "echo aarch64")
@@ -143,8 +161,10 @@ class SetupLibTorch(unittest.TestCase):
     def test_a_second_setup_waits_for_the_first(self):
         self.with_fake_pip()
         os.makedirs(self.machine.cache)
-        holder = subprocess.Popen(["flock", f"{self.machine.cache}/.setup.lock", "sh", "-c", "echo held; sleep 0.5"],
-                                  stdout=subprocess.PIPE)
+        waits = os.path.join(self.machine.root, "waits")
+        self.machine.fake("flock", f'[[ $1 == --nonblock ]] || touch {waits}\nexec {shutil.which("flock")} "$@"')
+        holder = subprocess.Popen(["flock", f"{self.machine.cache}/.setup.lock", "sh", "-c",
+                                   f"echo held; until [ -e {waits} ]; do sleep 0.01; done"], stdout=subprocess.PIPE)
         self.addCleanup(holder.wait)
         self.addCleanup(holder.stdout.close)
         holder.stdout.readline()

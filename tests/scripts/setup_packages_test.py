@@ -66,11 +66,17 @@ class SetupPackages(unittest.TestCase):
     def test_sudo_is_used_without_root(self):
         listing = self.machine.installed("g++")
         self.machine.fake("id", NO_ROOT)
-        self.machine.fake("sudo", '[[ $1 == -n ]] && shift; "$@"')
-        self.machine.fake("apt-get", apt_that_installs(listing))
-        result = self.machine.run(*SETUP)
+        proxies = {"http_proxy": "http://proxy:3128", "NO_PROXY": "localhost,10.0.0.0/8"}
+        seen = self.machine.root + "/seen"
+        # As sudo does, it removes variables that its policy does not list.
+        self.machine.fake("sudo", f'[[ $1 == -n ]] && shift; unset {" ".join(proxies)}; "$@"')
+        self.machine.fake("apt-get", f"env >{seen}\n" + apt_that_installs(listing))
+        result = self.machine.run(*SETUP, **proxies)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertTrue(any("apt-get install" in call for call in self.machine.calls("sudo")))
+        found = pathlib.Path(seen).read_text().splitlines()
+        for name, value in proxies.items():
+            self.assertIn(f"{name}={value}", found)
 
     def test_no_network(self):
         self.machine.installed("g++")
@@ -162,6 +168,21 @@ fi
         self.machine.fake("apt-get", "echo \"E: You don't have enough free space in /var/cache/apt/archives/.\"; exit 100")
         assert_sentence(self, self.machine.run(*SETUP), "the disk is full")
 
+    def test_an_environment_of_python_that_is_broken_is_made_anew(self):
+        setup = ("scripts/setup", "--only", "test", "--without-packages")
+        python = self.machine.with_packages()
+        title = "the packages that compile ratoon for Python ..."
+        self.assertIn(f"{title} present", self.machine.run(*setup).stdout)
+        self.machine.fake("python3", f"""
+[[ $* == "-m venv "* ]] || exit 1
+mkdir -p "$3/bin" && printf '#!/bin/sh\n' >{python} && chmod 755 {python}""")
+        for make_broken in (lambda: os.unlink(python), lambda: pathlib.Path(python).write_text("#!/bin/sh\nexit 1\n")):
+            make_broken()
+            result = self.machine.run(*setup)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn(f"{title} installed", result.stdout)
+        self.assertIn(f"{title} present", self.machine.run(*setup).stdout)
+
     def test_missing_python(self):
         self.machine.remove("python3")
         result = self.machine.run(*SETUP)
@@ -171,6 +192,10 @@ fi
         blocked = self.machine.write("blocked", "")
         result = self.machine.run(*SETUP, XDG_CACHE_HOME=blocked)
         assert_sentence(self, result, "cannot be written", "XDG_CACHE_HOME")
+        os.makedirs(f"{self.machine.cache}/.setup.lock")  # no file, as one of another user could not be opened either
+        result = self.machine.run(*SETUP)
+        assert_sentence(self, result, f"the cache {self.machine.cache} cannot be written", "XDG_CACHE_HOME")
+        self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
 
 
 if __name__ == "__main__":

@@ -99,6 +99,14 @@ class Read(unittest.TestCase):
             skips.Skip("scripts.cases", "Cases.test_within", "no zsh: here"),
             skips.Skip("scripts.cases", "Others.test_other", "the class is skipped")])
 
+    def test_what_runs_them_keeps_a_proxy_from_the_servers_of_this_machine(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "proxy_test.py"
+            path.write_text("import os; print(os.environ['no_proxy'], os.environ['NO_PROXY'])")
+            done = subprocess.run([sys.executable, f"{REPOSITORY}/tests/support/run_python.py", path], capture_output=True,
+                                  text=True, env={**os.environ, "no_proxy": "", "NO_PROXY": "example.org"})
+        self.assertEqual(done.stdout, "127.0.0.1,::1,localhost example.org,127.0.0.1,::1,localhost\n", done.stderr)
+
     def test_a_whole_test(self):
         self.assertEqual(skips.skips_of(report("cluster.eta", "a line\nSKIPPED: no kubelet\n", is_skipped=True)),
                          [skips.Skip("cluster.eta", skips.WHOLE, "no kubelet")])

@@ -20,6 +20,10 @@ def main(path, *arguments):
     # Behind the '&' of a script or nohup they are ignored, and so they would be in every program that a test starts.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    # A proxy of this machine is none for the servers that a test starts on it.
+    for name in ("no_proxy", "NO_PROXY"):
+        hosts = [os.environ[name]] if os.environ.get(name) else []
+        os.environ[name] = ",".join([*hosts, "127.0.0.1", "::1", "localhost"])
     unittest.TextTestRunner.resultclass = Result
     sys.argv = [path, *arguments]
     sys.path[0] = os.path.dirname(os.path.abspath(path))
