@@ -33,7 +33,7 @@ MUTANTS = {
         "if (control[bit] > 1.5F)"),
     "gradients that do not wait for their sums on the device": (
         ("device_collective_test", "DeviceCollective.HasTheMeans*"), NCCL,
-        r"if \(has_sums_\) stream_\.make_current_stream_wait\(\);",
+        r"stream_\.make_current_stream_wait\(\);",
         ""),
     "sums on the device that do not wait for their gradients": (
         ("device_collective_test", "DeviceCollective.HasTheMeans*"), COLLECTIVES + "nccl/side_stream.cpp",

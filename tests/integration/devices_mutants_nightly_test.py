@@ -28,10 +28,10 @@ MUTANTS = {
     "an ECC error taken for the program's": (
         of_devices("FaultDecision.*"), DEVICES + "cuda_errors.cpp", r"\{214, (\S+) CudaErrorClass::kHardware",
         r"{214, \1 CudaErrorClass::kKernelFault"),
-    "a kernel that read a lost peer's memory taken for the program's error": (
-        of_devices("FaultDecision.*"), DEVICES + "fault_opinion.cpp", r"if \(has_lost_peer\) \{", "if (false) {"),
+    "an error of a link that explains everything": (
+        of_devices("FaultDecision.*"), DEVICES + "fault_decision.cpp", r"unclear_xid && may_be_hardware", "unclear_xid"),
     "an Xid that a program's kernel causes taken for broken hardware": (
-        of_devices("Xids.*"), DEVICES + "xids.cpp", r"\{31, false", "{31, true"),
+        of_devices("Xids.*"), DEVICES + "xids.cpp", r"\{31, kHarmless", "{31, kFatal"),
 }
 
 

@@ -177,6 +177,16 @@ TEST_F(AveragerTest, TakesGradientsOfSeveralStreamsWhenTheyAreComplete) {
             0);
 }
 
+TEST_F(AveragerTest, TheDeviceOfAProcessIsTheCurrentOneOfItsThread) {
+  const c10::impl::VirtualGuardImpl guard(c10::kPrivateUse1);
+  EXPECT_EQ(train_a_step([&](Session& session) {
+              EXPECT_EQ(torch::device_for(session, kOtherDevice.str()), kOtherDevice);
+              EXPECT_EQ(guard.getDevice(), kOtherDevice);
+            }),
+            0);
+  guard.setDevice(kDevice);
+}
+
 TEST_F(AveragerTest, RefusesAModuleOnTwoDevices) {
   EXPECT_EQ(train_a_step([](Session& session) {
               Net net(kDevice);

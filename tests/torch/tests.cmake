@@ -15,10 +15,13 @@ ratoon_test(torch/device_errors_test LIBS ratoon::agent_torch)
 add_dependencies(device_errors_test nvml_stand_in)
 set_tests_properties(torch.device_errors_test PROPERTIES ENVIRONMENT
   "LD_LIBRARY_PATH=$<TARGET_FILE_DIR:nvml_stand_in>")
-ratoon_test(torch/weights_fingerprint_test LIBS ratoon::agent_torch)
+ratoon_test(torch/weights_fingerprint_test LIBS test_accelerator ratoon::agent_torch)
+ratoon_test(torch/group_collective_test LIBS ratoon::agent_torch)
 ratoon_test(torch/group_connector_test LIBS ratoon::agent_torch ratoon::base_core)
 ratoon_test(torch/accelerator_test LIBS test_accelerator)
-ratoon_test(torch/device_memory_on_accelerator_test LIBS test_accelerator ratoon::agent_torch ratoon::base_contract)
+ratoon_test(torch/on_accelerator_test
+  SOURCES device_memory_on_accelerator_test.cpp loss_scaler_on_accelerator_test.cpp to_device_on_accelerator_test.cpp
+  LIBS test_accelerator ratoon::agent_torch ratoon::base_contract)
 ratoon_test(torch/numerics_test LIBS ratoon::agent_torch)
 ratoon_test(torch/no_names_test LIBS ratoon::agent_torch ratoon::base_core)
 ratoon_program(loss_scaler_probe SOURCES torch/loss_scaler_probe.cpp LIBS ratoon::agent_torch)

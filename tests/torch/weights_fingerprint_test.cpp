@@ -1,5 +1,9 @@
 #include "agent/src/torch/collectives/gradients/weights_fingerprint.h"
 
+#include <vector>
+
+#include <ATen/ops/equal.h>
+#include <ATen/ops/randn.h>
 #include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -104,6 +108,21 @@ TEST(WeightsFingerprint, IsOfTrainedParametersAlone) {
   EXPECT_EQ(mark_of(model).whole, before.whole);
   model.parameter("first.bias").set_requires_grad(true);
   EXPECT_NE(mark_of(model).whole, before.whole);
+}
+
+TEST(WeightsFingerprint, LeavesTheWeightsOfAnAcceleratorAsTheyAre) {
+  for (const at::ScalarType type : {at::kChar, at::kHalf, at::kBFloat16, at::kFloat, at::kDouble,
+                                    at::kComplexFloat, at::kComplexDouble}) {
+    SCOPED_TRACE(c10::toString(type));
+    const at::Tensor before = at::randn({3, 5}).mul(50).to(type);
+    const at::Tensor weight = before.to(at::Device(c10::kPrivateUse1, 0));
+    const auto version = weight._version();
+    const auto first = fingerprint_weights({{"weight", weight}});
+    const auto second = fingerprint_weights({{"weight", weight}});
+    EXPECT_EQ(second.whole, first.whole);
+    EXPECT_TRUE(at::equal(weight.cpu(), before));
+    EXPECT_EQ(weight._version(), version);
+  }
 }
 
 }  // namespace

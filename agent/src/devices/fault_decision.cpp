@@ -20,19 +20,22 @@ constexpr std::array<const char*, 8> kNcclResultNames = {
     "ncclSuccess",         "ncclUnhandledCudaError", "ncclSystemError", "ncclInternalError",
     "ncclInvalidArgument", "ncclInvalidUsage",       "ncclRemoteError", "ncclInProgress"};
 
+std::string describe_report_of(std::uint64_t xid) {
+  const std::string_view words = describe_xid(xid);
+  return "the driver reported Xid " + std::to_string(xid) +
+         (words.empty() ? "" : " (" + std::string(words) + ")");
+}
+
 // If the observed facts require that training continues on another machine, regardless of the error, returns
 // the reason. Otherwise returns an empty text.
 std::string hardware_evidence(const DeviceFacts& facts, bool may_be_hardware) {
-  if (facts.fatal_xid) {
-    const std::string_view words = describe_xid(*facts.fatal_xid);
-    return "the driver reported Xid " + std::to_string(*facts.fatal_xid) +
-           (words.empty() ? "" : " (" + std::string(words) + ")");
-  }
+  if (facts.fatal_xid) return describe_report_of(*facts.fatal_xid);
   if (facts.has_uncorrectable_error) return "the device's memory had an uncorrectable error";
   if (facts.has_remap_failed) return "a bad row of the device's memory could not be replaced";
   if (facts.is_device_missing) return "this machine has fewer devices than it had or was given";
   if (facts.is_remap_pending && may_be_hardware)
     return "a bad row of the device's memory waits for a reset of the device";
+  if (facts.unclear_xid && may_be_hardware) return describe_report_of(*facts.unclear_xid);
   return {};
 }
 
@@ -113,9 +116,9 @@ std::string describe(const DeviceFault& what, FaultOrigin where) {
 
 FaultDecision decide_after_fault(const DeviceFault& what, FaultOrigin where, AbortResult abort,
                                  ProbeResult probe, const DeviceFacts& facts) {
-  SuggestedAction opinion = suggest_action(what, where, probe, facts.has_lost_peer);
-  // If the test kernel fails although all other work was aborted, a bad row of the device's memory may be the
-  // cause.
+  SuggestedAction opinion = suggest_action(what, where, probe);
+  // If the test kernel fails although all other work was aborted, a bad row of the device's memory or a link
+  // may be the cause.
   const bool may_be_hardware = opinion.may_be_hardware || probe != ProbeResult::kClean;
   if (const std::string evidence = hardware_evidence(facts, may_be_hardware); !evidence.empty()) {
     opinion.action = kLeaveNode;

@@ -47,6 +47,9 @@ enum class ProbeResult {
 // DeviceFacts are the facts about the device that were observed since the attempt began.
 struct DeviceFacts {
   std::optional<std::uint64_t> fatal_xid{};
+  // An event that is fatal in some cases (see XidSeverity::kUnclear). Alone, unclear_xid is no reason to
+  // leave the machine.
+  std::optional<std::uint64_t> unclear_xid{};
   bool has_uncorrectable_error = false;  // the driver's count of uncorrectable ECC errors grew
   bool has_remap_failed = false;         // a bad row of memory could not be replaced
   // True if a bad row of the device's memory will be replaced at the next reset of the device. Programs that
@@ -55,9 +58,6 @@ struct DeviceFacts {
   // True if the machine has fewer devices than at the start of the attempt, or fewer devices than the
   // platform gave to the machine.
   bool is_device_missing = false;
-  // True if another process of this attempt ended before the error. A kernel that reads the memory of the
-  // ended process then fails although the device works.
-  bool has_lost_peer = false;
 
   friend bool operator==(const DeviceFacts&, const DeviceFacts&) = default;
 };

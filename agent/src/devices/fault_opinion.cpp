@@ -29,15 +29,7 @@ SuggestedAction suggest_for_full_memory(FaultOrigin where) {
           "accumulate gradients"};
 }
 
-SuggestedAction suggest_for_kernel_fault(bool has_lost_peer) {
-  if (has_lost_peer) {
-    return {.action = kStartAgain,
-            .reason =
-                "a kernel failed after a peer had ended: it may have read the peer's memory. A fresh process "
-                "can use the device",
-            .may_be_hardware = true,
-            .is_sticky = true};
-  }
+SuggestedAction suggest_for_kernel_fault() {
   return {
       .action = kProgramError,
       .reason =
@@ -72,7 +64,7 @@ SuggestedAction suggest_for_unavailable(FaultOrigin where, ProbeResult probe) {
           .may_be_hardware = true};
 }
 
-SuggestedAction suggest_for_cuda_error(int code, FaultOrigin where, ProbeResult probe, bool has_lost_peer) {
+SuggestedAction suggest_for_cuda_error(int code, FaultOrigin where, ProbeResult probe) {
   constexpr int kNoDevice = 100;
   switch (classify_cuda_error(code)) {
     case CudaErrorClass::kNone:
@@ -84,7 +76,7 @@ SuggestedAction suggest_for_cuda_error(int code, FaultOrigin where, ProbeResult 
     case CudaErrorClass::kMemory:
       return suggest_for_full_memory(where);
     case CudaErrorClass::kKernelFault:
-      return suggest_for_kernel_fault(has_lost_peer);
+      return suggest_for_kernel_fault();
     case CudaErrorClass::kUnclear:
       return suggest_for_unclear_error();
     case CudaErrorClass::kHardware:
@@ -127,7 +119,7 @@ SuggestedAction suggest_for_lost_peer() {
   return {kRestartInProcess, "another process left the attempt; this process and its device work"};
 }
 
-SuggestedAction suggest_for_nccl_error(int code, FaultOrigin where, bool has_lost_peer) {
+SuggestedAction suggest_for_nccl_error(int code, FaultOrigin where) {
   switch (code) {
     case kNcclInvalidArgument:
     case kNcclInvalidUsage:
@@ -141,10 +133,10 @@ SuggestedAction suggest_for_nccl_error(int code, FaultOrigin where, bool has_los
               .reason = "NCCL had an internal error. A fresh process starts NCCL in a clean state"};
     case kNcclUnhandledCudaError:
     case kNcclSystemError:
-      // If NCCL fails at the start and no other process was lost, it would fail in the same way in each
-      // attempt. Start a new process instead of a new attempt: the operator limits how many processes end
-      // without a step, but it does not limit attempts.
-      if (where == FaultOrigin::kStart && !has_lost_peer)
+      // If NCCL fails at the start, it may fail in the same way in each attempt. Start a new process instead
+      // of a new attempt: the operator limits how many processes end without a step, but it does not limit
+      // attempts.
+      if (where == FaultOrigin::kStart)
         return {
             .action = kStartAgain,
             .reason =
@@ -162,15 +154,14 @@ SuggestedAction suggest_for_nccl_error(int code, FaultOrigin where, bool has_los
 
 }  // namespace
 
-SuggestedAction suggest_action(const DeviceFault& what, FaultOrigin where, ProbeResult probe,
-                               bool has_lost_peer) {
+SuggestedAction suggest_action(const DeviceFault& what, FaultOrigin where, ProbeResult probe) {
   switch (what.kind) {
     case FaultKind::kNone:
       return {kRestartInProcess, "the device reports no error"};
     case FaultKind::kCuda:
-      return suggest_for_cuda_error(what.code, where, probe, has_lost_peer);
+      return suggest_for_cuda_error(what.code, where, probe);
     case FaultKind::kNccl:
-      return suggest_for_nccl_error(what.code, where, has_lost_peer);
+      return suggest_for_nccl_error(what.code, where);
     case FaultKind::kPeerLost:
       return suggest_for_lost_peer();
     case FaultKind::kMemory:

@@ -16,7 +16,6 @@ struct SuggestedAction {
   bool is_sticky = false;
 };
 
-[[nodiscard]] SuggestedAction suggest_action(const DeviceFault& what, FaultOrigin where, ProbeResult probe,
-                                             bool has_lost_peer);
+[[nodiscard]] SuggestedAction suggest_action(const DeviceFault& what, FaultOrigin where, ProbeResult probe);
 
 }  // namespace ratoon::devices

@@ -106,7 +106,10 @@ at::Device device_for(const Session& session, const std::string& name) {
   if (missing) session::fail(missing->exit_code, missing->sentence);
   watch_health(index);
   refuse_broken_device();
-  return {device.type(), static_cast<at::DeviceIndex>(index)};
+  const at::Device own(device.type(), static_cast<at::DeviceIndex>(index));
+  // If another device were current, events of LibTorch would create a context on that device, too.
+  c10::impl::VirtualGuardImpl(own.type()).setDevice(own);
+  return own;
 }
 
 }  // namespace ratoon::torch

@@ -36,6 +36,19 @@ at::Tensor values_of(const at::Tensor& parameter) {
   return gradient._values();
 }
 
+// Divides the gradients by the scale, and makes `found` other than 0 if one of them is not finite.
+void unscale_alike(const std::vector<at::Tensor>& values, at::Tensor& found, float inverse) {
+  if (values[0].scalar_type() != at::kBFloat16 || values[0].is_cpu()) {
+    at::_amp_foreach_non_finite_check_and_unscale_(values, found, at::full({1}, inverse, found.options()));
+    return;
+  }
+  // CUDA's kernel for all gradients together does not take bf16.
+  for (const at::Tensor& value : values) {
+    found.add_(value.isfinite().all().logical_not());
+    value.mul_(inverse);
+  }
+}
+
 // Returns whether all gradients were finite, or nullopt if there is no gradient. The host waits only once for
 // each device, not once for each gradient.
 std::optional<bool> unscale_gradients(::torch::optim::Optimizer& optimizer, float scale) {
@@ -54,7 +67,7 @@ std::optional<bool> unscale_gradients(::torch::optim::Optimizer& optimizer, floa
   for (const auto& [kind, values] : alike) {
     const auto like = at::TensorOptions(at::kFloat).device(values[0].device());
     if (found.empty() || found.back().device() != values[0].device()) found.push_back(at::zeros({1}, like));
-    at::_amp_foreach_non_finite_check_and_unscale_(values, found.back(), at::full({1}, inverse, like));
+    unscale_alike(values, found.back(), inverse);
   }
   if (found.empty()) return std::nullopt;
   return std::ranges::all_of(found, [](const at::Tensor& of_device) { return of_device.item<float>() == 0; });

@@ -42,7 +42,7 @@ std::vector<Tensor> average(const std::vector<std::vector<Tensor>>& of_ranks,
   for (Rank& rank : ranks) {
     rank.buckets->begin(static_cast<std::uint32_t>(ranks.size()), samples);
     for (std::size_t piece = 0; piece < rank.buckets->pieces().size(); ++piece) rank.buckets->fill(piece);
-    rank.buckets->tell(0);
+    rank.buckets->write_control_word(0);
   }
   auto& first = ranks.front();
   for (std::size_t piece = 0; piece < first.buckets->pieces().size(); ++piece)

@@ -76,7 +76,8 @@ struct GivenUp {};
 
 // A sum that waits behind a kernel is given up. Returns the seconds until nothing writes any longer.
 double give_up_sum(Rows& rows, const at::Tensor& numbers, const fs::path& store) {
-  GroupCollective collective(make_group(store), [](c10d::Backend& group) { group.abort(); });
+  GroupCollective collective(
+      make_group(store), [](c10d::Backend& group) { group.abort(); }, GroupCollective::AbortKind::kLong);
   collective.begin_sum(numbers);
   collective.queue_wait();
   collective.wait([] {});
@@ -103,6 +104,8 @@ int own_group() {
   // As docs/train/gpu.md demands, the group's watchdogs must not end the process.
   ::setenv("TORCH_NCCL_ASYNC_ERROR_HANDLING", "0", 1);
   ::setenv("TORCH_NCCL_ENABLE_MONITORING", "0", 1);
+  ::setenv("TORCH_NCCL_RETHROW_CUDA_ERRORS", "0", 1);
+  ::setenv("TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC", "0", 1);
   Rows rows("own_group");
   averages_with_one_rank = true;
   at::globalContext().setDeterministicAlgorithms(true, true);

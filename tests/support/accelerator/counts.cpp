@@ -64,6 +64,10 @@ void count_kernel() {
   add_one(&Counts::kernels);
 }
 
+void count_event_call_from_other_device() {
+  add_one(&Counts::event_calls_from_other_devices);
+}
+
 void count_fallback(const std::string& name) {
   const std::lock_guard lock(tally().mutex);
   ++tally().counts.fallbacks;

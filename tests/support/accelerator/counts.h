@@ -15,6 +15,9 @@ struct Counts {
   std::uint64_t host_copies = 0;             // between host and device, blocking or not
   std::uint64_t kernels = 0;                 // queued on streams, copies within devices included
   std::uint64_t fallbacks = 0;               // operators that drained the stream and ran on the CPU
+  // Calls of an event whose device was not the current one. CUDA makes the device before current again, which
+  // creates a context there.
+  std::uint64_t event_calls_from_other_devices = 0;
 };
 
 [[nodiscard]] Counts counts();
@@ -29,6 +32,7 @@ void count_event_synchronization();
 void count_allocation();
 void count_host_copy();
 void count_kernel();
+void count_event_call_from_other_device();
 void count_fallback(const std::string& name);
 
 }  // namespace ratoon::test::accelerator

@@ -15,6 +15,10 @@ void check_has_not_vanished(const char* call) {
   if (has_vanished()) check_is_alive(call);
 }
 
+void note_event_call(c10::DeviceIndex device) {
+  if (device >= 0 && device != current_device()) count_event_call_from_other_device();
+}
+
 struct Guard final : c10::impl::DeviceGuardImplInterface {
   [[nodiscard]] c10::DeviceType type() const override { return c10::kPrivateUse1; }
 
@@ -60,13 +64,15 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
 
   void* getStreamNativeHandle(const c10::Stream stream) const override { return &queue_of(stream); }
 
-  void destroyEvent(void* event, c10::DeviceIndex /*device*/) const noexcept override {
+  void destroyEvent(void* event, c10::DeviceIndex device) const noexcept override {
+    if (event != nullptr) note_event_call(device);
     const std::unique_ptr<Event> gone(static_cast<Event*>(event));
   }
 
   void record(void** event, const c10::Stream& stream, c10::DeviceIndex /*device*/,
               c10::EventFlag /*flag*/) const override {
     check_is_alive("record an event");
+    note_event_call(stream.device_index());
     if (*event == nullptr) *event = std::make_unique<Event>().release();
     static_cast<Event*>(*event)->record(queue_of(stream));
   }
@@ -74,6 +80,7 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
   void block(void* event, const c10::Stream& stream) const override {
     if (event == nullptr) return;
     check_is_alive("let a stream wait for an event");
+    note_event_call(stream.device_index());
     static_cast<const Event*>(event)->block(queue_of(stream));
   }
 

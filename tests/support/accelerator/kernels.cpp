@@ -108,6 +108,18 @@ void queue_kernel(const c10::OperatorHandle& op, Stack* stack) {
   for (c10::IValue& value : results.values) stack->push_back(std::move(value));
 }
 
+// As CUDA's kernel, takes no bf16.
+void queue_unscale(const c10::OperatorHandle& op, Stack* stack) {
+  for (const c10::IValue& argument : torch::jit::last(*stack, op.schema().arguments().size())) {
+    (void)map_tensors(argument, [](const at::Tensor& tensor) {
+      TORCH_CHECK(tensor.scalar_type() != at::kBFloat16,
+                  "\"_amp_foreach_non_finite_check_and_unscale_\" not implemented for 'BFloat16'");
+      return tensor;
+    });
+  }
+  queue_kernel(op, stack);
+}
+
 // Each operator has a kernel for the meta device, or no result.
 constexpr const char* kKernels[] = {
     "fill_.Scalar",
@@ -144,7 +156,6 @@ constexpr const char* kKernels[] = {
     "_foreach_div_.Scalar",
     "_foreach_zero_",
     "_foreach_copy_",
-    "_amp_foreach_non_finite_check_and_unscale_",
     "_fused_adamw_",
     "_fused_adam_",
     "_fused_sgd_",
@@ -152,6 +163,8 @@ constexpr const char* kKernels[] = {
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   for (const char* name : kKernels) m.impl(name, torch::CppFunction::makeFromBoxedFunction<&queue_kernel>());
+  m.impl("_amp_foreach_non_finite_check_and_unscale_",
+         torch::CppFunction::makeFromBoxedFunction<&queue_unscale>());
 }
 
 }  // namespace

@@ -13,12 +13,15 @@ void DeviceRecord::add_reading(const DeviceReading& reading) {
 }
 
 bool DeviceRecord::record_xid(std::uint64_t xid) {
-  if (is_fatal_xid(xid) && !fatal_xid_) fatal_xid_ = xid;
+  const XidSeverity severity = severity_of_xid(xid);
+  if (severity == XidSeverity::kFatal && !fatal_xid_) fatal_xid_ = xid;
+  if (severity == XidSeverity::kUnclear && !unclear_xid_) unclear_xid_ = xid;
   return ++xids_[xid] == 1;
 }
 
 DeviceFacts DeviceRecord::facts() const {
   return {.fatal_xid = fatal_xid_,
+          .unclear_xid = unclear_xid_,
           .has_uncorrectable_error = has_uncorrectable_error_,
           .has_remap_failed = newest_reading_ && newest_reading_->has_remap_failed.value_or(false),
           .is_remap_pending = newest_reading_ && newest_reading_->is_remap_pending.value_or(false),
@@ -27,11 +30,11 @@ DeviceFacts DeviceRecord::facts() const {
 
 DeviceFacts merge_facts(DeviceFacts one, const DeviceFacts& other) {
   if (!one.fatal_xid) one.fatal_xid = other.fatal_xid;
+  if (!one.unclear_xid) one.unclear_xid = other.unclear_xid;
   one.has_uncorrectable_error |= other.has_uncorrectable_error;
   one.has_remap_failed |= other.has_remap_failed;
   one.is_remap_pending |= other.is_remap_pending;
   one.is_device_missing |= other.is_device_missing;
-  one.has_lost_peer |= other.has_lost_peer;
   return one;
 }
 

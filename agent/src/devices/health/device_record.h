@@ -20,14 +20,14 @@ class DeviceRecord {
   [[nodiscard]] const std::optional<DeviceReading>& newest_reading() const { return newest_reading_; }
   // Returns the count of error events for each event number.
   [[nodiscard]] const std::map<std::uint64_t, std::uint64_t>& xids() const { return xids_; }
-  // Returns the facts about this device since the first reading. `has_lost_peer` is always false, because a
-  // lost process is not a fact about a device.
+  // Returns the facts about this device since the first reading.
   [[nodiscard]] DeviceFacts facts() const;
 
  private:
   std::optional<DeviceReading> newest_reading_;
   std::optional<std::uint64_t> uncorrectable_errors_at_first_;
-  std::optional<std::uint64_t> fatal_xid_;  // the first one
+  std::optional<std::uint64_t> fatal_xid_;    // the first one
+  std::optional<std::uint64_t> unclear_xid_;  // the first one
   std::map<std::uint64_t, std::uint64_t> xids_;
   bool has_uncorrectable_error_ = false;
   bool was_lost_ = false;

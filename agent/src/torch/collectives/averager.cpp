@@ -86,7 +86,7 @@ void wait_until_stopped(Collective& collective) {
     if (std::chrono::steady_clock::now() >= deadline) {
       session::say(
           "sums on the accelerator were aborted and have not ended after 30 s: a kernel that was queued "
-          "before them does not end; this process ends, and a new process continues");
+          "before them, or the abort itself, does not end; this process ends, and a new process continues");
       session::exit_now(static_cast<int>(ExitCode::kAbortOverdue));
     }
     std::this_thread::sleep_for(kPause);
@@ -217,8 +217,9 @@ void Averager::connect(const NamedWeights& trained, c10::Device device) {
   if (device.is_cpu()) return;
   // The sums of an earlier call (return_early) may still run on the other device.
   if (device_collective_) finish_sums(session_, *device_collective_);
-  device_collective_ = given ? std::make_shared<GroupCollective>(given, abort_group)
-                             : make_device_collective(device, session_, *rank_group_);
+  device_collective_ =
+      given ? std::make_shared<GroupCollective>(given, abort_group, GroupCollective::AbortKind::kLong)
+            : make_device_collective(device, session_, *rank_group_);
   device_ = device;
 }
 
@@ -312,9 +313,10 @@ void Averager::give_up() {
   rank_group_.reset();
   device_ = c10::kCPU;
   sums_on_host_ = false;
-  keep_until_done(work, [r = work.get()] { return is_over(r->host) && is_over(r->device); });
+  // Abort first: a collective without sums counts as over, and would be destroyed here, after its abort.
   abort(work->host);
   abort(work->device);
+  keep_until_done(work, [r = work.get()] { return is_over(r->host) && is_over(r->device); });
   if (!work->device) return;
   wait_until_stopped(*work->device);
   // NCCL may destroy its remaining objects while the next attempt already runs. The memory of the buckets is

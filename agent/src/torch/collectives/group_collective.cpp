@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <exception>
 #include <mutex>
+#include <string>
 
 #include <ATen/core/ivalue.h>
+
+#include "agent/src/session/telemetry/say.h"
 
 namespace ratoon {
 
@@ -78,8 +82,35 @@ std::exception_ptr GroupCollective::error() {
   return nullptr;
 }
 
+GroupCollective::~GroupCollective() {
+  if (abort_thread_.joinable()) abort_thread_.join();
+}
+
+void GroupCollective::abort() {
+  if (abort_kind_ == AbortKind::kShort)
+    run_abort();
+  else if (!abort_thread_.joinable())
+    abort_thread_ = std::thread([this] { run_abort(); });
+}
+
+void GroupCollective::run_abort() {
+  try {
+    abort_function_(*group_);
+    has_aborted_ = true;
+  } catch (const std::exception& error) {
+    session::say(std::string("sums over the ranks could not be aborted: ") + error.what());
+  }
+}
+
+// A sum on a device counts as completed as soon as it has an error, although its kernel may still write. In
+// this case, only the end of the abort says that no kernel runs any longer.
 bool GroupCollective::has_stopped() {
-  return std::ranges::all_of(sums_, [](const Sum& sum) { return sum.work->isCompleted(); });
+  if (!std::ranges::all_of(sums_, [](const Sum& sum) { return sum.work->isCompleted(); })) return false;
+  return has_aborted_ || error() == nullptr;
+}
+
+bool GroupCollective::is_over() {
+  return has_stopped() && (!abort_thread_.joinable() || has_aborted_);
 }
 
 }  // namespace ratoon

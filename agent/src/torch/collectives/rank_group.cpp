@@ -111,7 +111,8 @@ std::shared_ptr<Collective> connect(const Session& session, const std::string& m
   }
   if (meeting->error()) wait_for_coordinator(session, text_of(meeting->error()));
   marks = meeting->fingerprints();
-  return std::make_shared<GroupCollective>(meeting->take_group(), abort_running_collectives);
+  return std::make_shared<GroupCollective>(meeting->take_group(), abort_running_collectives,
+                                           GroupCollective::AbortKind::kShort);
 }
 
 }  // namespace
@@ -147,7 +148,8 @@ RankGroup::RankGroup(Session& session, const WeightsFingerprint& mark,
   const auto waits = session.in(Phase::kCollective);
   // The abort function is empty, because a collective of the program's own group ends only at the group's
   // timeout.
-  collective_ = std::make_shared<GroupCollective>(group, [](c10d::Backend&) {});
+  collective_ =
+      std::make_shared<GroupCollective>(group, [](c10d::Backend&) {}, GroupCollective::AbortKind::kShort);
   check_fingerprints_equal(all_gather(mark.whole), mark);
 }
 

@@ -9,6 +9,7 @@
 #include <ATen/detail/CUDAHooksInterface.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
+#include <c10/core/DeviceGuard.h>
 #include <c10/core/Event.h>
 
 #include <ratoon/torch/batch_tensor.h>
@@ -146,7 +147,9 @@ ToDevice::ToDevice(at::Device device) : device_(device), copies_(std::make_uniqu
 
 ToDevice::~ToDevice() {
   try {
+    const c10::DeviceGuard guard(device_);
     for (const Copies::Copy& copy : copies_->running) copy.done.synchronize();
+    copies_->running.clear();
   } catch (const std::exception&) {
     // The device failed, and the program is told so elsewhere. Nothing says whether the device still reads
     // the batches, so their memory is not freed.
@@ -157,6 +160,7 @@ ToDevice::~ToDevice() {
 at::Tensor ToDevice::operator()(const Batch& batch, std::string_view column) const {
   at::Tensor there = tensor(batch, column);
   if (device_.is_cpu()) return there;
+  const c10::DeviceGuard guard(device_);
   copies_->release();
   there = there.to(device_, /*non_blocking=*/true);
   c10::Event done(device_.type());

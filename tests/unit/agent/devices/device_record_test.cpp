@@ -32,6 +32,13 @@ TEST(DeviceRecord, OnlyAFatalEventIsAFactAndTheFirstOneStays) {
   EXPECT_EQ(record.xids(), (std::map<std::uint64_t, std::uint64_t>{{13, 1}, {79, 2}, {95, 1}}));
 }
 
+TEST(DeviceRecord, AnEventThatMayBeFatalIsAFactOfItsOwn) {
+  DeviceRecord record;
+  EXPECT_TRUE(record.record_xid(149));
+  EXPECT_TRUE(record.record_xid(145));
+  EXPECT_EQ(record.facts(), DeviceFacts{.unclear_xid = 149});
+}
+
 TEST(DeviceRecord, ADeviceThatWasLostStaysLost) {
   DeviceRecord record;
   record.add_reading({.is_lost = true});
@@ -50,11 +57,11 @@ TEST(DeviceRecord, RemappingIsThatOfTheNewestReading) {
 
 TEST(DeviceRecord, FactsAboutTwoDevicesAreJoined) {
   const DeviceFacts broken{.fatal_xid = 48,
+                           .unclear_xid = 145,
                            .has_uncorrectable_error = true,
                            .has_remap_failed = true,
                            .is_remap_pending = true,
-                           .is_device_missing = true,
-                           .has_lost_peer = true};
+                           .is_device_missing = true};
   EXPECT_EQ(merge_facts(broken, {}), broken);
   EXPECT_EQ(merge_facts({}, broken), broken);
   EXPECT_EQ(merge_facts({.fatal_xid = 79}, broken).fatal_xid, 79u);

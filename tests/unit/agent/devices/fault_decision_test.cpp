@@ -49,8 +49,8 @@ std::vector<DeviceFacts> all_facts() {
     DeviceFacts facts{.has_uncorrectable_error = (bits & 1) != 0,
                       .has_remap_failed = (bits & 2) != 0,
                       .is_remap_pending = (bits & 4) != 0,
-                      .is_device_missing = (bits & 8) != 0,
-                      .has_lost_peer = (bits & 16) != 0};
+                      .is_device_missing = (bits & 8) != 0};
+    if ((bits & 16) != 0) facts.unclear_xid = 145;
     if ((bits & 32) != 0) facts.fatal_xid = 79;
     all.push_back(facts);
   }
@@ -68,10 +68,9 @@ FaultDecision after_cuda(int code, FaultOrigin where = FaultOrigin::kProgram,
                             facts);
 }
 
-FaultDecision after_nccl(int code, FaultOrigin where = FaultOrigin::kCollective,
-                         const DeviceFacts& facts = {}) {
+FaultDecision after_nccl(int code, FaultOrigin where = FaultOrigin::kCollective) {
   return decide_after_fault({.kind = FaultKind::kNccl, .code = code}, where, AbortResult::kDone,
-                            ProbeResult::kClean, facts);
+                            ProbeResult::kClean, {});
 }
 
 FaultAction expected_of_cuda(int code, ProbeResult probe) {
@@ -121,7 +120,6 @@ TEST(FaultDecision, EachResultOfNcclHasItsAction) {
     EXPECT_EQ(after_nccl(code).action, actions.first) << code;
     EXPECT_EQ(after_nccl(code, FaultOrigin::kStart).action, actions.second) << code;
   }
-  EXPECT_EQ(after_nccl(2, FaultOrigin::kStart, {.has_lost_peer = true}).action, kRestartInProcess);
 }
 
 // Holds for each error, in any place and with any facts.
@@ -162,7 +160,7 @@ struct Laws {
       EXPECT_EQ(where, FaultOrigin::kStart);
       EXPECT_TRUE(is_cuda_in(kConfigurationAtStart));
     }
-    if (is_cuda_in(kNeverRestart) && facts.is_remap_pending) {
+    if (is_cuda_in(kNeverRestart) && (facts.is_remap_pending || facts.unclear_xid)) {
       EXPECT_TRUE(decision.action == kLeaveNode || kOtherMachineWhereBroken.contains(what.code));
     }
     if (abort == AbortResult::kOverdue || probe != ProbeResult::kClean) {
@@ -192,15 +190,6 @@ TEST(FaultDecision, TheLawsHoldForEachErrorInEachCase) {
           }
 }
 
-TEST(FaultDecision, AKernelThatFailsAfterAPeerEndedIsNoErrorOfTheProgram) {
-  for (const int code : {700, 719}) {
-    EXPECT_EQ(after_cuda(code, FaultOrigin::kCollective, ProbeResult::kSticky).action, kProgramError);
-    EXPECT_EQ(
-        after_cuda(code, FaultOrigin::kCollective, ProbeResult::kSticky, {.has_lost_peer = true}).action,
-        kStartAgain);
-  }
-}
-
 TEST(FaultDecision, AnXidThatAProgramCausesLeavesTheErrorToTheProgram) {
   // The facts contain nothing: such an Xid is not fatal, so that it never becomes a fact.
   EXPECT_EQ(after_cuda(700, FaultOrigin::kProgram, ProbeResult::kSticky).action, kProgramError);
@@ -215,6 +204,18 @@ TEST(FaultDecision, ARowThatWaitsForAResetMattersOnlyWithAnErrorThatItExplains) 
   EXPECT_EQ(peer.action, kRestartInProcess);
   EXPECT_EQ(after_cuda(2, FaultOrigin::kProgram, ProbeResult::kClean, waits).action, kProgramError);
   EXPECT_EQ(after_cuda(719, FaultOrigin::kProgram, ProbeResult::kSticky, waits).action, kLeaveNode);
+}
+
+TEST(FaultDecision, AnErrorOfALinkMattersOnlyWithAnErrorThatItExplains) {
+  const DeviceFacts link{.unclear_xid = 145};
+  const auto none =
+      decide_after_fault({}, FaultOrigin::kProgram, AbortResult::kNotNeeded, ProbeResult::kClean, link);
+  EXPECT_EQ(none.action, kRestartInProcess);
+  EXPECT_EQ(after_cuda(2, FaultOrigin::kProgram, ProbeResult::kClean, link).action, kProgramError);
+  const auto kernel = after_cuda(719, FaultOrigin::kCollective, ProbeResult::kClean, link);
+  EXPECT_EQ(kernel.action, kLeaveNode);
+  EXPECT_NE(kernel.sentence.find("Xid 145 (an error of an NVLink connection)"), std::string::npos)
+      << kernel.sentence;
 }
 
 TEST(FaultDecision, ADeviceThatIsGoneIsNoConfiguration) {

@@ -16,11 +16,12 @@ namespace autograd = ::torch::autograd;
 // devices.
 struct GradientWatch::Listener {
   std::mutex mutex;
-  std::function<void(std::size_t)> on_gradient;
-  std::exception_ptr thrown;  // guarded by mutex
+  std::function<void(std::size_t)> on_gradient;  // guarded by mutex; empty: the GradientWatch was destroyed
+  std::exception_ptr thrown;                     // guarded by mutex
 
   void tell(std::size_t parameter) {
     const std::scoped_lock lock(mutex);
+    if (!on_gradient) return;
     try {
       on_gradient(parameter);
     } catch (...) {
@@ -59,7 +60,12 @@ GradientWatch::GradientWatch(const std::vector<at::Tensor>& parameters,
   }
 }
 
+// If backward() fails on one device, hooks may still run on the threads of other devices.
 GradientWatch::~GradientWatch() {
+  {
+    const std::scoped_lock lock(listener_->mutex);
+    listener_->on_gradient = nullptr;
+  }
   for (const Hook& hook : hooks_) hook.node->del_post_hook(hook.key);
 }
 

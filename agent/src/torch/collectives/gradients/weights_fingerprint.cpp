@@ -50,7 +50,8 @@ at::Tensor sum_on_device(const at::Tensor& tensor) {
     const std::int64_t count = std::min(kElementsPerChunk, numbers.numel() - from);
     at::Tensor terms = at::arange(2 * from + 1, 2 * (from + count) + 1, 2, sum.options());
     terms.mul_(kHashFactor);
-    terms.mul_(numbers.narrow(0, from, count).to(at::kLong).add_(1));
+    // add() makes a tensor of its own: to() may return a view of the weights, which must not change.
+    terms.mul_(numbers.narrow(0, from, count).to(at::kLong).add(1));
     sum.add_(terms.sum()).add_(terms.mul_(terms).sum());
   }
   return sum;

@@ -1,6 +1,8 @@
 #include "agent/src/torch/collectives/nccl/nccl_collective.h"
 
 #include <chrono>
+#include <exception>
+#include <string>
 #include <thread>
 
 #include <c10/core/DeviceGuard.h>
@@ -10,6 +12,7 @@
 #include <ratoon/failure.h>
 #include <ratoon/torch/nccl.h>
 
+#include "agent/src/session/telemetry/say.h"
 #include "base/contract/exit_code.h"
 
 namespace ratoon {
@@ -142,7 +145,9 @@ void NcclCollective::begin_sum(const at::Tensor& piece) {
 }
 
 void NcclCollective::queue_wait() {
-  if (has_sums_) stream_.make_current_stream_wait();
+  if (!has_sums_) return;
+  const c10::DeviceGuard guard(stream_.device());
+  stream_.make_current_stream_wait();
 }
 
 void NcclCollective::wait(const std::function<void()>& look) {
@@ -166,9 +171,14 @@ void NcclCollective::wait(const std::function<void()>& look) {
 void NcclCollective::abort() {
   if (abort_thread_.joinable()) return;
   abort_thread_ = std::thread([this] {
-    const c10::DeviceGuard guard(stream_.device());
-    communicator_.abort();
-    has_aborted_ = true;
+    try {
+      const c10::DeviceGuard guard(stream_.device());
+      communicator_.abort();
+      has_aborted_ = true;
+    } catch (const std::exception& error) {
+      // The device is broken. The collective counts as running until the process ends.
+      session::say(std::string("sums on the accelerator could not be aborted: ") + error.what());
+    }
   });
 }
 
