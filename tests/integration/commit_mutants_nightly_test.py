@@ -51,7 +51,7 @@ MUTANTS = {
         of_checkpoint("*PinsTest.*"), CHECKPOINT + "retention/pins.cpp",
         r"if \(earlier != there->end\(\) && \*earlier < manifest\.id\) continue;", ""),
     "a pin of the checkpoint that requests to unpin its own step": (
-        of_checkpoint("*PinsTest.*"), CHECKPOINT + "retention/pins.cpp", r"== one\.step && id < one\.since", "== one.step"),
+        of_checkpoint("*PinsTest.*"), CHECKPOINT + "retention/pins.cpp", r"(!= one\.step) \|\| id >= one\.since", r"\1"),
     "a pin of a person that save_best removes": (
         of_checkpoint("*PinsTest.*"), CHECKPOINT + "retention/pins.cpp",
         r"!kept\.contains\(id\) && is_pin_of_save_best\(disk, id\)", "!kept.contains(id)"),

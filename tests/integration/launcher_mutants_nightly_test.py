@@ -77,7 +77,7 @@ MUTANTS = {
     "a program that is killed while it saves because its successor takes over": (
         of_core("AMemberWithANotice*"), CORE + "members/roster.cpp", r"may_still_save\(seen, pod\)", "false"),
     "a silent member that may write for its grace": (
-        of_core("ALostMember*"), CORE + "members/notice.cpp", r"return has_successor \|\| [^;]*;",
+        of_core("ALostMember*"), CORE + "members/notice.cpp", r"return has_notice [^;]*;",
         "return true || has_successor;"),
     "a launched program that is never done": (
         of_core("AMemberIsDone*"), CORE + "members/completion.cpp", r"if \(api::uses_launcher\(seen\.job\.spec\)\)",

@@ -107,13 +107,14 @@ std::optional<WallTime> next_pod_end(const Observation& seen) {
 }
 
 bool may_still_save(const Observation& seen, const api::Pod& pod) {
-  if (!api::uses_launcher(seen.job.spec) || is_silent_beside_others(seen, pod)) return false;
+  if (!api::uses_launcher(seen.job.spec)) return false;
   // A notice may have been withdrawn since the successor was named.
   const bool has_successor = std::ranges::any_of(seen.job.status.members, [&](const auto& member) {
     return member.is_leaving() && member.incarnation == pod.incarnation && member.index == pod.index &&
            member.role == pod.role;
   });
-  return has_successor || !find_reason_to_leave(seen, pod.node).empty();
+  const bool has_notice = has_successor || !find_reason_to_leave(seen, pod.node).empty();
+  return has_notice && !is_silent_beside_others(seen, pod);
 }
 
 std::vector<Action> assign_successors(const Observation& seen, std::vector<api::MemberStatus>& members) {

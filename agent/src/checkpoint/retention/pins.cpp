@@ -123,8 +123,8 @@ Result<void> unpin_if_requested(Disk& disk, const Manifest& manifest) {
     if (earlier != there->end() && *earlier < manifest.id) continue;
     has_new_request = true;
     for (const CheckpointId& id : *pinned) {
-      const bool is_meant = id.step.value() == one.step && id < one.since;
-      const auto removed = is_meant ? unpin(disk, id) : Result<void>();
+      if (id.step.value() != one.step || id >= one.since) continue;
+      auto removed = unpin(disk, id);
       if (!removed && !failed_with(removed, ErrorKind::kPermissionDenied)) return removed;
     }
   }

@@ -259,6 +259,7 @@ void Session::Engine::end_step() {
   is_ending_step_ = false;
   best_checkpoints_.end_step();
   if (schedule_->is_save_due() || is_best || is_handed_over || is_stopped) {
+    enter(ProcessPhase::kCompute);  // a validation at the end of an epoch is over
     for (const auto& check : before_saves_of_all_) check();
     save(agreed);
   }

@@ -53,7 +53,7 @@ struct Server {
       return written(201);
     }
     if (secret.is_null()) return refusal(404, "NotFound");
-    if (body["metadata"]["resourceVersion"] != secret["metadata"]["resourceVersion"])
+    if (body["metadata"].value("resourceVersion", "") != secret["metadata"]["resourceVersion"])
       return refusal(409, "Conflict");
     secret.merge_patch(body);
     return written(200);

@@ -87,6 +87,23 @@ TEST_F(EnginePhases, AValidationMayReadAndAddUpForAsLongAsItLasts) {
   EXPECT_NE(noted.allowed, std::nullopt) << "the validation is over";
 }
 
+TEST_F(EnginePhases, TheLimitHoldsAgainForWhatPrecedesASave) {
+  engine.begin(Until::steps(20));
+  for (int i = 0; i < 9; ++i) step();
+  std::optional<Duration> allowed;
+  engine.before_saves_of_all([&] {
+    engine.enter_within_step(ProcessPhase::kCollective);
+    allowed = noted.allowed;
+  });
+  static_cast<void>(engine.ask_to_save(""));
+  for (int i = 0; i < 2; ++i) {  // with two ranks, the request takes effect one step later
+    engine.enter_within_step(ProcessPhase::kValidate);  // as in the last step of an epoch
+    engine.agree(engine.requests());
+    engine.end_step();
+  }
+  EXPECT_NE(allowed, std::nullopt);
+}
+
 TEST_F(EnginePhases, ASignOfLifeTellsTheSamePhaseAnew) {
   engine.begin(Until::steps(20));
   for (int i = 0; i < 7; ++i) step();
