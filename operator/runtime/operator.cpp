@@ -219,6 +219,7 @@ class Operator {
     const auto count = [this](const ApiCall& call) { self_metrics_.note_call(call); };
     LeadershipOptions leading{.is_elected = options_.is_elected,
                               .lease_name = options_.lease_name,
+                              .times = options_.election_times,
                               .self = make_election_candidate(options_.environment, random_hex_name()),
                               .own_endpoint = *own_endpoint,
                               .port = options_.coordinator_port};
@@ -320,8 +321,7 @@ class Operator {
   }
 
   [[nodiscard]] std::optional<http::TlsServerOptions> shown() const {
-    if (!certificate_) return std::nullopt;
-    return certificate_->identity().shown;
+    return certificate_ ? std::optional(certificate_->identity().shown) : std::nullopt;
   }
 
   void answer_member(const http::ServerRequest& request, http::Responder responder) {

@@ -8,6 +8,7 @@
 #include <ratoon/result.h>
 
 #include "base/contract/names.h"
+#include "operator/kube/objects/election.h"
 #include "operator/runtime/api_server/discovery.h"
 
 namespace ratoon::runtime {
@@ -38,6 +39,7 @@ struct OperatorOptions {
   bool is_text_log = false;
   bool is_elected = false;  // several operators run: lead only while holding the lease
   std::string lease_name = "ratoon-operator";
+  kube::ElectionTimes election_times{};
   EnvironmentLookup environment;
 
   [[nodiscard]] bool is_tls() const { return !tls_folder.empty() || !tls_secret.empty(); }

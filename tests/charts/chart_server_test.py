@@ -76,7 +76,7 @@ class OnAServer(unittest.TestCase):
         cls.done = cls.helm("install", "ratoon", CHART)
         if cls.done.returncode != 0:
             raise AssertionError(cls.done.stderr)
-        cls.cluster.must("wait", "--for=condition=Established", "crd/trainingjobs.ratoon.dev", "--timeout=180s")
+        cls.cluster.server.wait_for_definition("trainingjobs.ratoon.dev")
 
     @classmethod
     def helm(cls, *words):

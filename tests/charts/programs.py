@@ -86,4 +86,4 @@ class Cluster:
 
     def install_crd(self):
         self.must("apply", "--server-side", f"--filename={CRD}")
-        self.must("wait", "--for=condition=Established", "crd/trainingjobs.ratoon.dev", "--timeout=180s")
+        self.server.wait_for_definition("trainingjobs.ratoon.dev")

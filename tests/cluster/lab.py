@@ -47,7 +47,7 @@ class Lab:
         self.load_image("operator", "ratoon-operator", "ratoon-operator:dev", "--program", PROGRAMS / "ratoon",
                         "--program", PROGRAMS / "ratoon-launcher")
         self.load_image("trainer", "digits", "ratoon-digits:dev", "--program", PROGRAMS / "ratoon",
-                        "--libraries-from", libtorch_libraries())
+                        "--program", PROGRAMS / "gated_digits", "--libraries-from", libtorch_libraries())
         self.kubectl("label", "node", *operators, "runs-operators=yes")
         values = ["--set-string", "nodeSelector.runs-operators=yes", "--set", "image.pullPolicy=Never",
                   "--set", f"replicas={len(operators)}"]
@@ -97,10 +97,19 @@ class Lab:
 
     # jobs
 
-    def start(self, name, steps, pause_ms, **spec):
-        """A run of digits on a volume of its own, which is a folder of this machine."""
+    def start(self, name, steps, pause_ms, held_at=None, **spec):
+        """A run of digits on a volume of its own, which is a folder of this machine. `held_at`: the steps that it makes before
+        it is let_pass()."""
         self.make_volume(name)
-        self.apply(digits(name, steps, pause_ms, **spec))
+        if held_at is not None:
+            self.let_pass(name, held_at)
+        self.apply(digits(name, steps, pause_ms, is_held=held_at is not None, **spec))
+
+    def let_pass(self, name, steps):
+        """What is to be hurt at a step cannot be at its end before: it waits at a gate, the file that this writes."""
+        partial = self.folder / name / "gate.partial"
+        partial.write_text(str(steps))
+        partial.rename(self.folder / name / "gate")
 
     def make_volume(self, name):
         volume = self.folder / name
@@ -204,8 +213,8 @@ class Lab:
         return next((each["spec"]["nodeName"] for each in pods if each["metadata"]["name"] == pod), "")
 
     def kill_a_trainer(self, node):
-        """kill -9 of one of the trainer's processes there, of which there are several."""
-        found = self.processes("digits", "nodes", node)
+        """kill -9 of one of the held trainer's processes there, of which there are several."""
+        found = self.processes("gated_digits", "nodes", node)
         if len(found) < 2:
             raise AssertionError(f"expected several trainers on {node}, found {found}")
         os.kill(random.choice(found), signal.SIGKILL)
@@ -267,7 +276,8 @@ def what_is_missing():
         return "a cluster needs root"
     if lacking:
         return f"{' '.join(lacking)} is not here; scripts/setup installs it"
-    unbuilt = [name for name in ("ratoon-operator", "ratoon", "ratoon-launcher", "digits") if not (PROGRAMS / name).exists()]
+    needed = ("ratoon-operator", "ratoon", "ratoon-launcher", "digits", "gated_digits")
+    unbuilt = [name for name in needed if not (PROGRAMS / name).exists()]
     return f"{' '.join(unbuilt)} is not built in {PROGRAMS}" if unbuilt else ""
 
 
@@ -295,11 +305,12 @@ def claim(name, folder):
              "spec": {**common, "volumeName": name, "resources": {"requests": {"storage": "1Gi"}}}})
 
 
-def digits(name, steps, pause_ms, **spec):
+def digits(name, steps, pause_ms, is_held=False, **spec):
     launcher = ["ratoon", "launch", "--"] if spec.get("processesPerNode", 1) > 1 else []
     trainer = {"name": "trainer", "image": "ratoon-digits:dev", "imagePullPolicy": "Never",
-               "command": [*launcher, "digits", "--steps", str(steps), "--pause-ms", str(pause_ms), "--seed", "17",
-                           "--out", "/ratoon/checkpoints/weights"],
+               "command": [*launcher, "gated_digits" if is_held else "digits", "--steps", str(steps),
+                           "--pause-ms", str(pause_ms), "--seed", "17", "--out", "/ratoon/checkpoints/weights"],
+               "env": [{"name": "TEST_STEP_GATE", "value": "/ratoon/checkpoints/gate"}] if is_held else [],
                "resources": {"requests": {"cpu": "50m", "memory": "128Mi"}}}
     return training_job(name, {"containers": [trainer]}, **spec)
 

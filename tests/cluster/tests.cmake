@@ -1,10 +1,10 @@
 # On a real cluster of this machine, scripts/cluster. Each skips where there is no root or no servers.
-ratoon_python_test(cluster/cluster_test TIMEOUT 1200)
+ratoon_python_test(cluster/cluster_test)
 if(RATOON_WITH_TORCH)
   # Kills nodes and the operator while digits train: minutes, in which nothing else should run beside it.
-  ratoon_python_test(cluster/training_test TIMEOUT 1800)
-  ratoon_python_test(cluster/faults_nightly_test LABELS nightly TIMEOUT 900)
-  ratoon_python_test(cluster/gitops_nightly_test LABELS nightly TIMEOUT 1200)
+  ratoon_python_test(cluster/training_test)
+  ratoon_python_test(cluster/faults_nightly_test LABELS nightly)
+  ratoon_python_test(cluster/gitops_nightly_test LABELS nightly)
   ratoon_python_test(cluster/operators_nightly_test LABELS nightly TIMEOUT 3600)
   ratoon_python_test(cluster/training_nightly_test LABELS nightly TIMEOUT 3600)
   set_tests_properties(cluster.training_test cluster.training_nightly_test PROPERTIES RUN_SERIAL ON)

@@ -21,7 +21,7 @@ PAIRED_STEPS = 300
 # Kubernetes gives a silent node 40 s, in which a busy machine may not recover a job. With five minutes, a job that has
 # recovered has not waited for Kubernetes. A batch/v1 Job that is measured gets what Kubernetes gives by itself.
 NODE_GRACE_SECONDS = None if JOB_SECONDS > 0 else 300
-# For jobs that lose no node by its silence: a busy machine may keep a process silent for three seconds.
+# While a job loses no node by its silence: a busy machine may keep a process silent for three seconds.
 PATIENT = {"disruptionPolicy": {"suspectAfterSeconds": 60}}
 PHASES = ("detect", "decide", "place", "start", "rendezvous", "load", "firstStep")
 
@@ -57,13 +57,15 @@ class Training(Runs, unittest.TestCase):
 
     def test_1_a_node_dies_without_a_word(self):
         neighbour = Neighbour(lab)
-        self.begin("silent")
+        self.begin("silent", **PATIENT)
         neighbour.start()
         totals, accounts, others = [], [], []
         while len(totals) < TRIALS:
             before = self.let_it_train("silent", random.randrange(10, 40))
             is_first = neighbour.node not in lab.killed_at
             node = neighbour.node if is_first else lab.node_of_a_member("silent", avoid=(neighbour.node,))
+            if is_first:  # until now none of its members may have left the neighbour's node
+                self.suspect_after("silent", 3)
             killed_at = lab.kill_node(node)
             seconds, account = self.wait_recovered("silent", before, killed_at)
             self.expect_before_kubernetes(node)
@@ -88,6 +90,10 @@ class Training(Runs, unittest.TestCase):
                                         for phase in PHASES}
         figures["batch_job"] = neighbour.fate()
         self.expect_within(totals, goal=5.0)
+
+    def suspect_after(self, name, seconds):
+        lab.kubectl("patch", "tj", name, "--type=merge", "--patch",
+                    json.dumps({"spec": {"disruptionPolicy": {"suspectAfterSeconds": seconds}}}))
 
     def expect_within(self, seconds, goal):
         """Twenty trials are a measurement. Fewer, on a machine that others use, show what was not waited for by order alone:
@@ -158,8 +164,7 @@ class Training(Runs, unittest.TestCase):
     def test_4_the_operator_dies(self):
         self.begin("orphan", **PATIENT)
         self.kill_the_operator_while_it_trains("orphan")
-        lab.kubectl("patch", "tj", "orphan", "--type=merge", "--patch",
-                    json.dumps({"spec": {"disruptionPolicy": {"suspectAfterSeconds": 3}}}))
+        self.suspect_after("orphan", 3)
 
         # And now in the middle of a recovery: before the loss is noticed, and when a replacement has just been made.
         for moment, is_then in (("at the loss", lambda before: True), ("at the replacement", self.is_being_replaced)):
@@ -209,37 +214,45 @@ class Training(Runs, unittest.TestCase):
         several = {"numNodes": 2, "processesPerNode": 2, "disruptionPolicy": {"suspectAfterSeconds": 15}}
         lab.start("pairs-unbroken", PAIRED_STEPS, 0, **several)
         lab.wait("pairs-unbroken", "success", lambda now: now.get("phase") == "Succeeded", 180)
-        lab.start("pairs", PAIRED_STEPS, PAUSE_MS, **several)
-        lab.wait("pairs", "first steps", is_stepping(0), 180)
-        before = self.let_it_train("pairs", 20)
+        lab.start("pairs", PAIRED_STEPS, PAUSE_MS, held_at=60, **several)
+        before = self.wait_for_a_checkpoint_while_held("pairs")
         self.assertEqual(before["worldSize"], 4)
         lab.kill_a_trainer(lab.node_of_a_member("pairs"))
-        status = lab.wait("pairs", "a new world", is_stepping(before["progress"]["step"], before["attempt"]), 180)
+        lab.let_pass("pairs", 120)
+        status = lab.wait("pairs", "a new world", is_stepping(100, before["attempt"]), 180)
         self.assertEqual({pod["metadata"]["name"] for pod in lab.pods("pairs")}, {"pairs-worker-0-i0", "pairs-worker-1-i0"})
 
         node = lab.node_of_a_member("pairs")
         killed_at = lab.kill_node(node)
+        lab.let_pass("pairs", PAIRED_STEPS - 1)
         seconds, account = self.wait_recovered("pairs", status, killed_at)
         figures["node_of_two_processes_seconds"] = seconds
         self.assertEqual(account["node"], node)
+        lab.let_pass("pairs", PAIRED_STEPS)
         lab.cluster("node", "add", node)
         status = lab.wait("pairs", "success", lambda now: now.get("phase") == "Succeeded", 180)
         self.assertEqual((status["progress"]["step"], status["restarts"]["application"]), (PAIRED_STEPS, 0))
         self.assertEqual(lab.weights("pairs"), lab.weights("pairs-unbroken"))
 
+    def wait_for_a_checkpoint_while_held(self, name):
+        """The status of a job that makes 60 steps and waits."""
+        return lab.wait(name, "step 31", lambda now: is_stepping(30)(now) and "lastCheckpoint" in now, 180)
+
     def test_6_a_pod_with_more_than_a_trainer(self):
         """Who else runs in a pod neither keeps a dead trainer's place nor its node; one that prepares it and fails is told of."""
-        job = laboratory.digits("neighbours", PAIRED_STEPS, PAUSE_MS, numNodes=2, **PATIENT)
+        job = laboratory.digits("neighbours", PAIRED_STEPS, PAUSE_MS, is_held=True, numNodes=2, **PATIENT)
         pod = job["spec"]["roles"][0]["template"]["spec"]
         pod["containers"].append({"name": "logs", "image": images.PAUSE_IMAGE, "imagePullPolicy": "Never"})
         lab.make_volume("neighbours")
+        lab.let_pass("neighbours", 60)
         lab.apply(job)
-        lab.wait("neighbours", "first steps", is_stepping(0), 180)
-        before = self.let_it_train("neighbours", 20)
-        os.kill(random.choice(lab.processes("digits", "nodes", lab.node_of_a_member("neighbours"))), signal.SIGKILL)
+        before = self.wait_for_a_checkpoint_while_held("neighbours")
+        os.kill(random.choice(lab.processes("gated_digits", "nodes", lab.node_of_a_member("neighbours"))), signal.SIGKILL)
+        lab.let_pass("neighbours", PAIRED_STEPS - 1)
         account = self.wait_recovered("neighbours", before, time.time())[1]
         self.assertEqual(account["reason"], "ended by signal 9")
         self.assertEqual(lab.status("neighbours").get("suspectNodes", []), [], "its node is as good as ever")
+        lab.let_pass("neighbours", PAIRED_STEPS)
         lab.wait("neighbours", "success", lambda now: now.get("phase") == "Succeeded", 180)
         lab.wait_until("end of what outlived the trainers", lambda: lab.pods("neighbours") == [], 180)
 

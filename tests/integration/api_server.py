@@ -113,6 +113,18 @@ class ApiServer:
         with urllib.request.urlopen(request, context=context, timeout=60) as reply:
             return reply.read()
 
+    def wait_for_definition(self, name, seconds=180):
+        """Until the server serves the objects of this CustomResourceDefinition. `kubectl wait` fails while the definition has no
+        conditions."""
+        deadline = time.monotonic() + seconds
+        while True:
+            text = retry(lambda: self.request("GET", f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}"), seconds)
+            conditions = (json.loads(text).get("status") or {}).get("conditions") or []
+            if any((one["type"], one["status"]) == ("Established", "True") for one in conditions):
+                return
+            assert time.monotonic() < deadline, text
+            time.sleep(0.1)
+
     def _wait_until_ready(self, seconds=180):
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:

@@ -12,7 +12,10 @@ import unittest
 
 BIN = pathlib.Path(os.environ["RATOON_BUILD_DIR"]) / "bin"
 NOBODY = 65534
-BEFORE = "mount -t tmpfs -o size=1m,mode=0755 none $VOLUME || exit 77; "
+# `again` repeats a command for a minute: on a busy machine others may have the device or the file system for a moment.
+BEFORE = ("again() { for try in $(seq 300); do \"$@\" && return; sleep 0.2; done; return 1; }; "
+          "mount_image() { true </dev/loop-control && again mount -o loop image $VOLUME/disk; }; "
+          "mount -t tmpfs -o size=1m,mode=0755 none $VOLUME || exit 77; ")
 TRAIN = "--pause-ms 0 --save-every 10 --save-folder $VOLUME/runs --run-name counter"
 JOB = """apiVersion: ratoon.dev/v1alpha1
 kind: TrainingJob
@@ -40,7 +43,7 @@ class Volumes(unittest.TestCase):
             shutil.copy(BIN / program, self.scratch)
 
     def in_namespace(self, script):
-        done = subprocess.run(["unshare", "--mount", "sh", "-c", BEFORE + script], capture_output=True, text=True, timeout=120,
+        done = subprocess.run(["unshare", "--mount", "sh", "-c", BEFORE + script], capture_output=True, text=True, timeout=300,
                               env=os.environ | {"VOLUME": str(self.volume), "PATH": f"{self.scratch}:{os.environ['PATH']}"})
         return done.returncode, done.stdout, done.stderr
 
@@ -159,8 +162,8 @@ class Volumes(unittest.TestCase):
         train = "counter --pause-ms 0 --save-every 10 --disk-timeout 1 --save-folder $VOLUME/disk/runs --run-name"
         code, done, said = self.in_namespace(
             f"cd {self.scratch}; dd if=/dev/zero of=image bs=1M count=16 2>/dev/null; mkfs.ext4 -q -F image; "
-            f"mkdir $VOLUME/disk; mount -o loop image $VOLUME/disk || exit 77; {train} old --steps 20 || exit 1; "
-            f"fsfreeze -f $VOLUME/disk || exit 77; "
+            f"mkdir $VOLUME/disk; mount_image || exit 77; {train} old --steps 20 || exit 1; "
+            f"again fsfreeze -f $VOLUME/disk || exit 77; "
             f"({train} old --steps 40; echo code $?) >>old 2>&1 & ({train} new --steps 40; echo code $?) >>new 2>&1 & "
             "for i in $(seq 600); do grep -q 'not answered' old && grep -q 'not answered' new && break; sleep 0.1; done; "
             "echo thawed >>old; echo thawed >>new; fsfreeze -u $VOLUME/disk; wait; echo ==; cat old; echo ==; cat new")
@@ -180,9 +183,9 @@ class Volumes(unittest.TestCase):
         all_have = " && ".join(f"grep -q 'not answered\\|are lost if the process ends' said{n}" for n in range(len(commands)))
         code, done, said = self.in_namespace(
             f"cd {self.scratch}; dd if=/dev/zero of=image bs=1M count=16 2>/dev/null; mkfs.ext4 -q -F image; "
-            "mkdir $VOLUME/disk; mount -o loop image $VOLUME/disk || exit 77; "
+            "mkdir $VOLUME/disk; mount_image || exit 77; "
             f"counter --steps 20 --pause-ms 0 --save-every 10 --save-folder $VOLUME/disk/runs --run-name old || exit 1; "
-            f"fsfreeze -f $VOLUME/disk || exit 77; {started} "
+            f"again fsfreeze -f $VOLUME/disk || exit 77; {started} "
             f"for i in $(seq 600); do {all_have} && break; sleep 0.1; done; "
             f"fsfreeze -u $VOLUME/disk; wait; for i in $(seq 0 {len(commands) - 1}); do echo ==; cat said$i; done")
         if code == 77:
@@ -212,11 +215,11 @@ class Volumes(unittest.TestCase):
     def test_a_copy_that_hangs_keeps_nobody_from_leaving(self):
         code, done, said = self.in_namespace(
             f"cd {self.scratch}; dd if=/dev/zero of=image bs=1M count=16 2>/dev/null; mkfs.ext4 -q -F image; "
-            "mkdir $VOLUME/disk; mount -o loop image $VOLUME/disk || exit 77; "
+            "mkdir $VOLUME/disk; mount_image || exit 77; "
             "echo 50 >gate; export TEST_STEP_GATE=$PWD/gate; "
             "places_probe 100 20 1 --disk-timeout 1 --save-folder $VOLUME/runs --run-name c --stores file://$VOLUME/disk "
             ">said 2>&1 & pid=$!; for i in $(seq 600); do grep -q 'begins at' said && break; sleep 0.1; done; "
-            "fsfreeze -f $VOLUME/disk || exit 77; echo 100 >gate; "
+            "again fsfreeze -f $VOLUME/disk || exit 77; echo 100 >gate; "
             # Its threads end once the kernel lets them, and it is gone but for those.
             "for i in $(seq 600); do grep -q 'State:.Z' /proc/$pid/status && echo left && break; sleep 0.1; done; "
             "fsfreeze -u $VOLUME/disk; wait $pid; echo code $?; cat said")

@@ -17,7 +17,7 @@ MUTANTS = {
     "a piece with gradients of two modules": (
         ("gradient_buckets_test", "GradientBuckets.*"), BUCKETS, r"is_end\[i\] \|\| ", ""),
     "pieces that always begin in the order of the first step": (
-        ("gradient_watch_test", "BucketSchedule.*"), COLLECTIVES + "gradients/bucket_schedule.h",
+        ("gradient_watch_test", "BucketSchedule.*"), COLLECTIVES + "gradients/bucket_schedule.cpp",
         r"std::ranges::stable_sort\(order, \{\}, position\);", ""),
     "the buckets of another module": (
         ("averager_test", "AveragerTest.*"), COLLECTIVES + "averager.cpp",

@@ -23,7 +23,7 @@ def of_rules(tests):
 # what is broken: (tests, file, pattern, instead)
 MUTANTS = {
     "a receipt of another rank": (
-        of_checkpoint("*"), CHECKPOINT + "commit/commit.cpp", r"if \(receipt->rank != rank\)\s+return [^;]*;", ""),
+        of_checkpoint("RunStoreTest.*"), CHECKPOINT + "commit/commit.cpp", r"if \(receipt->rank != rank\)\s+return [^;]*;", ""),
     "a checkpoint that was complete before the next one and is passed over": (
         ("staging_test", "SaverOfTwoTest.*"), CHECKPOINT + "saver/save_pipeline_commits.cpp",
         r"if \(commits && i > 0 && !are_older_settled && ", "if (false && commits && i > 0 && !are_older_settled && "),
@@ -42,7 +42,7 @@ MUTANTS = {
         r"if \(auto covered = check_cover\(\*index\); !covered\)\s+return [^;]*;",
         ""),
     "a pin that is wished and not made": (
-        of_checkpoint("*"), CHECKPOINT + "commit/commit.cpp",
+        of_checkpoint("PinOfACommit.*"), CHECKPOINT + "commit/commit.cpp",
         r"if \(auto pinned = pin_if_requested\(disk, manifest, mark\); !pinned\) return [^;]*;", ""),
     "a pin of save_best that its successor leaves": (
         of_checkpoint("*PinsTest.*"), CHECKPOINT + "retention/pins.cpp",

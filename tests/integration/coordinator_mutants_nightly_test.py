@@ -14,10 +14,10 @@ FAIRNESS = ("coordinator_test", "CoordinatorFairness.*:MessageRateLimiter.*")
 # what is broken: (tests, file, pattern, instead)
 MUTANTS = {
     "a process is let go before the status says that it is done": (
-        ("coordinator_test", "CoordinatorTest.Completion*"), "operator/coordinator/job_session.cpp",
+        ("coordinator_test", "JobSession.*"), "operator/coordinator/job_session.cpp",
         r"processes_per_node <= 1 \|\| ", "processes_per_node <= 64 || "),
     "a process that is done waits for the record of another": (
-        ("coordinator_test", "CoordinatorTest.Completion*"), "operator/coordinator/job_session.cpp",
+        ("coordinator_test", "JobSession.*"), "operator/coordinator/job_session.cpp",
         r"done\.local_ranks >> process\.local_rank & 1U", "done.local_ranks"),
     "a heartbeat that the network delivered late and that counts as a sign of life": (
         ("coordinator_test", "JobSession.*"), "operator/coordinator/job_session.cpp",

@@ -6,12 +6,24 @@ import unittest
 
 from local_run import LocalRun, wait_until
 
-# Without an end: a world that is to hand over must step. A replacement takes its time, as where machines are scarce.
+# Without an end: a world that is to hand over must step.
 FOREVER = ["counter", "--steps", "1000000", "--pause-ms", "10"]
-SLOW_TO_RETURN = 'if [ "$RATOON_INCARNATION" != 0 ]; then sleep 2; fi; exec "$0" "$@"'
+# As where machines are scarce: a member that is lost does not come back while the file is there.
+WAITS_TO_RETURN = 'while [ "$RATOON_INCARNATION" != 0 ] && [ -e "$0" ]; do sleep 0.05; done; exec "$@"'
 
 
 class Elastic(unittest.TestCase):
+    def make_run(self, command, **arguments):
+        """A run, and the file that keeps a lost member away."""
+        run = LocalRun(command=["unknown yet"], **arguments)
+        self.addCleanup(run.close)
+        scarce = run.root / "machines are scarce"
+        scarce.touch()
+        run.document["spec"]["roles"][0]["template"]["spec"]["containers"][0]["command"] = [
+            "sh", "-c", WAITS_TO_RETURN, str(scarce), *command]
+        run.write_job()
+        return run, scarce
+
     def finish(self, run):
         """Stops it and goes on to an end that is near, as the same command does."""
         run.process.send_signal(signal.SIGINT)
@@ -24,16 +36,15 @@ class Elastic(unittest.TestCase):
         self.assertEqual(code, 0, output)
         self.assertIn(f"completed at step {last}", output)
         done = f"done: {last} steps, sum {last * (last - 1) // 2}\n"
-        # A member that is slow to come back may miss the last world, and then says nothing of the end.
+        # A member that comes back late may miss the last world, and then says nothing of the end.
         world = int(re.findall(r"trains with (\d+) process", output)[-1])
         self.assertEqual("".join(run.logs().values()).count(done) - before.count(done), world, run.logs())
 
     def test_shrinks_and_grows(self):
         # This test looks for checkpoints of attempt 2 when attempt 3 commits others.
-        run = LocalRun(command=["sh", "-c", SLOW_TO_RETURN, *FOREVER],
-                       spec={"checkpointPolicy": {"intervalSteps": 10, "keepLast": "All"},
-                             "elasticPolicy": {"minReplicas": 1, "shrinkAfterSeconds": 0, "growCooldownSeconds": 5}})
-        self.addCleanup(run.close)
+        run, scarce = self.make_run(FOREVER, spec={
+            "checkpointPolicy": {"intervalSteps": 10, "keepLast": "All"},
+            "elasticPolicy": {"minReplicas": 1, "shrinkAfterSeconds": 0, "growCooldownSeconds": 5}})
         run.start()
         run.wait_for_commit(20)
         run.hurt(1)
@@ -41,7 +52,7 @@ class Elastic(unittest.TestCase):
         self.assertIn("1 member is missing", shrunk["message"])
         self.assertEqual([m.get("absent", False) for m in shrunk["members"]], [False, True])
         alone = run.wait_for_commit(1, attempt=2)
-
+        scarce.unlink()
         wait_until(lambda: run.job_status()["attempt"] == 3 and run.job_status().get("worldSize") == 2, "two again")
         run.wait_for_commit(1, attempt=3)
         left = max(step for attempt, step in run.commits() if attempt == 2)
@@ -67,12 +78,13 @@ class Elastic(unittest.TestCase):
         self.assertEqual(run.finish()[0], 130, run.output())
 
     def test_waits_where_too_few_are_left(self):
-        run = LocalRun(command=["sh", "-c", SLOW_TO_RETURN, "gated_counter", "--steps", "100"], held_at=95,
-                       spec={"elasticPolicy": {"minReplicas": 2, "shrinkAfterSeconds": 0, "growCooldownSeconds": 0}})
-        self.addCleanup(run.close)
+        run, scarce = self.make_run(["gated_counter", "--steps", "100"], held_at=95, spec={
+            "elasticPolicy": {"minReplicas": 2, "shrinkAfterSeconds": 0, "growCooldownSeconds": 0}})
         run.start()
         run.wait_for_commit(20)
         run.hurt(1)
+        wait_until(lambda: not run.job_status()["formed"], "the end of the world")
+        scarce.unlink()
         wait_until(lambda: run.job_status()["attempt"] == 2 and run.job_status()["formed"], "attempt 2")
         run.let_pass(100)
         code, output = run.finish()

@@ -26,7 +26,7 @@ class ReadInAPod(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.cluster = ReaderCluster(cls)
-        Operator(cls, cls.cluster, "one", 1, "--leader-elect")
+        Operator(cls, cls.cluster, "one", 1)
         cls.train("digits", ["counter", "--steps", str(STEPS), "--pause-ms", "5"], "Succeeded")
 
     @classmethod

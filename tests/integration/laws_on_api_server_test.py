@@ -25,9 +25,9 @@ def start_server(test):
         "current-context": "test", "contexts": [{"name": "test", "context": {"cluster": "c", "user": "u"}}],
         "clusters": [{"name": "c", "cluster": {"server": server.url, "certificate-authority": "ca.pem"}}],
         "users": [{"name": "u", "user": {"client-certificate": "client.pem", "client-key": "client.key"}}]}))
-    for words in (["create", "-f", ROOT / "crds" / "trainingjob.yaml"],
-                  ["wait", "--for=condition=Established", "crd/trainingjobs.ratoon.dev", "--timeout=180s"]):
-        subprocess.run(["kubectl", f"--kubeconfig={kubeconfig}", *words], check=True, capture_output=True)
+    subprocess.run(["kubectl", f"--kubeconfig={kubeconfig}", "create", "-f", ROOT / "crds" / "trainingjob.yaml"], check=True,
+                   capture_output=True)
+    server.wait_for_definition("trainingjobs.ratoon.dev")
     retry(lambda: server.request("POST", "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "default"}}))
     retry(lambda: server.request("GET", "/apis/ratoon.dev/v1alpha1/trainingjobs"))
     return kubeconfig

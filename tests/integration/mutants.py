@@ -8,6 +8,7 @@ import pathlib
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import unittest
 
@@ -66,6 +67,13 @@ def find_compiling(commands, source):
     raise ValueError(f"no command compiles {source}, alone or with others: name a program that is made of it")
 
 
+def includes(words, header):
+    """Whether the unit that this command compiles includes the header, as ninja found when it compiled the unit."""
+    output = words[words.index("-o") + 1]
+    found = subprocess.run(["ninja", "-C", BUILD, "-t", "deps", output], check=True, text=True, stdout=subprocess.PIPE)
+    return any((BUILD / line.strip()).resolve() == REPOSITORY / header for line in found.stdout.splitlines())
+
+
 def headers_of(text):
     """The lines that include headers at the beginning of a source, before its first condition and its first code."""
     lines = []
@@ -85,6 +93,8 @@ class MutantTest(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
 
     def make(self, mutant):
+        if mutant.source.endswith(".h"):
+            return self.make_of_header(mutant)
         changed, compiled = self.folder / "mutant.cpp", self.folder / "mutant.o"
         changed.write_text(mutant.text())
         commands = commands_of(mutant.program)
@@ -94,6 +104,24 @@ class MutantTest(unittest.TestCase):
         assert "-fPIC" in words, f"{mutant.source} is compiled without -fPIC, so the sound function may be inlined: {words}"
         self.compile(words, "-include", self.precompiled_headers(mutant.source, words), "-c", changed, "-o", compiled)
         return self.link(shlex.split(commands[-1]), mutant.program, compiled)
+
+    def make_of_header(self, mutant):
+        """Every unit of the program that includes the header is compiled again, with the mutant's folder before the others."""
+        root = self.folder / "headers"
+        changed = root / mutant.source
+        changed.parent.mkdir(parents=True, exist_ok=True)
+        changed.write_text(mutant.text())
+        folders = [f"-I{root / folder}" for folder in ("", "agent/include", "base/include")]
+        commands = commands_of(mutant.program)
+        including = [words for words in map(shlex.split, commands) if "-c" in words and includes(words, mutant.source)]
+        if not including:
+            raise ValueError(f"no unit of {mutant.program} includes {mutant.source}: name another program")
+        compiled = []
+        for number, (launcher, compiler, *words) in enumerate(including):
+            compiled.append(self.folder / f"unit{number}.o")
+            self.compile([launcher, compiler, *folders, *words], "-c", words[-1], "-o", compiled[-1])
+        changed.unlink()
+        return self.link(shlex.split(commands[-1]), mutant.program, *compiled)
 
     def precompiled_headers(self, source, words):
         """The header that includes those of the source, compiled once for all its mutants: it is most of their work."""
@@ -111,7 +139,7 @@ class MutantTest(unittest.TestCase):
             del options[at:at + count]
         subprocess.run([*map(str, [*options, "-O1", "-g0", "-w", *arguments])], cwd=BUILD, check=True)
 
-    def link(self, words, program, compiled):
+    def link(self, words, program, *compiled):
         linked = self.folder / program
         words = [word for word in words if word not in (":", "&&")]
         at = words.index("-o")
@@ -119,7 +147,7 @@ class MutantTest(unittest.TestCase):
         # It comes before the sound one, be that in an archive or among the program's own objects. The linker may still want the
         # archive's own copy for a template that the mutant no longer instantiates.
         compiler, *rest = words
-        subprocess.run([compiler, "-Wl,--allow-multiple-definition", str(compiled), *rest], cwd=BUILD, check=True)
+        subprocess.run([compiler, "-Wl,--allow-multiple-definition", *map(str, compiled), *rest], cwd=BUILD, check=True)
         return linked
 
     def run_mutant(self, mutant, **environment):
@@ -134,8 +162,9 @@ class MutantTest(unittest.TestCase):
         for mutant in mutants:
             with self.subTest(mutant=mutant.what):
                 code, text = self.run_mutant(mutant)
-                self.assertEqual(code, 1, f"{mutant.what}: lives\n{text[-2000:]}")
-                print(f"{mutant.what} | {', '.join(failed_in(text))}", flush=True)
+                caught_by = failed_in(text) if code == 1 else crashed_in(code, text)
+                self.assertTrue(caught_by, f"{mutant.what}: lives, exit code {code}\n{text[-2000:]}")
+                print(f"{mutant.what} | {', '.join(caught_by)}", flush=True)
 
     def check_laws(self, mutants, seeds, **environment):
         """Each of them breaks a law within so many seeds, and it is told with which."""
@@ -176,6 +205,12 @@ class TableOfSources(TableOfMutants):
 
 def failed_in(text):
     return sorted(set(re.findall(r"\[  FAILED  \] ([\w./]+)", text)))
+
+
+def crashed_in(code, text):
+    """The test in which the program crashed, as a list; such a test is as red as one that fails."""
+    last = re.findall(r"\[ +(RUN|OK|FAILED) +\] ([\w./]+)", text)[-1:]
+    return [name for what, name in last if what == "RUN" and code in (-signal.SIGABRT, -signal.SIGSEGV)]
 
 
 def said(text):

@@ -55,8 +55,7 @@ class StandInCluster:
             self.apply()
         else:
             self.helm("install", *CHART, "--create-namespace", *values)
-        self.must("kubectl", f"--kubeconfig={self.admin}", "wait", "--for=condition=Established",
-                  "crd/trainingjobs.ratoon.dev", "--timeout=180s")
+        self.server.wait_for_definition("trainingjobs.ratoon.dev")
         self.post("/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "default"}})
         self.tls = None  # a folder, after mount_certificate(); None: the operator makes the certificate
         self.user = None  # None: that of the test

@@ -80,25 +80,32 @@ with ratoon.Session(run_name="arrays", save_every="5st", keep_last=3) as session
 """
 
 
-class Resize(Programs):
-    def run_arrays(self, ranks, steps):
-        trainer = {"name": "trainer", "image": "none", "command": [sys.executable, "-c", ARRAYS.format(steps=steps)]}
+class Jobs(Programs):
+    def run_job(self, name, ranks, program, *words):
+        """(exit code, what `ratoon run` and the members printed)"""
+        trainer = {"name": "trainer", "image": "none", "command": [sys.executable, "-c", program, *words]}
         workers = {"name": "worker", "template": {"spec": {"containers": [trainer]}}}
-        job = {"apiVersion": "ratoon.dev/v1alpha1", "kind": "TrainingJob", "metadata": {"name": "arrays"},
-               "spec": {"numNodes": ranks, "roles": [workers]}}
-        path = self.folder / "job.yaml"
+        # A busy machine may keep a process silent for the three seconds that are the default.
+        job = {"apiVersion": "ratoon.dev/v1alpha1", "kind": "TrainingJob", "metadata": {"name": name},
+               "spec": {"numNodes": ranks, "roles": [workers], "disruptionPolicy": {"suspectAfterSeconds": 60}}}
+        path = self.folder / f"{name}.yaml"
         path.write_text(json.dumps(job))
-        done = subprocess.run([BIN / "ratoon", "run", path, "--folder", self.folder / "run"], stdout=subprocess.PIPE,
+        done = subprocess.run([BIN / "ratoon", "run", path, "--folder", self.folder / name], stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, timeout=300)
-        logs = "\n".join(file.read_text() for file in sorted((self.folder / "run").rglob("*.log")))
+        logs = "\n".join(file.read_text() for file in sorted((self.folder / name).rglob("*.log")))
         return done.returncode, done.stdout + logs
+
+
+class Resize(Jobs):
+    def run_arrays(self, ranks, steps):
+        return self.run_job("arrays", ranks, ARRAYS.format(steps=steps))
 
     def test_a_damaged_pack_of_a_rank_that_is_gone_leads_to_the_older_checkpoint(self):
         """A Python object makes the session read that pack. The program is refused at the older checkpoint: a whole array of
         another rank is not taken over."""
         code, said = self.run_arrays(2, 20)
         self.assertEqual(code, 0, said)
-        pack = max((self.folder / "run").rglob("r0001.safetensors"), key=lambda file: file.parent.name)
+        pack = max((self.folder / "arrays").rglob("r0001.safetensors"), key=lambda file: file.parent.name)
         content = bytearray(pack.read_bytes())
         content[20] ^= 1  # in the header
         pack.write_bytes(content)
@@ -108,7 +115,7 @@ class Resize(Programs):
         self.assertNotIn("Traceback", said)
 
 
-class Ranks(Programs):
+class Ranks(Jobs):
     def run_ranks(self, name, kills, *flags):
         words = [BIN / "ratoon", "launch", "--nproc", "2", "--folder", self.folder / name, "--", sys.executable, "-c",
                  RANKS.format(kills=kills), *flags]
@@ -134,17 +141,9 @@ class Ranks(Programs):
         """Under a coordinator a world of one may have had several ranks: a request takes effect in the same step."""
         for nodes in (1, 2):
             with self.subTest(nodes=nodes):
-                trainer = {"name": "trainer", "image": "none",
-                           "command": [sys.executable, "-c", RANKS.format(kills=False)]}
-                workers = {"name": "worker", "template": {"spec": {"containers": [trainer]}}}
-                job = {"apiVersion": "ratoon.dev/v1alpha1", "kind": "TrainingJob", "metadata": {"name": f"job{nodes}"},
-                       "spec": {"numNodes": nodes, "roles": [workers]}}
-                path = self.folder / f"job{nodes}.yaml"
-                path.write_text(json.dumps(job))
-                done = subprocess.run([BIN / "ratoon", "run", path, "--folder", self.folder / f"run{nodes}"],
-                                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
-                self.assertEqual(done.returncode, 0, done.stdout)
-                self.assertIn("completed at step 32: the last rank says so\n", done.stdout)
+                code, said = self.run_job(f"job{nodes}", nodes, RANKS.format(kills=False))
+                self.assertEqual(code, 0, said)
+                self.assertIn("completed at step 32: the last rank says so\n", said)
 
 
 # A collective of another library notices a loss before the session does, within a call of the session.
@@ -177,17 +176,15 @@ else:
 """
 
 
-class Loss(Programs):
+class Loss(Jobs):
     def lose_a_rank(self, where, act, *words):
-        """What `ratoon launch` prints, and the processes of rank 0."""
-        command = [BIN / "ratoon", "launch", "--nproc", "2", "--folder", self.folder / f"{where}-{len(act)}", "--",
-                   sys.executable, "-c", LOSS.format(where=where, act=act), *words]
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
-        self.assertEqual(done.returncode, 0, done.stdout)
-        self.assertNotIn("exit code 1;", done.stdout)
-        processes = re.findall(r"rank 0 attempt \d pid (\d+)", done.stdout)
-        self.assertEqual(len(processes), 2, done.stdout)
-        return done.stdout, processes
+        """What `ratoon run` and the members print, and the processes of rank 0."""
+        code, said = self.run_job(f"{where}-{len(act)}".replace("_", "-"), 2, LOSS.format(where=where, act=act), *words)
+        self.assertEqual(code, 0, said)
+        self.assertNotIn("exit code 1;", said)
+        processes = re.findall(r"rank 0 attempt \d pid (\d+)", said)
+        self.assertEqual(len(processes), 2, said)
+        return said, processes
 
     def cases(self):
         return itertools.product(("on_epoch_begin", "on_epoch_end", "state_dict"), (

@@ -98,8 +98,13 @@ class Disturbances(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stdout + logs)
             return done.stdout + logs
 
-        said = launch("killed", {1: ["kill", 1]}, 40)
-        calls = calls_in(said)
+        # A busy machine may keep a rank silent for three seconds, and then that is one loss more: tried again.
+        for number in range(5):
+            said = launch(f"killed-{number}", {1: ["kill", 1]}, 40)
+            calls = calls_in(said)
+            if len(calls) == 2:
+                break
+        self.assertEqual(sorted(calls), [1, 2], said[-6000:])
         self.assertEqual(calls[2][0], (calls[1][0][0], 2), said[-6000:])
         self.assertNotEqual(calls[2][1][0], calls[1][1][0])
         results = {re.search(r"result .*", line)[0] for line in said.splitlines() if "result " in line}

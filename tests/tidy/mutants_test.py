@@ -86,6 +86,15 @@ class Mutants(unittest.TestCase):
                 Mutant("a", source, ((pattern, instead),), "operator_core_test", "*").text()
         Mutant("a", source, (("void wake_no_later_than", "void wake_earlier_than"),), "operator_core_test", "*").text()
 
+    def test_a_test_in_which_the_program_crashes_is_red(self):
+        from mutants import crashed_in
+        ended = "[ RUN      ] A.IsSound\n[       OK ] A.IsSound (0 ms)\n"
+        self.assertEqual(crashed_in(-11, ended + "[ RUN      ] A.IsBroken\nan assertion\n"), ["A.IsBroken"])
+        self.assertEqual(crashed_in(-11, ended), [], "it crashed after its tests")
+        self.assertEqual(crashed_in(-11, ""), [], "it crashed before its tests")
+        self.assertEqual(crashed_in(0, ended), [])
+
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -24,7 +24,7 @@ class Exactness(unittest.TestCase):
                                  "restartPolicy": {"maxRestarts": KILLS, "backoffSeconds": 0}},
                        ["exactness_probe", *words])
         self.addCleanup(run.close)
-        code, output = run.start().finish(180)
+        code, output = run.start().finish(600)
         self.assertEqual(code, 0, f"{output}\n{run.logs()}")
         return run
 

@@ -211,6 +211,7 @@ TEST(GradientBuckets, APieceHasGradientsOfOneModule) {
   const GradientBuckets::Layout layout{.module_sizes = {1, 0, 2, 1}};
   GradientBuckets buckets(parameters, 2, layout);
   EXPECT_THAT(buckets.pieces_of_parameters(), testing::ElementsAre(2, 1, 1, 0));
+  ASSERT_EQ(buckets.pieces().size(), 3u);
   EXPECT_EQ(buckets.pieces()[0].numel(), 6);
   EXPECT_EQ(buckets.pieces()[1].numel(), 9);
   EXPECT_EQ(buckets.piece_numbers().size(), 3u);

@@ -28,9 +28,11 @@ Leadership::Leadership(const kube::ApiServerAccess& access, const Clock& clock, 
 void Leadership::begin() {
   if (!options_.is_elected) return;
   const std::string& name_space = lease_client_.name_space();
-  elector_ = std::make_unique<Elector>(
-      lease_client_, clock_, log_, fence_,
-      ElectorOptions{.name_space = name_space, .name = options_.lease_name, .self = options_.self});
+  elector_ = std::make_unique<Elector>(lease_client_, clock_, log_, fence_,
+                                       ElectorOptions{.name_space = name_space,
+                                                      .name = options_.lease_name,
+                                                      .self = options_.self,
+                                                      .times = options_.times});
 }
 
 bool Leadership::is_leading() const {

@@ -24,6 +24,7 @@ namespace ratoon::runtime {
 struct LeadershipOptions {
   bool is_elected = false;  // false: there is one operator and it always leads
   std::string lease_name;
+  kube::ElectionTimes times{};
   kube::Candidate self;
   std::optional<OwnEndpoint> own_endpoint;
   std::uint16_t port = 0;  // the port that members call

@@ -108,7 +108,7 @@ def kill(*parts, seconds=20):
     return True
 
 
-def remove(*parts, seconds=5):
+def remove(*parts, seconds=60):
     """Removes the group from every hierarchy: runc makes a container's group in all of them."""
     deadline = time.monotonic() + seconds
     for hierarchy in _hierarchies():

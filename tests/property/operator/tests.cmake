@@ -1,13 +1,13 @@
 if(TARGET ratoon_operator_coordinator)
   ratoon_test(property/operator/reconcile_laws_test
-    LIBS operator_worlds TIMEOUT 600)
-  ratoon_test(property/operator/release_laws_test LIBS operator_worlds TIMEOUT 600)
+    LIBS operator_worlds)
+  ratoon_test(property/operator/release_laws_test LIBS operator_worlds)
   ratoon_test(property/operator/group_laws_test
     SOURCES group_laws_test.cpp simulated_group.cpp LIBS ratoon::operator_core ratoon::operator_runtime)
   ratoon_test(property/operator/election_laws_test SOURCES election_laws_test.cpp LIBS ratoon::operator_runtime)
   ratoon_test(property/operator/interleavings_test
     SOURCES interleavings_test.cpp small_members.cpp small_world.cpp small_world_prints.cpp
-    LIBS ratoon::operator_core ratoon::operator_coordinator TIMEOUT 600)
+    LIBS ratoon::operator_core ratoon::operator_coordinator)
   # A share for each core: of 16,000 worlds as it ships, of 200,000 a night: a world of eight members takes ten
   # milliseconds, and a night has other laws to run.
   if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT RATOON_SANITIZE)
@@ -44,11 +44,11 @@ if(TARGET ratoon_operator_kube)
 endif()
 if(TARGET ratoon_operator_runtime)
   ratoon_test(property/operator/copy_laws_test
-    LIBS operator_worlds ratoon::operator_runtime TIMEOUT 600)
+    LIBS operator_worlds ratoon::operator_runtime)
   ratoon_test(property/operator/writes_laws_test
     SOURCES writes_laws_test.cpp documents.cpp memory_server.cpp real_server.cpp simulated_cluster.cpp
             simulated_writes.cpp
-    LIBS operator_worlds ratoon::operator_runtime TIMEOUT 600)
+    LIBS operator_worlds ratoon::operator_runtime)
   if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT RATOON_SANITIZE)
     set_tests_properties(property.copy_laws_test PROPERTIES ENVIRONMENT "RATOON_SEEDS=20000;RATOON_EVENTS=1000000")
     set_tests_properties(property.writes_laws_test PROPERTIES ENVIRONMENT "RATOON_SEEDS=500")

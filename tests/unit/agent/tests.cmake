@@ -49,7 +49,7 @@ ratoon_test(unit/agent/interop_test
           checkpoint/interop/zip_reader_test.cpp
   LIBS ratoon::agent nlohmann_json::nlohmann_json)
 ratoon_test(unit/agent/interop_large_test SOURCES checkpoint/interop/large_test.cpp
-  LIBS ratoon::agent nlohmann_json::nlohmann_json LABELS long TIMEOUT 600)
+  LIBS ratoon::agent nlohmann_json::nlohmann_json LABELS long)
 ratoon_test(unit/agent/session_test
   SOURCES session/shutdown/drain_test.cpp session/engine/engine_drain_test.cpp session/engine/engine_means_test.cpp
           session/engine/engine_durable_test.cpp session/engine/engine_phases_test.cpp

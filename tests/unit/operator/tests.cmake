@@ -20,8 +20,8 @@ if(TARGET ratoon_operator_core)
     LIBS ratoon::operator_api ratoon::agent)
   ratoon_test(unit/operator/coordinator_test
     SOURCES coordinator/coordinator_fairness_test.cpp coordinator/coordinator_test.cpp
-            coordinator/job_session_lists_test.cpp coordinator/job_session_peers_test.cpp
-            coordinator/job_session_test.cpp
+            coordinator/job_session_completions_test.cpp coordinator/job_session_lists_test.cpp
+            coordinator/job_session_peers_test.cpp coordinator/job_session_test.cpp
     LIBS http_test_support ratoon::operator_coordinator LABELS threads)
   ratoon_test(unit/operator/operator_kube_test
     SOURCES kube/api_server_access_test.cpp kube/answers_test.cpp kube/codecs_test.cpp

@@ -258,6 +258,33 @@ TEST_P(PinsTest, ARequestDoesNotConcernThePinsOfItsOwnOrLaterCheckpoints) {
   EXPECT_THAT(list_pinned(*disk_).value(), IsEmpty());
 }
 
+// Lets rank 0, which is alone, vote for a checkpoint with requests of the program.
+void vote_for(Disk& disk, const CheckpointId& which, RunRecord run) {
+  const std::string bytes = "weights";
+  const TensorView view{.name = "w", .shape = {bytes.size()}, .bytes = std::as_bytes(std::span(bytes))};
+  auto record = write_unvoted_pack(disk, which, Rank(0), std::span(&view, 1), "run");
+  ASSERT_TRUE(record);
+  record->run = std::move(run);
+  ASSERT_TRUE(vote(disk, which, *record, "run"));
+}
+
+// Otherwise another process could remove the checkpoint before it is pinned.
+TEST(PinOfACommit, IsMadeBeforeTheManifest) {
+  const auto disk = std::make_shared<ratoon::test::ModelDisk>();
+  test::digest_of_commit(disk, id(1, 10));
+  vote_for(*disk, id(1, 20), {.keep = "a milestone"});
+  disk->set_faults([](DiskCall call, const std::string& path) {
+    const bool is_refused = call == DiskCall::kCreate && path.starts_with("pins/");
+    return ratoon::test::Fault{.error = is_refused ? std::optional(Error(ErrorKind::kUnavailable, "refused"))
+                                                   : std::nullopt};
+  });
+  EXPECT_FALSE(try_commit(*disk, id(1, 20), 1, "run"));
+  EXPECT_THAT(test::complete_in(*disk), ElementsAre(id(1, 10)));
+  disk->set_faults({});
+  EXPECT_TRUE(try_commit(*disk, id(1, 20), 1, "run"));
+  EXPECT_EQ(list_pinned(*disk).value(), (std::set{id(1, 20)}));
+}
+
 // A disk with the committed steps 10 and 20, both pinned, and a save of step 30 that requests to unpin
 // step 20.
 class UnpinTest : public testing::Test {
@@ -267,11 +294,7 @@ class UnpinTest : public testing::Test {
       test::digest_of_commit(disk_, id(1, step));
       EXPECT_TRUE(pin(*disk_, id(1, step), "a milestone", "run"));
     }
-    const std::string bytes = "weights";
-    const TensorView view{.name = "w", .shape = {bytes.size()}, .bytes = std::as_bytes(std::span(bytes))};
-    auto record = write_unvoted_pack(*disk_, kNext, Rank(0), std::span(&view, 1), "run");
-    record->run.emplace().unpinned.push_back({.step = 20, .since = kNext});
-    EXPECT_TRUE(vote(*disk_, kNext, *record, "run"));
+    vote_for(*disk_, kNext, {.unpinned = {{.step = 20, .since = kNext}}});
   }
   Result<std::optional<InventoryEntry>> commit() { return try_commit(*disk_, kNext, 1, "run"); }
   void refuse_removals(ErrorKind kind) {

@@ -6,6 +6,7 @@
 #include "agent/src/checkpoint/tiers/resume_choice.h"
 #include "agent/src/checkpoint/tiers/tiers.h"
 #include "base/contract/resume_point.h"
+#include "tests/support/crash/observed_disk.h"
 #include "tests/unit/agent/checkpoint/tiers/places.h"
 
 namespace ratoon::checkpoint::rollback_test {
@@ -67,7 +68,24 @@ TEST(Rollback, IsPassedOverOnceByWhatComesFromBeforeIt) {
       << "the newer place is gone, an older one is loaded";
   EXPECT_EQ(slot_after_rollbacks(id(2, 10), 40, standing), 300u);
   EXPECT_EQ(slot_after_rollbacks(id(7, 40), 320, standing), 320u) << "never back";
+  EXPECT_EQ(slot_after_rollbacks(id(9, 99), 20, standing), 20u) << "a later stage has begun its stream anew";
 }
+
+// A disk that fails to open one file.
+class UnreadableDisk : public ratoon::test::ObservedDisk {
+ public:
+  UnreadableDisk(std::shared_ptr<Disk> disk, std::string path)
+      : ObservedDisk(std::move(disk),
+                     [](ratoon::test::DiskCall, const std::string&, ratoon::test::Moment) {}),
+        path_(std::move(path)) {}
+  Result<std::unique_ptr<ReadFile>> open(const std::string& path) const override {
+    if (path == path_) return Error(ErrorKind::kIo, "reading " + path + ": Input/output error");
+    return ObservedDisk::open(path);
+  }
+
+ private:
+  const std::string path_;
+};
 
 class RollbackTest : public testing::TestWithParam<bool> {
  protected:
@@ -133,6 +151,14 @@ TEST_P(RollbackTest, ADamagedRecordIsNotPassedOver) {
   const auto found = take_inventory(*disk_);
   ASSERT_FALSE(found) << "else the run would go on from what was given up";
   EXPECT_THAT(found.error().message(), HasSubstr("rollbacks/a0003.json"));
+}
+
+TEST_P(RollbackTest, NorIsOneThatCannotBeReadForNow) {
+  ASSERT_TRUE(record_rollback(*disk_, back(3, id(1, 20)), "m"));
+  const UnreadableDisk unreadable(disk_, rollback_path(Attempt(3)));
+  const auto found = take_inventory(unreadable);
+  ASSERT_FALSE(found) << "else the run would go on from what was given up";
+  EXPECT_EQ(found.error().kind(), ErrorKind::kIo);
 }
 
 TEST_P(RollbackTest, ARunThatBeginsAnewLeavesItsRollbacksBehind) {

@@ -139,7 +139,7 @@ TEST_F(RunStoreTest, AReceiptThatIsDamagedOrOfAnotherRankIsNoVote) {
   const auto receipts = folder_ / "run" / receipts_folder(id(1, 20));
   std::filesystem::copy_file(receipts / "r0000.json", receipts / "r0001.json",
                              std::filesystem::copy_options::overwrite_existing);
-  EXPECT_FALSE(store_.try_commit(id(1, 20), 2));
+  ASSERT_FALSE(store_.try_commit(id(1, 20), 2));
   damage(receipts / "r0001.json");
   EXPECT_FALSE(store_.try_commit(id(1, 20), 2));
   EXPECT_TRUE(complete().empty());

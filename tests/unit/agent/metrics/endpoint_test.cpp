@@ -10,8 +10,8 @@
 
 #include "agent/src/metrics/exposition.h"
 #include "agent/src/session/telemetry/run_ledger.h"
-#include "base/http/server.h"
 #include "base/http/transport.h"
+#include "tests/support/own_ports.h"
 
 namespace ratoon::metrics::endpoint_test {
 namespace {
@@ -29,11 +29,6 @@ MemberOptions member(std::uint32_t port) {
   return options;
 }
 
-// A port that was free a moment ago.
-std::uint32_t free_port() {
-  return http::HttpServer::start({}, [](http::ServerRequest, http::Responder) {}).value()->port();
-}
-
 http::Response get(std::uint32_t port, const std::string& path, const std::string& method = "GET") {
   const auto transport = http::make_transport();
   const auto response =
@@ -44,6 +39,15 @@ http::Response get(std::uint32_t port, const std::string& path, const std::strin
 
 class EndpointTest : public testing::Test {
  protected:
+  // At the port that the member's options name.
+  [[nodiscard]] std::unique_ptr<Endpoint> open() const {
+    return test::open_at_own_port([this](std::uint16_t port) {
+      auto endpoint = open_endpoint(member(port), meters_, logger_);
+      EXPECT_EQ(endpoint ? endpoint->port() : port, port);
+      return endpoint;
+    });
+  }
+
   SystemClock clock_;
   Logger logger_{clock_, {.format = LogFormat::kText}};
   Meters meters_;
@@ -62,11 +66,9 @@ TEST_F(EndpointTest, ShowsEverySeriesWithTheProcessItIsOf) {
   meters_.save_stall.add(250ms);
   for (const auto took : {2ms, 20ms, 20ms}) meters_.step_times.observe(took);
   meters_.step_times.observe(600s);
-  const auto port = free_port();
-  const auto endpoint = open_endpoint(member(port), meters_, logger_);
+  const auto endpoint = open();
   ASSERT_NE(endpoint, nullptr);
-  EXPECT_EQ(endpoint->port(), port);
-  const auto page = get(port, "/metrics");
+  const auto page = get(endpoint->port(), "/metrics");
   EXPECT_EQ(page.status, 200);
   EXPECT_THAT(page.headers.get("Content-Type"), testing::StartsWith("text/plain; version=0.0.4"));
   const std::string labels =
@@ -157,10 +159,9 @@ TEST_F(EndpointTest, ShowsAHundredAndFiftySeriesAtMost) {
   meters_.time_ledger = meters_.run_time_ledger = parts;
   meters_.epoch_samples = 1000;
   meters_.run_losses.are_counted = true;
-  const auto port = free_port();
-  const auto endpoint = open_endpoint(member(port), meters_, logger_);
+  const auto endpoint = open();
   ASSERT_NE(endpoint, nullptr);
-  std::istringstream page(get(port, "/metrics").body);
+  std::istringstream page(get(endpoint->port(), "/metrics").body);
   std::size_t series = 0;
   for (std::string line; std::getline(page, line);) series += line.empty() || line[0] == '#' ? 0 : 1;
   EXPECT_LE(series, 150u);
@@ -168,17 +169,16 @@ TEST_F(EndpointTest, ShowsAHundredAndFiftySeriesAtMost) {
 }
 
 TEST_F(EndpointTest, AnswersNothingElse) {
-  const auto port = free_port();
-  const auto endpoint = open_endpoint(member(port), meters_, logger_);
+  const auto endpoint = open();
   ASSERT_NE(endpoint, nullptr);
-  EXPECT_EQ(get(port, "/").status, 404);
-  EXPECT_EQ(get(port, "/metrics", "POST").status, 405);
+  EXPECT_EQ(get(endpoint->port(), "/").status, 404);
+  EXPECT_EQ(get(endpoint->port(), "/metrics", "POST").status, 405);
 }
 
 TEST_F(EndpointTest, APortThatIsTakenIsAWarning) {
-  const auto port = free_port();
-  const auto first = open_endpoint(member(port), meters_, logger_);
+  const auto first = open();
   ASSERT_NE(first, nullptr);
+  const auto port = first->port();
   testing::internal::CaptureStderr();
   EXPECT_EQ(open_endpoint(member(port), meters_, logger_), nullptr);
   const std::string said = testing::internal::GetCapturedStderr();

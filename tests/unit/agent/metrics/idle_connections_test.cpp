@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "agent/src/metrics/endpoint.h"
-#include "base/http/server.h"
 #include "tests/conformance/support/raw_socket.h"
+#include "tests/support/own_ports.h"
 
 namespace ratoon::metrics::idle_connections_test {
 namespace {
@@ -33,10 +33,11 @@ std::size_t open_descriptors() {
 class IdleConnections : public testing::Test {
  protected:
   IdleConnections() {
-    MemberOptions options;
-    options.metrics_port =
-        http::HttpServer::start({}, [](http::ServerRequest, http::Responder) {}).value()->port();
-    endpoint_ = open_endpoint(options, meters_, logger_);
+    endpoint_ = test::open_at_own_port([this](std::uint16_t port) {
+      MemberOptions options;
+      options.metrics_port = port;
+      return open_endpoint(options, meters_, logger_);
+    });
   }
 
   // Connections that have sent `bytes`, and whose clients wait.

@@ -23,11 +23,6 @@ using testing::HasSubstr;
 
 constexpr int kStarts = 3;
 
-// Below the ports that systems give to connections.
-std::uint32_t first_port() {
-  return 20000 + static_cast<std::uint32_t>(::getpid()) % 1000 * 10;
-}
-
 // The whole answer of the server that listens at the port. The scraper asks without a pause, and at first no
 // server listens.
 std::string ask(const std::stop_token& stop, std::uint32_t port) {
@@ -89,7 +84,7 @@ class ScrapeAtStart : public testing::Test {
 
 TEST_F(ScrapeAtStart, SeesInTheFirstPageWhereTheTimeWent) {
   int starts = 0;
-  for (std::uint32_t port = first_port(); starts < kStarts; ++port) {
+  for (std::uint32_t port = test::first_port(); starts < kStarts; ++port) {
     if (!begin_scraped(port)) continue;
     ++starts;
     EXPECT_THAT(page_, HasSubstr("\nratoon_ledger_seconds_total{"));

@@ -144,24 +144,26 @@ TEST_F(AdmissionQueueTest, TheLineHasRoomForSoManyBytesAlone) {
 class AdmissionQueueLine : public testing::Test {
  protected:
   AdmissionQueueLine() { serve(1); }
-  void come(const std::string& address, const std::string& name) {
+  void come(const std::string& address, const std::string& name, std::size_t bytes = 0) {
     http::ServerRequest request;
     request.peer = address + ":" + std::to_string(++ports_);
     request.path = name;
+    request.body = std::string(bytes, 'x');
     admission_queue_->receive(std::move(request), http::Responder(nullptr));
   }
-  void serve(int threads) {
+  void serve(int threads, std::size_t bytes_max = std::size_t{8} << 20) {
     admission_queue_ = std::make_unique<AdmissionQueue>(
         clock_, AdmissionQueueOptions{.is_known = [](const http::ServerRequest&) { return false; },
                                       .answer = [this](const http::ServerRequest& request,
                                                        const http::Responder&) { answer(request); },
                                       .threads = threads,
+                                      .bytes_max = bytes_max,
                                       .on_late = [this] { ++late_; }});
   }
   // Reviews the first one, and then each following one once the one before is done.
   std::string taken() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return !taken_.empty(); });
+    if (!changed_.wait_for(lock, 1min, [this] { return !taken_.empty(); })) return "none within a minute";
     std::string name = taken_.front();
     taken_.pop_front();
     return name;
@@ -189,6 +191,18 @@ class AdmissionQueueLine : public testing::Test {
   ManualClock clock_{Timestamp{1h}};
   std::unique_ptr<AdmissionQueue> admission_queue_;
 };
+
+// Each address has one message, and none of them crowds the line alone.
+TEST_F(AdmissionQueueLine, AllAddressesTogetherHaveRoomForSoManyBytes) {
+  serve(1, std::size_t{64} << 10);
+  come("10.0.0.1", "in review");
+  ASSERT_EQ(taken(), "in review");
+  come("10.0.0.2", "first", std::size_t{40} << 10);
+  come("10.0.0.3", "sent away", std::size_t{40} << 10);
+  come("10.0.0.4", "second");
+  EXPECT_EQ(next(), "first");
+  EXPECT_EQ(next(), "second");
+}
 
 // Reviews that hang.
 TEST_F(AdmissionQueueLine, ReviewsForOneAddressLeaveAThreadToTheOthers) {

@@ -52,6 +52,16 @@ TEST_F(FairQueueTest, ANamespaceWithFewerWorkersComesFirst) {
   EXPECT_EQ(queue_.take(now_), job("one", 0)) << "though 59 jobs were due before it";
 }
 
+TEST_F(FairQueueTest, ANamespaceWithAWorkerWaitsForOneThatHasNoneAndWasServedLater) {
+  for (int i = 0; i < 2; ++i) add(job("a", i));
+  EXPECT_EQ(queue_.take(now_), job("a", 0));
+  add(job("b", 0));
+  EXPECT_EQ(queue_.take(now_), job("b", 0));
+  queue_.give_back(job("b", 0), kQuick);
+  add(job("b", 1));
+  EXPECT_EQ(queue_.take(now_), job("b", 1));
+}
+
 // One worker: each job is given back before the next one is taken.
 TEST_F(FairQueueTest, ANamespaceWaitsForOneTurnOfEachOtherNamespace) {
   FairQueue queue({});

@@ -63,8 +63,7 @@ inline nlohmann::json job_document(const std::string& name, const std::string& n
                         {"template", {{"spec", {{"containers", nlohmann::json::array({container})}}}}}}})}}}};
 }
 
-// An operator in a thread of its own. An operator that takes part in the election ends if it cannot renew its
-// lease in time.
+// An operator in a thread of its own.
 class RunningOperator {
  public:
   RunningOperator(const std::string& kubeconfig, const std::string& name, bool is_elected = true)
@@ -74,6 +73,8 @@ class RunningOperator {
                  .metrics_port = 0,
                  .probe_port = 0,
                  .is_elected = is_elected,
+                 // A sanitizer on a busy machine may keep an operator from renewing its lease for seconds.
+                 .election_times = {.lease = std::chrono::minutes(6), .renew = std::chrono::minutes(4)},
                  .environment = [name](const std::string& variable) -> std::optional<std::string> {
                    if (variable == "HOSTNAME") return name;
                    return std::nullopt;

@@ -6,12 +6,8 @@
 // only after backward() has ended.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
-#include <limits>
-#include <numeric>
 #include <span>
-#include <utility>
 #include <vector>
 
 namespace ratoon {
@@ -21,62 +17,30 @@ class BucketSchedule {
   // `pieces_of_parameters` contains, for each parameter, the number of the piece that holds its gradient.
   // `order` contains the numbers of all pieces in the order in which their sums begin. It ends with the piece
   // that has the highest number.
-  BucketSchedule(std::vector<std::size_t> pieces_of_parameters, std::vector<std::size_t> order)
-      : piece_of_parameter_(std::move(pieces_of_parameters)),
-        order_(std::move(order)),
-        is_ready_(piece_of_parameter_.size()),
-        has_begun_(order_.size()),
-        missing_gradients_(order_.size()) {
-    for (const std::size_t piece : piece_of_parameter_) ++missing_gradients_[piece];
-  }
+  BucketSchedule(std::vector<std::size_t> pieces_of_parameters, std::vector<std::size_t> order);
 
   // Returns the order for the first step: by the numbers of the pieces, because backward() computes the
   // gradients of the first piece first.
-  [[nodiscard]] static std::vector<std::size_t> first_order(std::size_t pieces) {
-    std::vector<std::size_t> order(pieces);
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    return order;
-  }
+  [[nodiscard]] static std::vector<std::size_t> first_order(std::size_t pieces);
   // Returns the order of the next step. `completed` contains one number for each piece: its place in the
   // order in which backward() completed the pieces on rank 0, counted from 1. The number of a piece that was
   // not completed is 0. Pieces that were not completed come after the others. If rank 0 completed no piece,
   // the order stays the same.
   [[nodiscard]] static std::vector<std::size_t> next_order(std::vector<std::size_t> order,
-                                                           std::span<const float> completed) {
-    const auto position = [&](std::size_t piece) {
-      const bool is_last = piece + 1 == completed.size();
-      return is_last || completed[piece] == 0 ? std::numeric_limits<float>::infinity() : completed[piece];
-    };
-    if (std::ranges::all_of(completed, [](float number) { return number == 0; })) return order;
-    order = first_order(order.size());
-    std::ranges::stable_sort(order, {}, position);
-    return order;
-  }
+                                                           std::span<const float> completed);
 
   // Records that the gradient of a parameter was computed. Returns false if the gradient was changed after
   // the sum of its piece was begun, which is an error of the program.
-  [[nodiscard]] bool mark_ready(std::size_t parameter) {
-    const std::size_t piece = piece_of_parameter_[parameter];
-    if (has_begun_[piece]) return false;
-    if (!is_ready_[parameter] && --missing_gradients_[piece] == 0) completed_.push_back(piece);
-    is_ready_[parameter] = true;
-    return true;
-  }
+  [[nodiscard]] bool mark_ready(std::size_t parameter);
   // Returns true if all gradients of the next piece are computed, so that its sum may begin.
   [[nodiscard]] bool is_next_piece_ready() const {
     return next_ + 1 < order_.size() && missing_gradients_[order_[next_]] == 0;
   }
   [[nodiscard]] bool has_pieces_left() const { return next_ < order_.size(); }
-  [[nodiscard]] std::size_t take_next_piece() {
-    has_begun_[order_[next_]] = true;
-    return order_[next_++];
-  }
+  [[nodiscard]] std::size_t take_next_piece();
   // Writes one number for each piece: its place in the order in which backward() completed the pieces on this
   // rank, counted from 1, or 0. All ranks pass the numbers of rank 0 to next_order().
-  void write_completed(std::span<float> completed) const {
-    std::ranges::fill(completed, 0.0F);
-    for (std::size_t i = 0; i < completed_.size(); ++i) completed[completed_[i]] = static_cast<float>(i + 1);
-  }
+  void write_completed(std::span<float> completed) const;
 
  private:
   std::vector<std::size_t> piece_of_parameter_;

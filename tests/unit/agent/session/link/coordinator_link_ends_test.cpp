@@ -56,26 +56,39 @@ TEST_F(CoordinatorLinkTest, AJobIsOverIfItsCoordinatorStopsItOrDoesNotKnowItAnyM
   EXPECT_TRUE(link_->is_job_over());
 }
 
-// The job of a program that fails goes on with the next start, and another job must not get in between.
+// The job of a process that fails, or that is told to leave, goes on with the next start, and another job
+// must not get in between.
 TEST_F(CoordinatorLinkTest, AProcessGivesTheClaimBackOnlyIfItsJobIsStopped) {
   link_.reset();
   const auto place = *checkpoint::RealDisk::open_folder(folder_ / "run");
+  constexpr int kPreempted = static_cast<int>(ExitCode::kPreempted);
+  const std::vector<std::pair<std::string, int>> endings = {
+      {"a fault of the program", 1},
+      {"a save that fails", static_cast<int>(ExitCode::kStorage)},
+      {"a signal", kPreempted},
+      {"the job is stopped", kPreempted}};
   std::uint64_t attempt = 0;
-  for (const bool is_stopped : {false, true}) {
+  for (const auto& [ending, exit_code] : endings) {
+    SCOPED_TRACE(ending);
     std::atomic<bool> has_begun = false;
     auto code = std::async(std::launch::async, [&] {
       return train(options_, [&](Session& session) {
         for ([[maybe_unused]] const auto step : session.steps(~0ULL - 1)) {
           has_begun = true;
-          if (!is_stopped) throw std::runtime_error("a fault of the program");
+          if (ending == "a fault of the program") throw std::runtime_error(ending);
+          if (ending == "a save that fails") throw Failure(exit_code, ending);
+          if (ending == "a signal") {
+            std::raise(SIGTERM);
+            return;
+          }
         }
       });
     });
     form(++attempt);
     wait_until([&] { return has_begun.load(); });
-    if (is_stopped) announce(attempt, 0, {}, true);
-    EXPECT_EQ(code.get(), is_stopped ? static_cast<int>(ExitCode::kPreempted) : 1);
-    EXPECT_EQ((*checkpoint::newest_claim(*place))->is_released, is_stopped);
+    if (ending == "the job is stopped") announce(attempt, 0, {}, true);
+    EXPECT_EQ(code.get(), exit_code);
+    EXPECT_EQ((*checkpoint::newest_claim(*place))->is_released, ending == "the job is stopped");
   }
 }
 

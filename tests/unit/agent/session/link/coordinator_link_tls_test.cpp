@@ -1,6 +1,7 @@
 // Over TLS: the servers that a process accepts as its coordinator, and its reaction to others.
 #include "base/contract/exit_code.h"
 #include "tests/conformance/support/test_certificates.h"
+#include "tests/support/own_ports.h"
 #include "tests/unit/agent/session/link/coordinator_link_fixture.h"
 
 namespace ratoon::session::coordinator_link_tls_test {
@@ -29,17 +30,22 @@ class CoordinatorLinkTls : public CoordinatorLinkTest {
   }
   // The same coordinator behind a server of its own; the name is checked, not the address.
   void serve(const std::optional<http::TlsServerOptions>& tls, std::uint16_t port = 0) {
+    const auto served = try_to_serve(tls, port);
+    ASSERT_TRUE(served) << served.error().message();
+  }
+  Result<void> try_to_serve(const std::optional<http::TlsServerOptions>& tls, std::uint16_t port) {
     door_.reset();
     auto server = http::HttpServer::start({.port = port, .tls = tls},
                                           [this](http::ServerRequest request, http::Responder responder) {
                                             ++calls_heard_;
                                             coordinator_.handle(request, std::move(responder));
                                           });
-    ASSERT_TRUE(server) << server.error().message();
+    if (!server) return server.error();
     door_ = std::move(*server);
     options_.member.coordinator_url = "https://127.0.0.1:" + std::to_string(door_->port());
     options_.member.coordinator_ca = authority_.ca_pem();
     options_.member.coordinator_name = "door.trees.svc";
+    return {};
   }
   void expect_join_refused(const std::string& why) {
     open({.auth_retry_time = kHurry});
@@ -117,12 +123,13 @@ TEST_F(CoordinatorLinkTls, ACertificateThatIsMendedInTimeIsBelieved) {
 }
 
 TEST_F(CoordinatorLinkTls, OneThatTrainsGoesOnAndComesBack) {
-  serve(shown(issue()));
+  const std::uint16_t port = test::open_at_own_port(
+      [this](std::uint16_t one) { return try_to_serve(shown(issue()), one) ? one : std::uint16_t(); });
+  ASSERT_NE(port, 0);
   open({.auth_retry_time = kHurry});
   auto joined = join();
   form(3, 0.01);
   ASSERT_TRUE(joined.get());
-  const std::uint16_t port = door_->port();
   serve(shown(issue(true)), port);  // connections are cut, and new ones see what has ended
   calls_heard_ = 0;
   const auto told = link_->complete(done(Attempt(3)), {});  // until its patience is over

@@ -98,6 +98,20 @@ TEST_F(OwnershipTermsTest, APlaceThatAnotherProcessOfTheJobTookFromAnotherJobIsS
   EXPECT_FALSE(next->took_from_another_job()) << "it has entered since then";
 }
 
+// A process that enters while another process of its job holds the claim knows the term only from that claim.
+TEST_F(OwnershipTermsTest, AProcessThatEnteredBesideTheOwnerNoticesThatAnotherJobUsedThePlaceSince) {
+  const auto owner = process("a");
+  ASSERT_TRUE(owner->enter(clock_, pause()));
+  const auto beside = process("b");
+  ASSERT_TRUE(beside->enter(clock_, pause()));
+  EXPECT_EQ(beside->term_at(*disk_), owner->term_at(*disk_));
+  another_job_comes_and_goes();
+  const auto next = process("c");
+  ASSERT_TRUE(next->enter(clock_, pause()));
+  take(*beside);
+  EXPECT_TRUE(beside->took_from_another_job());
+}
+
 TEST_F(OwnershipTermsTest, AnAttemptThatBeginsWhileThePlaceIsAnothersConfirmsNothing) {
   const auto rank1 = process("b");
   auto other = take_by_another();
