@@ -35,6 +35,7 @@ constexpr std::array kForwarded = {SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT};
 constexpr int kCannotStart = 127;  // as shells say
 constexpr Duration kSleepMax = seconds(1);
 constexpr int kLastWordsPauseMs = 1000;
+constexpr Duration kLastBeatPatience = seconds(2);
 
 Error explain_start(const std::string& name, int problem) {
   return system_error(problem, "starting '" + name + "' (the first word of the role's command)");
@@ -219,6 +220,8 @@ class MemberLauncher {
 
   void perform(const EndLauncher& due) {
     if (!due.why.empty()) say(due.why);
+    // Otherwise the operator sees only a silent member until the kubelet has reported the end of the pod.
+    if (due.is_code_of_program) link_->report_end(due.code, kLastBeatPatience);
     exit_code_ = due.code;
   }
 

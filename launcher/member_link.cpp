@@ -55,6 +55,14 @@ void MemberLink::report(Attempt attempt) {
   changed_.notify_all();
 }
 
+void MemberLink::report_end(int exit_code, Duration patience) {
+  std::unique_lock lock(mutex_);
+  exit_code_ = static_cast<std::uint64_t>(exit_code);
+  is_beat_due_ = true;
+  changed_.notify_all();
+  changed_.wait_for(lock, patience, [this] { return is_end_known_; });
+}
+
 CoordinatorNews MemberLink::take_news() {
   const std::lock_guard lock(mutex_);
   return std::exchange(news_, {});
@@ -142,6 +150,7 @@ Heartbeat MemberLink::next_beat() {
   beat.sequence = ++sequence_;
   beat.phase = attempt_.value() == 0 ? ProcessPhase::kJoining : ProcessPhase::kUser;
   beat.seconds_in_phase = ratoon::seconds(clock_.now() - since_);
+  beat.program_exit_code = exit_code_;
   return beat;
 }
 
@@ -155,9 +164,14 @@ void MemberLink::beat_until_stopped(const std::stop_token& stop) {
     }
     if (stop.stop_requested()) return;
     const Duration patience = std::clamp(pause, kBeatPatienceMin, kBeatPatienceMax);
-    if (const auto orders = exchange<Orders>(names::route::kBeat, next_beat(), patience, stop))
-      note([&](CoordinatorNews& news) { news.orders = *orders; });
+    const Heartbeat beat = next_beat();
+    const auto orders = exchange<Orders>(names::route::kBeat, beat, patience, stop);
+    if (orders) note([&](CoordinatorNews& news) { news.orders = *orders; });
     std::unique_lock lock(mutex_);
+    if (orders && beat.program_exit_code) {
+      is_end_known_ = true;
+      changed_.notify_all();
+    }
     changed_.wait_for(lock, stop, beat_pause_, [this] { return is_beat_due_; });
   }
 }

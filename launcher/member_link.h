@@ -44,6 +44,9 @@ class MemberLink {
   // Says in all heartbeats from now on that the program runs in this attempt, or, with 0, that it waits. The
   // first heartbeat is sent at once.
   void report(Attempt attempt);
+  // Says in all heartbeats from now on that the program has ended with this exit code. Waits until the
+  // coordinator has answered one of them, or for `patience`.
+  void report_end(int exit_code, Duration patience);
   [[nodiscard]] CoordinatorNews take_news();
 
  private:
@@ -75,6 +78,8 @@ class MemberLink {
   Timestamp since_;                    // when attempt_ last changed
   std::uint64_t sequence_ = 0;
   bool is_beat_due_ = false;
+  std::optional<std::uint64_t> exit_code_;  // of the program, if it has ended
+  bool is_end_known_ = false;               // to the coordinator
   Duration beat_pause_{std::chrono::seconds(1)};
   std::optional<Timestamp> doubted_since_;  // all calls since then were not accepted
   std::jthread beating_;

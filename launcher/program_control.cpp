@@ -48,6 +48,7 @@ void ProgramControl::record_failed_start(Timestamp now) {
 
 void ProgramControl::note_end_of_program(ProcessEnd ended, Timestamp now) {
   const bool was_leaving = state_ == State::kLeaving;
+  has_ended_by_itself_ = !was_leaving;
   kill_at_.reset();
   is_killed_ = false;
   if (was_leaving) return note_end_of_leaving(ended);
@@ -99,7 +100,7 @@ std::optional<ProgramAction> ProgramControl::next(Timestamp now) {
     case State::kSettling:
       return next_of_settling(now);
     case State::kEnding:
-      return end(exit_code_, "");
+      return end_after_program();
     case State::kOver:
       break;
   }
@@ -174,7 +175,7 @@ std::optional<ProgramAction> ProgramControl::next_of_settling(Timestamp now) {
     }
     if (now < *settles_at_) return std::nullopt;
   }
-  return end(exit_code_, "");
+  return end_after_program();
 }
 
 ProgramAction ProgramControl::tell(Leave leave, Timestamp deadline, const std::string& reason) {
@@ -187,6 +188,11 @@ ProgramAction ProgramControl::tell(Leave leave, Timestamp deadline, const std::s
 ProgramAction ProgramControl::end(int code, const std::string& why) {
   state_ = State::kOver;
   return EndLauncher{.code = code, .why = why};
+}
+
+ProgramAction ProgramControl::end_after_program() {
+  state_ = State::kOver;
+  return EndLauncher{.code = exit_code_, .why = "", .is_code_of_program = has_ended_by_itself_};
 }
 
 std::optional<Timestamp> ProgramControl::wake_at() const {

@@ -52,6 +52,7 @@ struct KillProgram {
 struct EndLauncher {
   int code = 0;
   std::string why;
+  bool is_code_of_program = false;  // the program ended by itself, and was not told to leave
 
   friend bool operator==(const EndLauncher&, const EndLauncher&) = default;
 };
@@ -93,6 +94,7 @@ class ProgramControl {
   [[nodiscard]] std::optional<ProgramAction> next_of_settling(Timestamp now);
   [[nodiscard]] ProgramAction tell(Leave leave, Timestamp deadline, const std::string& reason);
   [[nodiscard]] ProgramAction end(int code, const std::string& why);
+  [[nodiscard]] ProgramAction end_after_program();
   void rejoin(bool is_new_start);
   void note_end_of_leaving(ProcessEnd ended);
   void finish(int code);
@@ -120,6 +122,7 @@ class ProgramControl {
   std::optional<Timestamp> settles_at_;
   std::optional<Timestamp> kill_at_;
   bool is_killed_ = false;
+  bool has_ended_by_itself_ = false;
   Leave leave_ = Leave::kWorld;
   int exit_code_ = 0;  // of this launcher, while state_ is kSettling or kEnding
 

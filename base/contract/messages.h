@@ -189,6 +189,9 @@ struct Heartbeat {
   // The time that the last save took until its commit, or the time that the current save has taken so far if
   // it is longer. The field is absent if the process has not saved yet.
   std::optional<double> save_seconds{};
+  // The exit code of a launcher's program, in the launcher's last heartbeats. The field is absent while the
+  // program runs.
+  std::optional<std::uint64_t> program_exit_code{};
 
   friend bool operator==(const Heartbeat&, const Heartbeat&) = default;
 };

@@ -15,6 +15,8 @@ namespace {
 constexpr std::array<std::string_view, 8> kPhases = {"joining",    "load", "data",     "compute",
                                                      "collective", "save", "validate", "user"};
 
+constexpr std::uint64_t kExitCodeMax = 255;  // of a process
+
 // A run is complete once its last step is saved, so Completed names the checkpoint of that step.
 ResumePoint read_last_checkpoint(Fields& f, Attempt attempt, Step last) {
   Fields field = f.object("checkpoint");
@@ -47,6 +49,7 @@ json to_json(const Heartbeat& m) {
   if (m.outlook) out["outlook"] = to_json(*m.outlook);
   if (m.allowed_seconds) out["allowed_seconds"] = bounded_seconds(*m.allowed_seconds);
   if (m.save_seconds) out["save_seconds"] = bounded_seconds(*m.save_seconds);
+  if (m.program_exit_code) out["program_exit_code"] = std::min(*m.program_exit_code, kExitCodeMax);
   return out;
 }
 
@@ -75,6 +78,8 @@ void read(Fields& f, Heartbeat& m) {
   }
   if (f.find("outlook") != nullptr) m.outlook = read_outlook(f.object("outlook"));
   if (f.find("save_seconds") != nullptr) m.save_seconds = f.seconds("save_seconds");
+  if (f.find("program_exit_code") != nullptr)
+    m.program_exit_code = f.whole("program_exit_code", kExitCodeMax);
 }
 
 json to_json(const OrdersRequest& m) {

@@ -67,4 +67,7 @@ struct Decision {
   std::optional<Timestamp> wake_at;            // the next decision is due then even if nothing changes
 };
 
+// Returns the UIDs of the pods that these actions delete with their grace period.
+[[nodiscard]] std::vector<std::string> uids_with_grace(const std::vector<Action>& actions);
+
 }  // namespace ratoon::core

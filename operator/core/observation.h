@@ -55,6 +55,9 @@ struct Observation {
   // The RecoveryTimestamps of the last decision; absent if another operator process made that decision.
   std::optional<RecoveryTimestamps> recovery;
   std::optional<Timestamp> lists_valid_from{};  // announced by the last decision
+  // The uids_with_grace() of the last decision. A deletion may have to be repeated when the coordinator no
+  // longer hears the pod's processes.
+  std::vector<std::string> pods_with_grace{};
   Timestamp listening_since;                  // since when the coordinator has received heartbeats without a
                                               // stall
   std::optional<VolumeClaim> volume_claim{};  // if needs_volume_claim() and the claim exists

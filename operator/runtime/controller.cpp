@@ -119,6 +119,7 @@ void Controller::reconcile_job(const JobKey& key) {
                          .wall_now = clock_.wall_now(),
                          .recovery = memory.recovery,
                          .lists_valid_from = memory.lists_valid_from,
+                         .pods_with_grace = memory.pods_with_grace,
                          .listening_since = registry_.listening_since(key),
                          .refusal = memory.refusal,
                          .unusable_pod_names = memory.unusable_pod_names,
@@ -246,6 +247,7 @@ Result<void> Controller::apply_decision(const JobView& seen, const core::Decisio
   if (auto stored = store_status(decided, job.status, memory); !stored) return stored;
   memory.recovery = decision.recovery;
   memory.lists_valid_from = decision.announcement.lists_valid_from;
+  memory.pods_with_grace = core::uids_with_grace(decision.actions);
   metrics_.note_status(key_of(job), job.status, decision.status);
   Result<void> all_done;
   bool is_deleting = true;  // after a call without an answer, no further deletion in this turn

@@ -48,6 +48,7 @@ class Controller {
     std::string uid;  // of the job that had this name at that time
     std::optional<core::RecoveryTimestamps> recovery;
     std::optional<Timestamp> lists_valid_from{};  // announced by the last decision
+    std::vector<std::string> pods_with_grace{};   // deleted by the last decision
     Timestamp status_stored_at;
     // status_changed_since, status_due and roster describe a changed status that is not stored yet: since
     // when the status waits, when the controller will store it, and its members.

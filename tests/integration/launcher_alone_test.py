@@ -158,6 +158,15 @@ class Alone(unittest.TestCase):
     def test_a_failure_ends_the_launcher_after_the_news_could_come(self):
         self.assertEqual(self.run_shell("exit 7")[0], 7)
 
+    def test_the_last_heartbeat_has_the_exit_code_of_the_program(self):
+        for code in (0, 7):
+            self.run_shell(f"exit {code}")
+            self.assertEqual(self.coordinator.beats()[-1].get("program_exit_code"), code)
+        process = self.start_one_that_keeps_its_notice()
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(self.finish(process)[0], 80)
+        self.assertNotIn("program_exit_code", self.coordinator.beats()[-1], "it was told to leave")
+
     def test_a_program_that_does_not_exist_is_named(self):
         code, _, errors = self.finish(self.start("no-such-program"))
         self.assertEqual(code, 127)

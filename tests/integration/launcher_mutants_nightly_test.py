@@ -27,6 +27,17 @@ def of_pods(tests):
 
 # what is broken: (tests, file, pattern, instead)
 MUTANTS = {
+    "the end of a program that counts as the silence of its member": (
+        of_core("AMemberWhoseProgram*"), CORE + "loss/silence.cpp", r"if \(times\.has_program_ended\) \{", "if (false) {"),
+    "the end of a program whose pod is waited for without end": (
+        of_core("AMemberWhoseProgram*"), CORE + "loss/silence.cpp", r"if \(now - member\.heard >= mass_limit\)", "if (false)"),
+    "a grace that a repeated deletion takes back": (
+        of_core("AMemberWithANotice*"), CORE + "members/notice.cpp",
+        r"if \(std::ranges::find\(seen\.pods_with_grace, [^;]*;", ""),
+    "a grace that the next decision does not know of": (
+        of_core("AMemberWithANotice*"), CORE + "decision.cpp", r" && removal->has_grace", " && removal->has_grace && false"),
+    "a program that was told to leave and counts as ended by itself": (
+        of_control("*NotDone"), CONTROL, r"has_ended_by_itself_ = !was_leaving;", "has_ended_by_itself_ = true;"),
     "a program that starts in a world that is over": (
         of_control(), CONTROL, r"if \(has_world_ended\(\)\) \{  // before", "if (false) {  // before"),
     "a failure that follows from a loss and ends the launcher": (

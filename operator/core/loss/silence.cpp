@@ -28,7 +28,8 @@ struct Members {
   std::vector<MemberSilence> heard;
   std::vector<MemberSilence> unheard;   // in a world that was formed before this operator began to listen
   std::vector<MemberSilence> starting;  // they have sent messages and were in no world yet
-  std::size_t completed = 0;
+  std::vector<MemberSilence> ended;     // launchers whose programs have ended
+  std::size_t completed = 0;            // also those in `ended`
   std::set<std::string> zones_of_completed;
 };
 
@@ -38,7 +39,8 @@ struct MessageTimes {
   std::optional<Timestamp> quietest;
   std::optional<Timestamp> quietest_starting;  // the same among those that were in no world
   std::optional<Timestamp> newest;             // of any of its processes
-  std::size_t count = 0;  // number of processes that have sent a message to this operator
+  std::size_t count = 0;           // number of processes that have sent a message to this operator
+  bool has_program_ended = false;  // a launcher reported the end of its program
 };
 
 bool is_starting(const Observation& seen, const api::ProcessFacts& process) {
@@ -56,6 +58,7 @@ MessageTimes message_times_of(const Observation& seen, const api::MemberStatus& 
     if (process.identity.member_uid != pod.uid) continue;
     ++times.count;
     times.newest = std::max(process.last_heard, times.newest.value_or(process.last_heard));
+    times.has_program_ended |= process.beat && process.beat->program_exit_code;
     if (process.is_completed) continue;
     // If this operator does not know the world's assignments, an earlier leader may not have sent them all.
     // So a process that asks to join for the first time is still starting.
@@ -122,6 +125,13 @@ Members find_members(const Observation& seen, Timestamp now) {
     if (pod == nullptr || pod->has_ended()) continue;
     if (pod->is_deleting && !is_in_grace_period(seen, *pod)) continue;
     const MessageTimes times = message_times_of(seen, member, *pod, sits(member));
+    if (times.has_program_ended) {
+      const Timestamp heard = std::max(*times.newest, seen.listening_since);
+      found.ended.push_back(make_member_silence(seen, member, *pod, heard));
+      ++found.completed;
+      found.zones_of_completed.insert(zone_of(seen, pod->node));
+      continue;
+    }
     // A silent member may have completed just before the old leader ended without storing the completion.
     const bool may_be_done = is_ending && times.newest;
     const bool is_missed = sits(member) && times.count < seen.job.spec.processes_per_node && !may_be_done;
@@ -310,9 +320,16 @@ SilentMembers find_silent(const Observation& seen, Timestamp now) {
   NodeZones quiet = node_zones_of(members.starting);  // judged later; they send no heartbeats
   std::erase_if(quiet, [&](const auto& place) { return activity.talking.contains(place.first); });
   const Duration mass_limit = limit * kMassSilenceFactor;
-  // Programs of launchers end at about the same time, and only a pod's end says that its program has
-  // completed. A kubelet may report this end later than the limit of silence. So if a member has completed, a
-  // silent member may have completed, too.
+  // Launchers end soon after their programs, and only a pod's end says whether its member has completed. A
+  // kubelet may report this end later than the limit of silence.
+  for (const auto& member : members.ended) {
+    if (now - member.heard >= mass_limit)
+      add_lost_member(member.member, result);
+    else
+      check_no_later_than(member.heard + mass_limit, result);
+  }
+  // The programs of a world end at about the same time. So if one has ended, a silent member's program may
+  // have ended, too, although its launcher could not report it.
   const bool may_have_ended = api::uses_launcher(seen.job.spec) && members.completed > 0;
   // A mass silence needs at least 2 silent nodes: one silent node, with all its members, is an ordinary loss.
   apply_failure_policy(members.heard, quiet, 2, activity, may_have_ended ? mass_limit : limit, mass_limit,

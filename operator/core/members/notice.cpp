@@ -108,6 +108,7 @@ std::optional<WallTime> next_pod_end(const Observation& seen) {
 
 bool may_still_save(const Observation& seen, const api::Pod& pod) {
   if (!api::uses_launcher(seen.job.spec)) return false;
+  if (std::ranges::find(seen.pods_with_grace, pod.uid) != seen.pods_with_grace.end()) return true;
   // A notice may have been withdrawn since the successor was named.
   const bool has_successor = std::ranges::any_of(seen.job.status.members, [&](const auto& member) {
     return member.is_leaving() && member.incarnation == pod.incarnation && member.index == pod.index &&

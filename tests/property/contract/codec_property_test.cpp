@@ -103,6 +103,7 @@ RC_GTEST_PROP(Codec, EveryValidMessageOfAnAgentSurvivesTheWire, ()) {
   beat.seconds_in_phase = any_seconds();
   if (*gen::arbitrary<bool>()) beat.allowed_seconds = any_seconds();
   if (*gen::arbitrary<bool>()) beat.save_seconds = any_seconds();
+  if (*gen::arbitrary<bool>()) beat.program_exit_code = any_number(255);
   if (*gen::arbitrary<bool>()) beat.committed = any_entry();
   for (std::uint32_t i = any_number(4); i > 0; --i) beat.unreachable_peers.push_back(any_text());
   if (*gen::arbitrary<bool>()) {

@@ -123,6 +123,7 @@ RC_GTEST_PROP(LawOfWords, OperatorsReadWhateverAgentsSay, ()) {
   beat.seconds_in_phase = any_double();
   beat.allowed_seconds = any_double();
   beat.save_seconds = any_double();
+  beat.program_exit_code = many;
   beat.committed = longest_entry();
   beat.damaged.assign(many, longest_entry());
   beat.unreachable_peers.assign(many, kLongestName);
@@ -134,6 +135,7 @@ RC_GTEST_PROP(LawOfWords, OperatorsReadWhateverAgentsSay, ()) {
   assert_is_near(heard_beat.seconds_in_phase, beat.seconds_in_phase);
   assert_is_near(heard_beat.allowed_seconds.value(), *beat.allowed_seconds);
   assert_is_near(heard_beat.save_seconds.value(), *beat.save_seconds);
+  RC_ASSERT(heard_beat.program_exit_code == std::min<std::uint64_t>(many, 255));
 
   Completed completed{
       .process = join.process, .attempt = join.left_attempt, .step = Step(contract::kExactJsonIntegerMax)};

@@ -128,6 +128,16 @@ inline Heartbeat golden_beat_with_save() {
           .save_seconds = 72.5};
 }
 
+inline Heartbeat golden_beat_with_exit_code() {
+  return {.process = golden_process(),
+          .attempt = Attempt(7),
+          .sequence = 46,
+          .phase = ProcessPhase::kUser,
+          .seconds_in_phase = 0.25,
+          .committed = {},
+          .program_exit_code = 3};
+}
+
 inline Heartbeat golden_beat_with_deadline() {
   return {.process = golden_process(),
           .attempt = Attempt(7),

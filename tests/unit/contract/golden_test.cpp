@@ -32,6 +32,7 @@ TEST(GoldenMessages, OfAgentsEncodeAndDecodeAsTheyDidInVersion1) {
   expect_golden("beat", test::golden_beat());
   expect_golden("beat_with_outlook", test::golden_beat_with_outlook());
   expect_golden("beat_with_save", test::golden_beat_with_save());
+  expect_golden("beat_with_exit_code", test::golden_beat_with_exit_code());
   expect_golden("beat_with_deadline", test::golden_beat_with_deadline());
   expect_golden("beat_with_damage", test::golden_beat_with_damage());
   expect_golden("beat_with_unreachable_peers", test::golden_beat_with_unreachable_peers());

@@ -64,6 +64,7 @@ std::vector<Subject> subjects() {
       subject("beat_with_deadline", test::golden_beat_with_deadline(), {"/allowed_seconds"}),
       subject("beat_with_outlook", test::golden_beat_with_outlook(), {"/outlook", "/outlook/loss"}),
       subject("beat_with_save", test::golden_beat_with_save(), {"/save_seconds"}),
+      subject("beat_with_exit_code", test::golden_beat_with_exit_code(), {"/program_exit_code"}),
       subject("orders_request", OrdersRequest{.process = test::golden_process(), .seen_revision = 12}, {}),
       subject("orders", test::golden_orders(), {"/drain_deadline_seconds", "/stop", "/reason"}),
       subject("orders_to_hand_over", test::golden_orders_to_hand_over(),

@@ -67,7 +67,7 @@ TEST_F(ProgramControlTest, AnAssignmentOfAWorldThatIsOverStartsNothing) {
 TEST_F(ProgramControlTest, AProgramThatIsDoneEndsTheLauncherWithZero) {
   run_in(1, at(0));
   control.note_end_of_program(kDone, at(9));
-  EXPECT_EQ(expect_next<EndLauncher>(at(9)).code, 0);
+  EXPECT_EQ(expect_next<EndLauncher>(at(9)), (EndLauncher{.code = 0, .why = "", .is_code_of_program = true}));
   expect_nothing(at(9));
 }
 
@@ -122,7 +122,8 @@ TEST_F(ProgramControlTest, AFailureWithoutSuchNewsEndsTheLauncherWithItsCode) {
   run_in(1, at(0));
   control.note_end_of_program(kFailed, at(10));
   expect_nothing(at(14));
-  EXPECT_EQ(expect_next<EndLauncher>(at(15)).code, 3);
+  EXPECT_EQ(expect_next<EndLauncher>(at(15)),
+            (EndLauncher{.code = 3, .why = "", .is_code_of_program = true}));
 }
 
 TEST_F(ProgramControlTest, WithRareHeartbeatsAFailureWaitsLonger) {
@@ -153,7 +154,8 @@ TEST_F(ProgramControlTest, WithoutASuccessorTheProgramGetsItsGraceBeforeItsNodeE
   EXPECT_EQ(control.wake_at(), at(100));
   EXPECT_EQ(expect_next<TellToLeave>(at(100)).deadline, at(130));
   control.note_end_of_program({.code = 1}, at(110));
-  EXPECT_EQ(expect_next<EndLauncher>(at(110)).code, 80) << "left on request, whatever the program said";
+  EXPECT_EQ(expect_next<EndLauncher>(at(110)), EndLauncher{.code = 80})
+      << "left on request, whatever the program said";
 }
 
 TEST_F(ProgramControlTest, ANoticeThatIsTakenBackChangesNothing) {
@@ -176,7 +178,7 @@ TEST_F(ProgramControlTest, AProgramThatExitsWithZeroAfterAStopIsNotDone) {
   control.note_orders({.attempt = Attempt(1), .stop = true, .reason = "over"}, at(9));
   static_cast<void>(expect_next<TellToLeave>(at(10)));
   control.note_end_of_program(kDone, at(11));
-  EXPECT_EQ(expect_next<EndLauncher>(at(11)).code, 80);
+  EXPECT_EQ(expect_next<EndLauncher>(at(11)), EndLauncher{.code = 80});
 }
 
 TEST_F(ProgramControlTest, AStopWhileItWaitsEndsTheLauncherAtOnce) {

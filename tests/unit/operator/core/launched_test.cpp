@@ -182,6 +182,23 @@ TEST(Launched, AMemberThatMayHaveCompletedWithTheOthersIsAwaitedForLonger) {
   EXPECT_EQ(incarnations(decide(seen, 41)), (std::vector<std::uint32_t>{1, 1, 1})) << "it is lost";
 }
 
+// Member 2 was heard last at 10 s, when its program had ended, and its kubelet reports that later.
+TEST(Launched, AMemberWhoseProgramHasEndedIsAwaitedForLonger) {
+  for (const std::uint64_t exit_code : {0U, 3U}) {
+    auto seen = running_programs();
+    seen.processes[2].beat->program_exit_code = exit_code;
+    for (std::uint32_t i : {0U, 1U}) seen.processes[i].last_heard = test::at_seconds(39);
+    const auto awaited = decide(seen, 39);
+    EXPECT_EQ(incarnations(awaited), (std::vector<std::uint32_t>{0, 0, 0}));
+    EXPECT_EQ(awaited.wake_at, test::at_seconds(40));
+    EXPECT_EQ(incarnations(decide(seen, 41)), (std::vector<std::uint32_t>{0, 0, 1})) << "it is lost";
+    seen.pods[2] = ended_pod(2, static_cast<int>(exit_code));
+    const auto reported = decide(seen, 39);
+    EXPECT_EQ(reported.status.members[2].is_completed, exit_code == 0);
+    EXPECT_EQ(reported.status.restarts.application, exit_code == 0 ? 0U : 1U);
+  }
+}
+
 TEST(Launched, ASuccessorTakesOverByAHandOver) {
   auto seen = running_programs();
   seen.job.status.members[1].successor = 1;
@@ -198,6 +215,10 @@ std::vector<DeletePod> deletions_after_hand_over(Observation& seen) {
   const auto decision = decide(seen);
   EXPECT_EQ(incarnations(decision), (std::vector<std::uint32_t>{0, 1, 0}));
   test::store(decision, "node-9", seen);
+  seen.pods_with_grace = uids_with_grace(decision.actions);
+  // The coordinator forgets the processes of a replaced member when it announces the decision.
+  std::erase_if(seen.processes,
+                [](const auto& known) { return known.identity.member_uid == test::uid_of(1); });
   return only<DeletePod>(decision);
 }
 
@@ -220,7 +241,8 @@ TEST(Launched, AMemberWithANoticeKeepsItsGraceWhenItsSuccessorTakesOver) {
   // The next world does not wait for it, and nothing is counted.
   seen.pods[1].is_deleting = true;
   seen.pods[1].ends_at = wall(40);
-  seen.processes[2] = waiting(process(2), 1, {}, 10);
+  for (auto& known : seen.processes)
+    if (known.identity.index == 2) known = waiting(process(2), 1, {}, 10);
   const auto formed = decide(seen);
   EXPECT_TRUE(formed.status.is_world_formed) << formed.status.message;
   EXPECT_EQ(formed.status.restarts, api::Restarts());
