@@ -246,8 +246,9 @@ struct TwiceImpl : torch::nn::Module {
     register_parameter("tied_too", tied);
     across = register_buffer("across", torch::randn({4, 3}).t());  // not contiguous
     complex = register_buffer("complex", torch::randn({2}, torch::kComplexFloat).conj());
+    repeated = register_buffer("repeated", torch::randn({1, 4}).expand({3, 4}));
   }
-  torch::Tensor tied, across, complex;
+  torch::Tensor tied, across, complex, repeated;
 };
 TORCH_MODULE(Twice);
 
@@ -264,6 +265,7 @@ TEST(TrackModule, SharedNamesSharedMemoryAndOtherLayoutsComeBack) {
   EXPECT_EQ(saved.content(saved.save("net", *other)), content);
   EXPECT_TRUE(other->across.equal(twice->across));
   EXPECT_TRUE(other->complex.equal(twice->complex));
+  EXPECT_TRUE(other->repeated.equal(twice->repeated));
 }
 
 TEST(TrackModule, ModulesOfAnotherFormAreRefusedByName) {

@@ -62,7 +62,7 @@ Result<void> write_safetensors(std::span<const TensorSource> tensors, ByteSink& 
   std::vector<TensorSpec> specs;
   for (const TensorSource& tensor : tensors)
     specs.push_back({.name = tensor.name, .type = tensor.type, .shape = tensor.shape});
-  const auto layout = plan_pack(specs);
+  const auto layout = place_tensors(specs);
   if (!layout) return layout.error();
   const auto header = header_of(*layout, metadata);
   if (!header) return header.error();

@@ -34,6 +34,16 @@ Result<UniqueFd> open_beneath(int folder, const std::string& name, int flags, co
   return system_error(errno, "opening " + shown);
 }
 
+// Lets all users who may change the folder use our file in it.
+void share_like_folder(int folder, int file) {
+  struct stat of_folder{};
+  struct stat of_file{};
+  if (::fstat(folder, &of_folder) != 0 || ::fstat(file, &of_file) != 0) return;
+  const mode_t mode = 0600 | (of_folder.st_mode & 0066);
+  // This fails for a file of another user, who has set its mode.
+  if ((of_file.st_mode & 0777) != mode) static_cast<void>(::fchmod(file, mode));
+}
+
 struct CloseDirectory {
   void operator()(DIR* folder) const { ::closedir(folder); }
 };
@@ -92,7 +102,12 @@ Result<CacheFolder::OpenResult> CacheFolder::open_part(const std::string& name) 
 }
 
 Result<CacheFolder::OpenResult> CacheFolder::try_lock() const {
-  return open_part(kLockName);
+  auto lock = open_part(kLockName);
+  // It belongs to a user who does not share it. Without the lock, the cache may exceed its limit.
+  if (!lock && lock.error().kind() == ErrorKind::kPermissionDenied)
+    return OpenResult{.outcome = OpenOutcome::kOpen};
+  if (lock && lock->fd.is_open()) share_like_folder(fd_.get(), lock->fd.get());
+  return lock;
 }
 
 Result<CacheFolder::Contents> CacheFolder::scan(const std::string& own_part) const {

@@ -42,7 +42,8 @@ class CacheFolder {
   [[nodiscard]] Result<OpenResult> open_object(const std::string& name) const;
   // Opens a file for writing, with an exclusive lock. Creates the file if it does not exist.
   [[nodiscard]] Result<OpenResult> open_part(const std::string& name) const;
-  // Takes the lock of the folder, which a process must hold while it evicts files.
+  // Takes the lock of the folder, which a process must hold while it evicts files. Returns kOpen with a
+  // closed `fd` if this user may not take the lock.
   [[nodiscard]] Result<OpenResult> try_lock() const;
 
   struct Contents {

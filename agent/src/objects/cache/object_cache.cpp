@@ -129,6 +129,10 @@ Result<CachedFile> ObjectCache::get(const CacheRequest& request, const std::stop
     }
     if (whole->outcome == OpenOutcome::kMissing) {
       auto writing = folder_.open_part(part);
+      if (!writing && writing.error().kind() == ErrorKind::kPermissionDenied) {  // the part of another user
+        part = part_name(name, random_hex_name());
+        writing = folder_.open_part(part);
+      }
       if (!writing) return writing.error();
       if (writing->outcome == OpenOutcome::kOpen) {
         const auto is_ours = fetch(request, name, part, writing->fd.get(), stop);

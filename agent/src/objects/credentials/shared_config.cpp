@@ -15,9 +15,9 @@ std::string config_file_path(const Environment& environment, const std::string& 
 }
 
 Result<Sections> read_sections(const std::string& path) {
-  const auto text = read_file(path);
-  // If the settings file or the home folder does not exist, the settings are empty.
-  if (!text && text.error().kind() == ErrorKind::kNotFound) return Sections{};
+  // As for boto3, a file that does not exist or may not be read has no settings: for example, a container
+  // runs as another user than that of its home folder and gets its keys from the environment.
+  const auto text = read_file_or_none(path);
   if (!text) return text.error().with_context("reading the shared settings");
   return parse_shared_file(*text, path);
 }

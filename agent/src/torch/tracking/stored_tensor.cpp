@@ -44,6 +44,14 @@ at::TensorOptions host_options_like(const at::Tensor& tensor) {
   return at::TensorOptions(tensor.scalar_type()).pinned_memory(tensor.is_cuda());
 }
 
+// In a dimension that expand() made, all elements are one in memory, and ATen refuses to write to them as to
+// several.
+at::Tensor without_repeats(at::Tensor tensor, const at::Tensor& memory) {
+  for (std::int64_t i = 0; i < memory.dim(); ++i)
+    if (memory.stride(i) == 0 && memory.size(i) > 1) tensor = tensor.narrow(i, 0, 1);
+  return tensor;
+}
+
 // Copies to and from a GPU are several times as fast if the host's memory is pinned.
 at::Tensor copy_from_gpu(const at::Tensor& tensor) {
   at::Tensor host = at::empty(tensor.sizes(), host_options_like(tensor));
@@ -90,7 +98,7 @@ void request_tensor(StateReader& in, const std::string& name, const at::Tensor& 
   in.at_end([tensor, host, fits] {
     const at::NoGradGuard no_grad;
     if (!fits)
-      tensor.copy_(host);
+      without_repeats(tensor, tensor).copy_(without_repeats(host, tensor));
     else if (!tensor.is_inference())
       tensor.unsafeGetTensorImpl()->bump_version();  // as every other change in place does
   });

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 
 #include "tests/support/disk_watch.h"
+#include "tests/support/other_user.h"
 #include "tests/unit/agent/objects/object_cache_fixture.h"
 
 namespace ratoon::objects::cache_disk_test {
@@ -17,6 +18,7 @@ namespace fs = std::filesystem;
 using ratoon::test::DiskWatch;
 using test::ObjectCacheTest;
 using test::read_all;
+using test::write_text;
 using testing::HasSubstr;
 
 // Otherwise a crash of the machine may leave the name without the bytes.
@@ -47,6 +49,34 @@ TEST_F(ObjectCacheTest, SaysHowMuchADiskLacks) {
   EXPECT_THAT(refused.error().message(), HasSubstr("bytes free"));
   EXPECT_EQ(fills_, 0) << "before the first byte is fetched";
   EXPECT_EQ(file_count(), 0u);
+}
+
+TEST_F(ObjectCacheTest, UsersShareAFolderThatTheyMayChange) {
+  const fs::path cache = folder_ / "cache";
+  const fs::path lock = cache / ".ratoon-cache-lock";
+  ASSERT_TRUE(open()->get(request("a")));
+  const auto modes = [](const fs::path& path) { return fs::status(path).permissions(); };
+  EXPECT_EQ(modes(lock), modes(cache) & fs::perms(0666));
+  fs::permissions(folder_.path(), fs::perms(0755));
+  fs::permissions(cache, fs::perms(0777));
+  ASSERT_TRUE(open()->get(request("b")));
+  EXPECT_EQ(modes(lock), fs::perms(0666));
+  const ratoon::test::OtherUser other;
+  EXPECT_TRUE(open()->get(request("c")));
+}
+
+TEST_F(ObjectCacheTest, FilesOfAUserWhoSharesNothingStopNoOther) {
+  const fs::path cache = folder_ / "cache";
+  ASSERT_TRUE(open()->get(request("a")));
+  const fs::path left = cache / part_name(object_name({"s3://bucket/b"}));
+  write_text(left, "the beginning");
+  for (const fs::path& theirs : {cache / ".ratoon-cache-lock", left})
+    fs::permissions(theirs, fs::perms(0400));
+  fs::permissions(folder_.path(), fs::perms(0755));
+  fs::permissions(cache, fs::perms(0777));
+  const ratoon::test::OtherUser other;
+  const auto fetched = open()->get(request("b"));
+  EXPECT_TRUE(fetched) << fetched.error().message();
 }
 
 // A disk of this process's own, of a megabyte. Unmounted when the process ends in any way.

@@ -6,6 +6,7 @@
 #include "agent/src/objects/credentials/credential_cache.h"
 #include "agent/src/objects/credentials/shared_config.h"
 #include "agent/src/objects/credentials/static_sources.h"
+#include "tests/support/other_user.h"
 #include "tests/support/scripted_http.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/unit/agent/objects/test_surroundings.h"
@@ -136,6 +137,15 @@ TEST_F(CredentialsTest, ProfilesOfBothFiles) {
   ratoon::test::write_text(folder_ / "mine", "[team]\naws_access_key_id=MINE\naws_secret_access_key=S\n");
   EXPECT_EQ(found_id(), "MINE") << "the credentials file counts before the other";
   EXPECT_THAT(find().value()->source, HasSubstr((folder_ / "mine").string()));
+}
+
+TEST_F(CredentialsTest, FilesThatMayNotBeReadAreEmptyAsForBoto) {
+  write_credentials("[default]\naws_access_key_id=FILE\naws_secret_access_key=S\n");
+  set("AWS_ACCESS_KEY_ID", "ENV");
+  set("AWS_SECRET_ACCESS_KEY", "S");
+  std::filesystem::permissions(folder_ / ".aws/credentials", std::filesystem::perms(0));
+  const ratoon::test::OtherUser other;
+  EXPECT_EQ(found_id(), "ENV");
 }
 
 TEST_F(CredentialsTest, WebIdentity) {

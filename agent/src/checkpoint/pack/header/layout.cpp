@@ -53,8 +53,8 @@ std::vector<std::size_t> data_order(std::span<const TensorSpec> specs) {
   return order;
 }
 
-Result<PackLayout> plan_pack(std::span<const TensorSpec> specs, std::string_view owner) {
-  PackLayout layout{.tensors = {}, .owner = std::string(owner)};
+Result<PackLayout> place_tensors(std::span<const TensorSpec> specs) {
+  PackLayout layout;
   layout.tensors.reserve(specs.size());
   std::unordered_set<std::string_view> names(specs.size());
   for (const std::size_t i : data_order(specs)) {
@@ -65,16 +65,22 @@ Result<PackLayout> plan_pack(std::span<const TensorSpec> specs, std::string_view
     layout.data_bytes = tensor->end;
     layout.tensors.push_back(std::move(*tensor));
   }
+  return layout;
+}
 
-  const std::vector<std::uint32_t> crcs(layout.block_count());
+Result<PackLayout> plan_pack(std::span<const TensorSpec> specs, std::string_view owner) {
+  auto layout = place_tensors(specs);
+  if (!layout) return layout;
+  layout->owner = owner;
+  const std::vector<std::uint32_t> crcs(layout->block_count());
   const std::vector<Hash128> hashes(specs.size());
-  const std::uint64_t used = kHeaderLengthBytes + header_json(layout, crcs, hashes).size();
-  layout.header_bytes = (used + kDataAlignment - 1) / kDataAlignment * kDataAlignment;
-  if (layout.header_bytes - kHeaderLengthBytes > kHeaderJsonBytesMax) {
+  const std::uint64_t used = kHeaderLengthBytes + header_json(*layout, crcs, hashes).size();
+  layout->header_bytes = (used + kDataAlignment - 1) / kDataAlignment * kDataAlignment;
+  if (layout->header_bytes - kHeaderLengthBytes > kHeaderJsonBytesMax) {
     return Error(ErrorKind::kInvalid,
                  "a pack of " + std::to_string(specs.size()) + " tensors and " +
-                     std::to_string(layout.data_bytes) + " bytes needs a header of " +
-                     std::to_string(layout.header_bytes) + " bytes, and readers take at most " +
+                     std::to_string(layout->data_bytes) + " bytes needs a header of " +
+                     std::to_string(layout->header_bytes) + " bytes, and readers take at most " +
                      std::to_string(kHeaderJsonBytesMax) + "; divide it into several packs");
   }
   return layout;

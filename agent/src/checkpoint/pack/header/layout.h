@@ -64,9 +64,14 @@ struct PackLayout {
 // plan_pack(specs).tensors[i] is specs[data_order(specs)[i]].
 [[nodiscard]] std::vector<std::size_t> data_order(std::span<const TensorSpec> specs);
 
-// Returns an error for two tensors of one name, a name that is not UTF-8, a shape that overflows, a part that
-// lies outside its whole tensor, or a header that is too long for other readers. `owner` is the identity of
-// the job that writes the pack. If `owner` is empty, the pack contains no identity.
+// Returns the places of the tensors in a file of any header, whose length stays 0. Returns an error for two
+// tensors of one name, a name that is not UTF-8, a shape that overflows, or a part that lies outside its
+// whole tensor.
+[[nodiscard]] Result<PackLayout> place_tensors(std::span<const TensorSpec> specs);
+
+// Returns the layout of a pack, or an error as place_tensors() does, or if the header is too long for other
+// readers. `owner` is the identity of the job that writes the pack. If `owner` is empty, the pack contains no
+// identity.
 [[nodiscard]] Result<PackLayout> plan_pack(std::span<const TensorSpec> specs, std::string_view owner = {});
 
 }  // namespace ratoon::checkpoint

@@ -28,6 +28,16 @@ std::string safetensors_refusal_of(const std::vector<TensorSource>& sources) {
   return written ? "written" : written.error().message();
 }
 
+// A pack of this size would need a header of 102,543,360 bytes.
+TEST(Safetensors, HasNoLimitOfPacks) {
+  const TensorSource huge{
+      .name = "huge",
+      .type = ElementType::kFloat32,
+      .shape = {105'000'000'000},
+      .write = [](ByteSink&) -> Result<void> { return Error(ErrorKind::kIo, "no bytes"); }};
+  EXPECT_THAT(safetensors_refusal_of({huge}), HasSubstr("no bytes"));
+}
+
 TEST(PtWriter, RefusesWhatNoTensorOfTorchIs) {
   for (const ElementType type : {ElementType::kBytes, ElementType::kText})
     EXPECT_THAT(refusal_of({source("x", type, {1}, "a")}), HasSubstr("pass it as uint8"));
