@@ -119,7 +119,7 @@ def generators(also=()) -> dict[str, _Generator]:
     if numpy := sys.modules.get("numpy"):
         found["numpy"] = _Generator(lambda: _numpy_state(numpy), lambda state: numpy.random.set_state(
             (state[0], numpy.array(state[1], "uint32"), *state[2:])),
-            lambda seed: numpy.random.seed((seed & 0xFFFFFFFF, seed >> 32)))
+            lambda seed: numpy.random.seed(words_for_numpy(seed)))
     if torch := sys.modules.get("torch"):
         found["torch"] = _Generator(lambda: torch.get_rng_state().tolist(), lambda state: torch.set_rng_state(
             torch.tensor(state, dtype=torch.uint8)), torch.default_generator.manual_seed)
@@ -127,6 +127,12 @@ def generators(also=()) -> dict[str, _Generator]:
             found[_CUDA] = _Generator(lambda: torch.cuda.get_rng_state().tolist(), lambda state: torch.cuda.set_rng_state(
                 torch.tensor(state, dtype=torch.uint8)), torch.cuda.manual_seed)
     return found
+
+
+def words_for_numpy(seed: int) -> tuple[int, int]:
+    """The high word first: numpy has the algorithm of Python's random, which takes the low word first, and from the same words
+    both would draw the same numbers."""
+    return seed >> 32, seed & 0xFFFFFFFF
 
 
 def _numpy_state(numpy) -> list:

@@ -42,7 +42,9 @@ class MdsDataset(Sequence):
     else bytes. What is read is a copy: it stays when the data set goes. Columns of pickles are refused.
 
     `uri` is a place or several, the samples of each behind those of the one before. A forked child opens the data set
-    anew when it first reads; pickled for another process, it is opened there.
+    anew when it first reads; pickled for another process, it is opened there, with the attributes of a subclass. A
+    subclass may override __getitem__(), or __getitems__() for several samples at once: loaders and the other method then
+    use the override.
     """
 
     def __init__(self, uri: "str | os.PathLike | Sequence[str | os.PathLike]", *, split: str = "",
@@ -63,7 +65,7 @@ class MdsDataset(Sequence):
         self._from_text = [_FROM_TEXT.get(encoding) for encoding in self._columns.values()]
 
     def __getstate__(self):
-        return {"_uris": self._uris, "_arguments": self._arguments}
+        return {name: value for name, value in self.__dict__.items() if name != "_shards"}
 
     def __setstate__(self, state):
         self.__dict__.update(state)
@@ -73,12 +75,23 @@ class MdsDataset(Sequence):
         return self._size
 
     def __getitem__(self, index: int) -> dict:
-        if isinstance(index, slice):
-            return self.__getitems__(range(*index.indices(self._size)))
-        return self.__getitems__([index])[0]
+        is_slice = isinstance(index, slice)
+        indices = range(*index.indices(self._size)) if is_slice else [index]
+        # An override of __getitem__() that calls this one wants the sample as it was written.
+        samples = self._samples_at(indices) if self._overrides("__getitem__") else self.__getitems__(indices)
+        return samples if is_slice else samples[0]
 
     def __getitems__(self, indices: "Sequence[int]") -> list[dict]:
         """Several samples in one call, which is what torch's DataLoader asks for."""
+        if self._overrides("__getitem__") and not self._overrides("__getitems__"):
+            return [self[index] for index in indices]
+        return self._samples_at(indices)
+
+    def _overrides(self, method: str) -> bool:
+        """Whether the class of this data set is a subclass with a method of its own."""
+        return getattr(type(self), method) is not getattr(MdsDataset, method)
+
+    def _samples_at(self, indices: "Sequence[int]") -> list[dict]:
         ids = [self._id_of(index) for index in indices]
         return [self._sample_of(id, row) for id, row in zip(ids, self._shards.read(ids))]
 

@@ -123,6 +123,7 @@ class Optimizer(State):
                 if torch_of(value) and torch_of(own.get(name)):  # such as a learning rate: load_state_dict() does not move it
                     saved[name] = value.to(own[name].device)
         self._optimizer.load_state_dict(state)
+        keep_types(self._optimizer, state)
 
     def save(self, out) -> None:
         super().save(out)
@@ -135,6 +136,25 @@ class Optimizer(State):
                     continue
                 out.changes(f"parameter {number} of its group {group}, of shape {list(parameter.shape)}",
                             parameter.data_ptr(), parameter.numel() * parameter.element_size())
+
+
+def keep_types(optimizer, saved) -> None:
+    """Gives the state of an optimizer, which has just loaded `saved`, the types in which it was saved. PyTorch's
+    load_state_dict() casts each value to the type of its parameter, and a run that was not interrupted does not. An optimizer
+    that saves another type than it uses shows the saved type in its state_dict(), and so it keeps the type that it uses."""
+    _with_types_of(saved.get("state", {}), optimizer.state_dict().get("state", {}))
+
+
+def _with_types_of(saved, loaded):
+    """`loaded`, whose dicts are changed in place: those of a state_dict() are the optimizer's own."""
+    if torch_of(saved) and torch_of(loaded):
+        return loaded if loaded.dtype == saved.dtype else saved.to(loaded.device)
+    if isinstance(saved, dict) and isinstance(loaded, dict):
+        for key in saved.keys() & loaded.keys():
+            loaded[key] = _with_types_of(saved[key], loaded[key])
+    elif type(saved) is type(loaded) and type(saved) in (list, tuple):
+        return type(saved)(map(_with_types_of, saved, loaded))
+    return loaded
 
 
 class Tensors:

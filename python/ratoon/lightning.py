@@ -268,6 +268,8 @@ class Ratoon(Session, _lightning.Callback):
             connector.restore_callbacks()
             connector.restore_precision_plugin_state()
             connector.restore_optimizers_and_schedulers()
+            for optimizer, saved in zip(trainer.optimizers, state["optimizer_states"], strict=True):
+                _tracked.keep_types(optimizer, saved)
             connector._loaded_checkpoint = {}
             if self._is_within_epoch():
                 _load_loops(trainer, state)

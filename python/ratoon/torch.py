@@ -13,6 +13,7 @@ import torch.utils.data
 
 from ratoon import _core
 from ratoon._errors import RatoonError
+from ratoon._generators import words_for_numpy
 from ratoon._mds import MdsDataset
 from ratoon._process_group import init_process_group
 from ratoon._tensor import Tensor
@@ -41,8 +42,8 @@ def tensor(value: Tensor) -> torch.Tensor:
     return torch.frombuffer(value.data, dtype=dtype).reshape(value.shape)
 
 
-def _seed_of(seed: int, epoch: int, sample: int) -> int:
-    key = hashlib.blake2b(struct.pack("<QQQ", seed, epoch, sample), digest_size=8, person=b"ratoon sample")
+def _seed_of(seed: int, epoch: int, sample: int, purpose: bytes) -> int:
+    key = hashlib.blake2b(struct.pack("<QQQ", seed, epoch, sample), digest_size=8, person=b"ratoon " + purpose)
     return int.from_bytes(key.digest(), "little")
 
 
@@ -67,20 +68,27 @@ def _seed_all(seed: int) -> None:
     random.seed(seed)
     torch.default_generator.manual_seed(seed)
     if numpy := sys.modules.get("numpy"):
-        numpy.random.seed((seed & 0xFFFFFFFF, seed >> 32))
+        numpy.random.seed(words_for_numpy(seed))
+
+
+def _is_plain_mds(dataset) -> bool:
+    """Whether reading a sample of this data set draws nothing. A subclass may draw."""
+    return isinstance(dataset, MdsDataset) and not (dataset._overrides("__getitem__") or dataset._overrides("__getitems__"))
 
 
 class _Samples(torch.utils.data.Dataset):
     """The data set, asked for (epoch, sample)."""
 
     def __init__(self, dataset, seed: int, seeds_samples: bool):
-        self.dataset, self._seed = dataset, seed
-        self._seeds_samples = seeds_samples and not isinstance(dataset, MdsDataset)  # which draws nothing
+        self.dataset, self.seed = dataset, seed
+        self.first = (0, 0)  # of the batch that was read last
+        self._seeds_samples = seeds_samples and not _is_plain_mds(dataset)
 
     def __len__(self) -> int:
         return len(self.dataset)
 
     def __getitems__(self, keys):
+        self.first = keys[0]
         if not self._seeds_samples:
             samples = [sample for _, sample in keys]
             if hasattr(self.dataset, "__getitems__"):
@@ -90,8 +98,20 @@ class _Samples(torch.utils.data.Dataset):
             return [self._seeded(epoch, sample) for epoch, sample in keys]
 
     def _seeded(self, epoch: int, sample: int):
-        _seed_all(_seed_of(self._seed, epoch, sample))
+        _seed_all(_seed_of(self.seed, epoch, sample, b"sample"))
         return self.dataset[sample]
+
+
+class _Collate:
+    """The program's collate_fn. A worker gets it in one pickle with the samples, so that it knows the batch that they read."""
+
+    def __init__(self, samples: _Samples, of_program):
+        self._samples, self._of_program = samples, of_program
+
+    def __call__(self, batch):
+        with _random_numbers_kept():
+            _seed_all(_seed_of(self._samples.seed, *self._samples.first, b"collate"))
+            return self._of_program(batch)
 
 
 class _Batches:
@@ -104,14 +124,23 @@ class _Batches:
         epoch = self._stream.epoch
         return self._stream.batches_until_epoch(epoch + 1) - self._stream.batches_until_epoch(epoch)
 
+    def _numbers(self) -> range:
+        return range(self._stream.batches, self._stream.batches_until_epoch(self._stream.epoch + 1))
+
+    def check_shares(self) -> None:
+        """On all ranks, before they take a batch: if only the ranks without samples failed, the others would wait for them."""
+        numbers = self._numbers()
+        for number in (numbers[0], numbers[-1]):  # the batches between them are as large as the first one
+            size = len(self._stream.batch(number))
+            if size < self._world_size:
+                raise RatoonError(f"batch {number} has {size} samples, and each of the {self._world_size} ranks needs one: give "
+                                  "the loader epoch_end='carry' or 'drop', or a larger global_batch. If the run has begun, "
+                                  "call stream.accept(order=True) for the former, or stream.accept(global_batch=True), on the "
+                                  "loader's stream before the session restores it")
+
     def __iter__(self) -> Iterator[list[tuple[int, int]]]:
-        end = self._stream.batches_until_epoch(self._stream.epoch + 1)
-        for number in range(self._stream.batches, end):
-            batch = self._stream.batch(number)
-            share = _core.share_of(batch, self._rank, self._world_size)
-            if not share:
-                raise RatoonError(f"batch {number} has {len(batch)} samples for {self._world_size} ranks, and rank "
-                                  f"{self._rank} gets none: give epoch_end='carry', or a larger global_batch")
+        for number in self._numbers():
+            share = _core.share_of(self._stream.batch(number), self._rank, self._world_size)
             yield [(slot.epoch, slot.sample) for slot in self._stream.slots(share)]
 
 
@@ -155,14 +184,16 @@ class DataLoader(torch.utils.data.DataLoader):
 
     A loop over it goes to the end of the epoch that the position is in, `epoch`; the batch that reaches over the end
     belongs to the epoch in which it begins. A batch counts as soon as it is handed out: take the state behind the step,
-    before the next batch. A loop that was left, or a state that was loaded, is gone on with by the next loop.
+    before the next batch. The next loop goes on after a loop that was left, or after a load. If the body of a loop loads a
+    state or changes the `stream`, the loop goes on from the new position, or ends if that is of another epoch.
 
     `global_batch` is the batch of all ranks; each takes its part. `rank` and `world_size` are those of
     torch.distributed, unless they are given. Session.batches() refuses a loader with those of another process. Instead of
     `global_batch`, `seed` and `epoch_end` a whole `stream` may be given. What the data set draws from Python's, numpy's or
-    torch's random numbers while it reads a sample is a function of seed, epoch and sample, and the program's own random
-    numbers stay as they are; `seeds_samples=False` leaves that out, for data sets that draw nothing. All else goes to
-    PyTorch's DataLoader.
+    torch's random numbers while it reads a sample is a function of seed, epoch and sample; what `collate_fn` draws is a
+    function of seed and the first sample of this rank's part. The program's own random numbers stay as they are.
+    `seeds_samples=False` leaves all that out, for a data set and a collate_fn that draw nothing. All else goes to PyTorch's
+    DataLoader.
     """
 
     def __init__(self, dataset, *, global_batch: int | None = None, seed: int = 0, source: str = "",
@@ -187,9 +218,11 @@ class DataLoader(torch.utils.data.DataLoader):
         self.rank, self.world_size = rank, world_size
         if arguments.get("num_workers"):
             arguments["worker_init_fn"] = _WorkerInit(arguments.get("worker_init_fn"))
+        samples = _Samples(dataset, stream.seed, seeds_samples)
+        if seeds_samples and arguments.get("collate_fn") is not None:
+            arguments["collate_fn"] = _Collate(samples, arguments["collate_fn"])
         # An iterator draws a number of its own at its begin: from a generator of its own, not the program's.
-        super().__init__(_Samples(dataset, stream.seed, seeds_samples),
-                         batch_sampler=_Batches(stream, rank, world_size), generator=torch.Generator(), **arguments)
+        super().__init__(samples, batch_sampler=_Batches(stream, rank, world_size), generator=torch.Generator(), **arguments)
 
     @property
     def epoch(self) -> int:
@@ -197,16 +230,26 @@ class DataLoader(torch.utils.data.DataLoader):
         return self.stream.epoch
 
     def __iter__(self):
-        for batch in super().__iter__():
-            self.stream.advance()
-            yield batch
+        epoch = self.stream.epoch
+        while self.stream.epoch == epoch:
+            self.batch_sampler.check_shares()
+            for batch in super().__iter__():
+                self.stream.advance()
+                position = self._position()
+                yield batch
+                if self._position() != position:  # batches that are read ahead are those of the former position
+                    break
+
+    def _position(self) -> tuple:
+        """What decides on the batches that follow, beside the options of the stream."""
+        return self.stream.cursor, self.stream.batches, self.stream.global_batch, self.stream.weights
 
     def state_dict(self) -> dict[str, str]:
         """The position behind the batch that was handed out last: a dict of one text, which needs no pickle."""
         return self.stream.state_dict()
 
     def load_state_dict(self, state: dict[str, str]) -> None:
-        """The next loop goes on from there. A state over another data set, seed or batch is refused."""
+        """The loop goes on from there. A state over another data set, seed or batch is refused."""
         self.stream.load_state_dict(state)
 
 

@@ -144,6 +144,42 @@ class Values(Mds):
         self.assertEqual(ratoon.MdsDataset([self.scratch / "elsewhere", self.scratch / "more"]).digest, both.digest)
 
 
+class Doubled(ratoon.MdsDataset):
+    """A subclass with an attribute and one override."""
+
+    def __init__(self, uri, factor=2):
+        super().__init__(uri)
+        self.factor = factor
+
+    def __getitem__(self, index):
+        return super().__getitem__(index)["label"] * self.factor
+
+
+class DoubledAtOnce(ratoon.MdsDataset):
+    def __getitems__(self, indices):
+        return [sample["label"] * 2 for sample in super().__getitems__(indices)]
+
+
+class DoubledInBoth(Doubled):
+    def __getitems__(self, indices):
+        return [sample["label"] * self.factor for sample in super().__getitems__(indices)]
+
+
+class Subclasses(Mds):
+    def test_each_way_to_read_uses_the_override(self):
+        write(self.folder)
+        for kind in (Doubled, DoubledAtOnce, DoubledInBoth):
+            with self.subTest(kind.__name__):
+                data = kind(self.folder)
+                self.assertEqual((data[3], data[-1], data.__getitems__([4, 0])), (-6, -18, [-8, 0]))
+                self.assertEqual(list(data), [-2 * number for number in range(10)])
+
+    def test_pickled_its_attributes_stay(self):
+        write(self.folder)
+        data = pickle.loads(pickle.dumps(Doubled(self.folder, 5)))
+        self.assertEqual((data[1], data.factor, len(data), data.columns["label"]), (-5, 5, 10, "int"))
+
+
 class Processes(Mds):
     def test_a_forked_child_reads(self):
         write(self.folder, compression="zstd", size_limit_bytes=400)

@@ -202,6 +202,34 @@ print("result", copies.weight.item())
         self.assertEqual(self.result(program, self.folder, 2), "result -2.5")
         self.assertEqual(self.result(program, self.folder, 3), "result -4.25")
 
+    def test_state_of_another_type_than_its_parameter_changes_no_bit(self):
+        program = MODEL + """
+class Moments(torch.optim.Optimizer):
+    def __init__(self, parameters, lr): super().__init__(parameters, {"lr": lr})
+    @torch.no_grad()
+    def step(self):
+        for parameter in self.param_groups[0]["params"]:
+            state = self.state[parameter]
+            if not state: state["moments"] = [torch.zeros_like(parameter, dtype=torch.float32)]
+            parameter -= state["moments"][0].lerp_(parameter.grad.float(), 0.1)
+torch.manual_seed(11)
+kind, dtype = {"NAdam": (torch.optim.NAdam, torch.float64), "Moments": (Moments, torch.bfloat16)}[sys.argv[1]]
+net, x = torch.nn.Linear(8, 1, dtype=dtype), torch.randn(64, 8, dtype=dtype)
+optimizer = kind(net.parameters(), lr=0.05)
+with ratoon.Session(save_folder=sys.argv[2], run_name="net", save_every="5st") as session:
+    session.track(net=net, optimizer=optimizer)
+    for step in session.steps(int(sys.argv[3])):
+        optimizer.zero_grad()
+        (net(x) - x.sum(1, keepdim=True)).square().mean().backward()
+        optimizer.step()
+print("result", [tensor.double().tolist() for tensor in net.state_dict().values()])
+"""
+        for kind in ("NAdam", "Moments"):
+            with self.subTest(kind):
+                unbroken = self.result(program, kind, self.folder / f"{kind}-unbroken", 40)
+                self.result(program, kind, self.folder / kind, 17)
+                self.assertEqual(self.result(program, kind, self.folder / kind, 40), unbroken)
+
     def test_the_epochs_of_a_run_are_those_of_its_loader(self):
         program = MODEL + """
 with ratoon.Session(save_folder=sys.argv[1], run_name="net") as session:

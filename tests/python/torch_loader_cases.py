@@ -1,5 +1,6 @@
 """The cases of torch_loader_nightly_test.py, run by a Python that has PyTorch."""
 import doctest
+import itertools
 import json
 import pathlib
 import random
@@ -42,8 +43,34 @@ class Noisy(torch.utils.data.Dataset):
         return torch.tensor([index, random.random(), numpy.random.rand(), torch.rand(()).item()], dtype=torch.float64)
 
 
+def write_numbers(folder, count):
+    """Shards of the numbers 0, 1, 2, ..."""
+    with ratoon.MdsWriter(folder, {"y": "int"}) as writer:
+        for number in range(count):
+            writer.write({"y": number})
+
+
+class NoisyShards(ratoon.MdsDataset):
+    """Shards of numbers: every sample scaled, and with noise of all three generators."""
+
+    def __init__(self, folder, scale):
+        super().__init__(folder)
+        self.scale = scale
+
+    def __getitem__(self, index):
+        return Noisy()[super().__getitem__(index)["y"] * self.scale]
+
+
 def noisy_loader(**options):
     return ratoon.torch.DataLoader(Noisy(), **{"global_batch": 8, "seed": 17, **options})
+
+
+def with_noise(batch):
+    """A collate_fn that draws from all three generators for each sample."""
+    numbers = torch.utils.data.default_collate(batch)
+    rows = numbers["y"].double().unsqueeze(1) if isinstance(numbers, dict) else numbers
+    noise = [[random.random(), numpy.random.rand(), torch.rand(()).item()] for _ in batch]
+    return torch.cat([rows, torch.tensor(noise, dtype=torch.float64)], 1)
 
 
 def batches_of(loader, epochs):
@@ -51,6 +78,20 @@ def batches_of(loader, epochs):
     while loader.epoch < epochs:
         taken += list(loader)
     return torch.cat(taken)
+
+
+def resumed_batches(make, workers, cut, epochs):
+    """The batches of a loader that ends after `cut` of them, and those of a second one with another number of workers."""
+    first, taken = make(num_workers=workers), []
+    while len(taken) < cut:
+        for batch in first:
+            taken.append(batch)
+            if len(taken) == cut:
+                break
+    state = json.loads(json.dumps(first.state_dict()))
+    second = make(num_workers=2 - workers)
+    second.load_state_dict(state)
+    return torch.cat([*taken, batches_of(second, epochs)])
 
 
 def train(loader, until, state=None, stop_after=None):
@@ -86,16 +127,24 @@ class Resumed(unittest.TestCase):
         for workers in (0, 2):
             for cut in (1, 6, 7, 12):
                 with self.subTest(workers=workers, cut=cut):
-                    first, taken = noisy_loader(num_workers=workers), []
-                    while len(taken) < cut:
-                        for batch in first:
-                            taken.append(batch)
-                            if len(taken) == cut:
-                                break
-                    state = json.loads(json.dumps(first.state_dict()))
-                    second = noisy_loader(num_workers=2 - workers)
-                    second.load_state_dict(state)
-                    self.assertTrue(torch.equal(torch.cat([*taken, batches_of(second, 3)]), unbroken))
+                    self.assertTrue(torch.equal(resumed_batches(noisy_loader, workers, cut, 3), unbroken))
+
+    def test_a_collate_function_draws_equal_numbers_for_any_workers(self):
+        with tempfile.TemporaryDirectory() as folder:
+            write_numbers(f"{folder}/data", 50)
+            shards = ratoon.MdsDataset(f"{folder}/data")
+            for data in (Noisy(), shards):
+                def make(seed=17, **options):
+                    return ratoon.torch.DataLoader(data, global_batch=8, seed=seed, collate_fn=with_noise, **options)
+                with self.subTest(type(data).__name__):
+                    unbroken = batches_of(make(), 2)
+                    for workers in (0, 2):
+                        self.assertTrue(torch.equal(resumed_batches(make, workers, 3, 2), unbroken))
+                    spawned = make(num_workers=1, multiprocessing_context="spawn")
+                    self.assertTrue(torch.equal(batches_of(spawned, 1), unbroken[:56]))
+                    ranks = [batches_of(make(rank=rank, world_size=2), 2) for rank in range(2)]
+                    drawn = torch.cat([unbroken, batches_of(make(seed=18), 2), ranks[1]])[:, -3:]
+                    self.assertEqual(len(drawn.unique()), drawn.numel(), "batches, epochs, ranks and seeds draw other numbers")
 
     def test_training_is_equal_bit_for_bit(self):
         for workers in (0, 2):
@@ -132,6 +181,41 @@ class Resumed(unittest.TestCase):
                 self.assertTrue(torch.equal(torch.cat([part[number] for part in ranks]), batch))
 
 
+class Changed(unittest.TestCase):
+    """A program changes the stream in the body of its loop."""
+
+    @staticmethod
+    def trained(change):
+        """The samples of a loop without a loader, to the end of the epoch, and the stream."""
+        stream, taken = ratoon.Stream(samples=50, global_batch=4, seed=17), []
+        for number in itertools.count():
+            if stream.epoch > 0:
+                return taken, stream
+            taken += [slot.sample for slot in stream.take()]
+            if number == 2:
+                change(stream)
+
+    def test_the_batches_that_follow_are_those_of_the_stream(self):
+        earlier = noisy_loader(global_batch=4)
+        next(iter(earlier))
+        changes = {"skip_to": lambda stream: stream.skip_to(30),
+                   "change_global_batch": lambda stream: stream.change_global_batch(7),
+                   "load_state_dict": lambda stream: stream.load_state_dict(earlier.state_dict()),
+                   "to another epoch": lambda stream: stream.skip_to(61)}
+        for options in ({}, {"num_workers": 2}, {"num_workers": 2, "persistent_workers": True}):
+            for name, change in changes.items():
+                with self.subTest(name, **options):
+                    loader, taken = noisy_loader(global_batch=4, **options), []
+                    for number, batch in enumerate(loader):
+                        taken += batch[:, 0].int().tolist()
+                        if number == 2:
+                            change(loader.stream)
+                    expected, stream = self.trained(change)
+                    self.assertEqual((taken, loader.state_dict()), (expected, stream.state_dict()))
+                    following = [slot.sample for slot in stream.take()]
+                    self.assertEqual(next(iter(loader))[:, 0].int().tolist(), following)
+
+
 class Shards(unittest.TestCase):
     def test_shards_with_workers_of_any_kind(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -149,19 +233,35 @@ class Shards(unittest.TestCase):
             self.assertEqual(taken[0], taken[2])
             self.assertEqual(taken[0][0][0], taken[0][0][1])
 
+    def test_a_subclass_reads_and_draws_as_any_data_set(self):
+        with tempfile.TemporaryDirectory() as folder:
+            write_numbers(f"{folder}/data", 50)
+            data = NoisyShards(f"{folder}/data", 1000)
+            whole = torch.cat(list(ratoon.torch.DataLoader(data, global_batch=10, seed=17)))
+            self.assertEqual(sorted(whole[:, 0].tolist()), [1000.0 * number for number in range(50)])
+            for options in ({"global_batch": 25}, {"num_workers": 2}, {"num_workers": 1, "multiprocessing_context": "spawn"}):
+                with self.subTest(options):
+                    loader = ratoon.torch.DataLoader(data, **{"global_batch": 10, "seed": 17, **options})
+                    self.assertTrue(torch.equal(torch.cat(list(loader)), whole))
+
 
 class Rest(unittest.TestCase):
     def test_the_program_s_random_numbers_stay(self):
         for workers in (0, 2):
             torch.manual_seed(1), random.seed(1), numpy.random.seed(1)
             before = torch.get_rng_state(), random.getstate(), numpy.random.get_state()[1].tolist()
-            list(noisy_loader(num_workers=workers))
+            list(noisy_loader(num_workers=workers, collate_fn=with_noise))
             self.assertTrue(torch.equal(torch.get_rng_state(), before[0]))
             self.assertEqual((random.getstate(), numpy.random.get_state()[1].tolist()), before[1:])
+
+    def test_the_generators_of_a_sample_draw_other_numbers(self):
+        drawn = batches_of(noisy_loader(), 1)[:, 1:]
+        self.assertEqual(len(drawn.unique()), drawn.numel())
 
     def test_samples_need_not_be_seeded(self):
         seeded, plain = batches_of(noisy_loader(), 1), batches_of(noisy_loader(seeds_samples=False), 1)
         self.assertTrue(torch.equal(seeded[:, 0], plain[:, 0]))
+        self.assertIs(noisy_loader(seeds_samples=False, collate_fn=with_noise).collate_fn, with_noise)
         torch.manual_seed(1), random.seed(1), numpy.random.seed(1)
         self.assertTrue(torch.equal(batches_of(noisy_loader(seeds_samples=False), 1)[0, 1:],
                                     torch.tensor([random.Random(1).random(), numpy.random.RandomState(1).rand(),
@@ -185,12 +285,26 @@ class Rest(unittest.TestCase):
                               ({"global_batch": None, "stream": ratoon.Stream(samples=49, global_batch=8)}, "49")):
             with self.subTest(word), self.assertRaisesRegex(ratoon.RatoonError, word):
                 noisy_loader(**options)
-        with self.assertRaisesRegex(ratoon.RatoonError, "gets none"):
-            list(noisy_loader(rank=0, world_size=12))
         state = noisy_loader().state_dict()
         longer = ratoon.torch.DataLoader(Noisy(51), global_batch=8, seed=17)
         with self.assertRaisesRegex(ratoon.RatoonError, "50.*51|51.*50"):
             longer.load_state_dict(state)
+
+    def test_a_batch_smaller_than_the_world_is_refused_on_all_ranks_before_the_first_one(self):
+        for options, said in (({"epoch_end": "short"}, "batch 6 has 2 samples, and each of the 8 ranks needs one"),
+                              ({"global_batch": 7}, "batch 0 has 7 samples")):
+            for rank in range(8):
+                with self.subTest(said, rank=rank), self.assertRaisesRegex(ratoon.RatoonError, said):
+                    next(iter(noisy_loader(rank=rank, world_size=8, **options)))
+
+    def test_a_run_with_short_batches_goes_on_in_a_larger_world(self):
+        first = noisy_loader(epoch_end="short", rank=1, world_size=2)
+        next(iter(first))
+        for epoch_end, left in (("drop", 5), ("carry", 6)):
+            second = noisy_loader(epoch_end=epoch_end, rank=7, world_size=8)
+            second.stream.accept(order=True)
+            second.load_state_dict(first.state_dict())
+            self.assertEqual([len(batch) for batch in second], [1] * left)
 
     def test_tensors_of_each_type(self):
         for name in ("uint8", "int16", "float16", "float32", "bfloat16", "float8_e4m3fn", "float8_e5m2", "bool",
