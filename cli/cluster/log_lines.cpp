@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/core/clock.h"
+
 namespace ratoon::cli {
 namespace {
 
@@ -43,13 +45,15 @@ Result<void> LogLines::end_stream() {
                                                      : take(std::exchange(partial_line_, {}));
 }
 
-// The API server writes all timestamps of a container in one format, so comparing texts compares times. The
-// lines of one stream need not be in the order of their times: standard output and standard error have times
-// of their own, and the clock of a node may be set back.
+// A line without a time is a message of kubelet or a piece of a long line. It has no place in the order of
+// the log, and the API server would refuse to continue the log at its first word. The API server writes all
+// timestamps of a container in one format, so comparing texts compares times. The lines of one stream need
+// not be in the order of their times: standard output and standard error have times of their own, and the
+// clock of a node may be set back.
 Result<void> LogLines::take(std::string_view line) {
   const std::size_t gap = line.find(' ');
-  if (gap == std::string_view::npos) return print_(line);
   const std::string_view time = line.substr(0, gap);
+  if (gap == std::string_view::npos || !parse_rfc3339(time)) return print_(line);
   if (time < known_until_) return {};
   if (time == known_until_ && known_left_ > 0) {
     --known_left_;

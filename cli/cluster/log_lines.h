@@ -1,6 +1,6 @@
 // LogLines: prints the lines of one container's log that the API server streams, without the timestamp in
-// front of each line. If a stream is cut off, the next stream begins at the time of the newest printed line,
-// and LogLines does not print the repeated lines again.
+// front of each line. It prints a line without a timestamp as it is. If a stream is cut off, the next stream
+// begins at the time of the newest printed line, and LogLines does not print the repeated lines again.
 #pragma once
 
 #include <cstddef>

@@ -12,7 +12,7 @@ import threading
 import unittest
 
 import programs
-from bad_jobs import GOOD, changed
+from bad_jobs import GOOD, TRAINER, changed
 from crd_server_test import STATUS
 
 BIN = pathlib.Path(os.environ["RATOON_BUILD_DIR"]) / "bin"
@@ -68,8 +68,8 @@ class StatusOnAServer(unittest.TestCase):
         cls.cluster.install_crd()
         cls.at = ("--kubeconfig", cls.cluster.kubeconfig)
 
-    def make(self, name, namespace="default", **status):
-        job = changed(("metadata.name", name), ("metadata.namespace", namespace))
+    def make(self, name, namespace="default", job=GOOD, **status):
+        job = changed(("metadata.name", name), ("metadata.namespace", namespace), job=job)
         self.cluster.must("create", "--filename=-", document=job)
         self.addCleanup(self.cluster.must, "delete", "tj", name, f"--namespace={namespace}", "--ignore-not-found")
         self.write(name, namespace, **{**STATUS, **status})
@@ -145,6 +145,17 @@ class StatusOnAServer(unittest.TestCase):
         self.assertNotIn("managedFields", document["job"]["metadata"])
         self.assertIn("kubectl ratoon status", ratoon("ratoon", "status", "--help", program=("kubectl",)).stdout)
         self.assertEqual(ratoon("ratoon", "run", "job.yaml", program=("kubectl",)).returncode, 82)
+
+    def test_the_jobs_may_be_too_many_for_one_reply(self):
+        """The API client refuses replies of more than 16 MiB, and etcd takes objects of at most 1.5 MiB."""
+        self.cluster.must("create", "namespace", "wide")
+        long = changed((f"{TRAINER}.env", [{"name": f"LONG_{number}", "value": "x" * 30_000} for number in range(48)]))
+        for number in range(12):
+            self.make(f"wide-{number}", "wide", job=long)
+        done = ratoon("status", "--namespace=wide", *self.at)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        for number in range(12):
+            self.assertIn(f"wide-{number} ", done.stdout)
 
     def test_a_plugin_gives_the_certificate(self):
         self.make("clouded")

@@ -17,11 +17,11 @@ MUTANTS = {
     "an expired watch goes on": (
         "api_server/reflector.cpp", r"      if \(failure\.is_expired\(\)\) resource_version_\.clear\(\);\n", ""),
     "a watch from the last item instead of the list": (
-        "api_server/reflector.cpp", r"std::string version = version_of\(\*page\);",
-        "std::string version = kube::items_of(*page, \"items\").empty() ? version_of(*page) "
-        ": version_of(kube::items_of(*page, \"items\").back());"),
+        "api_server/list_objects.cpp", r"(if \(continue_token\.empty\(\)\) return) [^;]*;",
+        r'\1 kube::string_field(kube::items_of(*page, "items").empty() ? metadata '
+        r': kube::child(kube::items_of(*page, "items").back(), "metadata"), "resourceVersion");'),
     "a list that ends with its first page": (
-        "api_server/reflector.cpp", r"if \(!continue_token\.empty\(\)\) continue;", ""),
+        "api_server/list_objects.cpp", r"if \(continue_token\.empty\(\)\) return", "return"),
     "a list that remembers the one before": (
         "jobs/job_cache_sinks.cpp", r"listed_\.insert\(kube::job_key_in\(object\)\);(\n  cache_\.put_pod)",
         r"static std::set<JobKey> all; all.insert(kube::job_key_in(object)); listed_ = all;\1"),

@@ -50,7 +50,7 @@ class ReadInAPod(unittest.TestCase):
     def setUp(self):
         self.kubelet = self.cluster.kubelet
         self.kubelet.instead = self.kubelet.standing = None
-        self.kubelet.log_server.lines_max = None
+        self.kubelet.log_server.lines_max, self.kubelet.log_server.ends_cleanly = None, False
         self.folder = self.kubelet.save_folder("digits") / "digits"
 
     def start(self, *words, kubeconfig=None, **how):
@@ -118,8 +118,10 @@ class ReadInAPod(unittest.TestCase):
 
     def test_a_log_that_is_cut_off_is_read_to_its_end(self):
         self.kubelet.log_server.lines_max = 3
-        self.assertEqual(self.show("checkpoints", "digits", "--json"),
-                         self.here("checkpoint", "list", self.folder, "--json"))
+        for self.kubelet.log_server.ends_cleanly in (False, True):
+            with self.subTest(ends_cleanly=self.kubelet.log_server.ends_cleanly):
+                self.assertEqual(self.show("checkpoints", "digits", "--json"),
+                                 self.here("checkpoint", "list", self.folder, "--json"))
 
     def test_ctrl_c_deletes_the_pod(self):
         for title, instead, standing in (("before it starts", None, {"phase": "Pending"}),

@@ -59,11 +59,11 @@ class Log:
 
 
 class LogServer:
-    """Serves the logs as a kubelet does. Each stream is cut after `lines_max` lines that no stream before it had, if that is a
-    number."""
+    """Serves the logs as a kubelet does. If `lines_max` is a number, each stream is cut after so many lines that no stream
+    before it had, within the next line. If `ends_cleanly`, it ends there like a complete reply."""
 
     def __init__(self, folder):
-        self.logs, self.lines_max = {}, None
+        self.logs, self.lines_max, self.ends_cleanly = {}, None, False
         served = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -99,16 +99,24 @@ class LogServer:
                 at += 1
                 if begins_in(line.decode(errors="replace")) < begins_in(query.get("sinceTime", "")):
                     continue
-                handler.wfile.write(f"{len(line):x}\r\n".encode() + line + b"\r\n")
+                is_cut = sent == self.lines_max and at > log.given
+                piece = line[:-2] if is_cut else line
+                handler.wfile.write(f"{len(piece):x}\r\n".encode() + piece + b"\r\n")
+                if is_cut:
+                    return self.cut(handler)
                 sent += at > log.given
                 log.given = max(log.given, at)
-                if sent == self.lines_max:
-                    handler.close_connection = True
-                    return handler.connection.close()
             handler.wfile.flush()
             if has_ended:
                 handler.wfile.write(b"0\r\n\r\n")
                 return None
+
+    def cut(self, handler):
+        if self.ends_cleanly:
+            handler.wfile.write(b"0\r\n\r\n")
+        else:
+            handler.close_connection = True
+            handler.connection.close()
 
 
 class ReaderKubelets(KubeletStandIn):

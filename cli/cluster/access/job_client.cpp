@@ -11,6 +11,7 @@
 #include "operator/kube/lenient_json.h"
 #include "operator/kube/metadata.h"
 #include "operator/runtime/api_server/kubeconfig.h"
+#include "operator/runtime/api_server/list_objects.h"
 
 namespace ratoon::cli {
 namespace {
@@ -18,7 +19,6 @@ namespace {
 using nlohmann::json;
 
 constexpr Duration kTimeout = std::chrono::seconds(10);
-constexpr std::uint32_t kPageItems = 500;
 
 std::optional<std::string> environment(const std::string& name) {
   const char* value = std::getenv(name.c_str());
@@ -73,16 +73,11 @@ kube::Selection JobClient::selection(const std::string& name) const {
 
 Result<std::vector<json>> JobClient::list(const std::string& name) const {
   std::vector<json> objects;
-  std::string continue_token;
-  do {
-    const auto request = kube::list(selection(name), kPageItems, continue_token);
-    if (!request) return request.error();
-    std::optional<kube::ApiFailure> refusal;
-    const auto page = api_.call(*request, {}, kTimeout, refusal);
-    if (!page) return explain_failure(query_, "list", page.error(), refusal, clock_.wall_now());
-    for (const auto& object : kube::items_of(*page, "items")) objects.push_back(object);
-    continue_token = kube::string_field(kube::child(*page, "metadata"), "continue");
-  } while (!continue_token.empty());
+  std::optional<kube::ApiFailure> refusal;
+  const auto listed = runtime::list_objects(
+      api_, {.selection = selection(name), .page_timeout = kTimeout},
+      [&](const json& object) { objects.push_back(object); }, {}, refusal);
+  if (!listed) return explain_failure(query_, "list", listed.error(), refusal, clock_.wall_now());
   return objects;
 }
 

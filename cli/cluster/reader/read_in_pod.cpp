@@ -88,12 +88,13 @@ class ReaderPod {
       const auto newest_before = lines.newest();
       const auto head = client_.api().stream(*request, limits, lines, stop_);
       if (stop_.stop_requested()) return interrupted_error();
-      if (head && !failure) static_cast<void>(lines.end_stream());
+      // A stream with new lines may have been cut off before the end of the log, also within a line: read
+      // another stream, which repeats this line.
+      has_ended = has_ended && lines.newest() == newest_before;
+      if (head && has_ended && !failure) static_cast<void>(lines.end_stream());
       if (failure) return failure->with_context(shown());
       if (const auto code = output.exit_code()) return *code;
       if (auto checked = check_stream(head, lines); !checked) return checked.error();
-      // A stream with new lines may have been cut off before the end of the log: read another stream.
-      has_ended = has_ended && lines.newest() == newest_before;
       if (auto ended = look_at_end(has_ended); !ended) return ended.error();
       if (!pause_for(kPollInterval, stop_)) return interrupted_error();
     }

@@ -7,6 +7,7 @@
 #include "operator/kube/api_failure.h"
 #include "operator/kube/lenient_json.h"
 #include "operator/kube/metadata.h"
+#include "operator/runtime/api_server/list_objects.h"
 
 namespace ratoon::runtime {
 namespace {
@@ -140,46 +141,25 @@ Duration Reflector::step(const std::stop_token& stop) {
   return pause;
 }
 
-// Lists one page, with fewer items if the reply is too long: an object may have 1.5 MiB, and many large
-// objects must not keep the reflector from listing the others.
-Result<json> Reflector::list_page(const std::string& continue_token, std::uint32_t& items_max,
-                                  const std::stop_token& stop) {
-  while (true) {
-    const auto request = kube::list(options_.selection, items_max, continue_token);
-    if (!request) return request.error();
-    std::optional<kube::ApiFailure> refusal;
-    auto page = client_.call(*request, stop, kListTimeout, refusal);
-    if (refusal) server_pause_ = refusal->requested_retry_delay().value_or(Duration::zero());
-    const bool is_too_long = !page && !refusal && page.error().kind() == ErrorKind::kInvalid;
-    if (!is_too_long || items_max == 1) return page;
-    items_max = std::max(1U, items_max / 4);
-  }
-}
-
 Result<void> Reflector::list_all(const std::stop_token& stop) {
   sink_.begin_list();
-  std::string continue_token;
-  std::uint32_t items_max = options_.page_items;
-  while (true) {
-    const auto page = list_page(continue_token, items_max, stop);
-    if (!page) return page.error().with_context("listing " + std::string(options_.selection.resource.plural));
-    for (const auto& object : kube::items_of(*page, "items")) sink_.list_object(object);
-    continue_token = kube::string_field(kube::child(*page, "metadata"), "continue");
-    if (!continue_token.empty()) continue;
-    // Watch from the version of the list, and not from that of its last item, because only the list's version
-    // marks a position in the stream of events.
-    std::string version = version_of(*page);
-    if (version.empty())
-      return Error(ErrorKind::kInvalid, "a list of " + std::string(options_.selection.resource.plural) +
-                                            " has no resourceVersion: " + client_.server() +
-                                            " is not an API server");
-    sink_.end_list(version);
-    resource_version_ = std::move(version);
-    // Do not reset pause_ here, because a list without a working watch is no progress. The watch resets it.
-    note_contact();
-    is_synced_ = !is_relist_requested_;
-    return {};
-  }
+  std::optional<kube::ApiFailure> refusal;
+  auto version = list_objects(
+      client_,
+      {.selection = options_.selection, .page_timeout = kListTimeout, .page_items = options_.page_items},
+      [&](const json& object) { sink_.list_object(object); }, stop, refusal);
+  if (refusal) server_pause_ = refusal->requested_retry_delay().value_or(Duration::zero());
+  const std::string plural(options_.selection.resource.plural);
+  if (!version) return version.error().with_context("listing " + plural);
+  if (version->empty())
+    return Error(ErrorKind::kInvalid, "a list of " + plural + " has no resourceVersion: " + client_.server() +
+                                          " is not an API server");
+  sink_.end_list(*version);
+  resource_version_ = *std::move(version);
+  // Do not reset pause_ here, because a list without a working watch is no progress. The watch resets it.
+  note_contact();
+  is_synced_ = !is_relist_requested_;
+  return {};
 }
 
 Result<void> Reflector::watch_once(const std::stop_token& stop) {

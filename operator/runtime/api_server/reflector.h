@@ -82,8 +82,6 @@ class Reflector {
 
   [[nodiscard]] Result<void> list_or_watch(const std::stop_token& stop);
   [[nodiscard]] Result<void> list_all(const std::stop_token& stop);
-  [[nodiscard]] Result<nlohmann::json> list_page(const std::string& continue_token, std::uint32_t& items_max,
-                                                 const std::stop_token& stop);
   [[nodiscard]] Result<void> watch_once(const std::stop_token& stop);
   [[nodiscard]] Result<void> apply_event(const kube::WatchEvent& event);
   [[nodiscard]] bool was_received_before(const std::string& version) const;
