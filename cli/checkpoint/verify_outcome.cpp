@@ -33,4 +33,10 @@ int exit_code_of(std::span<const VerifyResult> verified) {
   return static_cast<int>(ExitCode::kConfiguration);
 }
 
+bool are_all_retired(std::span<const VerifyResult> verified) {
+  return !verified.empty() && std::ranges::all_of(verified, [](const VerifyResult& one) {
+    return one.verdict == VerifyOutcome::kRetired;
+  });
+}
+
 }  // namespace ratoon::cli

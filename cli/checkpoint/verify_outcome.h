@@ -31,4 +31,7 @@ struct VerifyResult {
 // returns 84 if a checkpoint is unreadable, else 83 if one is bad or set aside, else 82.
 [[nodiscard]] int exit_code_of(std::span<const VerifyResult> verified);
 
+// Returns true if the run retired all of them during the verification, and therefore has newer ones.
+[[nodiscard]] bool are_all_retired(std::span<const VerifyResult> verified);
+
 }  // namespace ratoon::cli

@@ -112,8 +112,8 @@ int write_tensorboard(const fs::path& run, RunFacts facts, const fs::path& folde
     return print_error_and_exit_code(system_error(code.value(), "creating folder " + folder.string()));
   TensorboardEvents events;
   fs::path file;
+  bool has_ended = !is_watched;
   while (true) {
-    const bool has_ended = !is_watched || !local::RunFolder::is_in_use(run);
     const std::string records = events.take(facts.history);
     if (file.empty() && !records.empty()) {
       file = event_file(folder, facts.history);
@@ -128,6 +128,7 @@ int write_tensorboard(const fs::path& run, RunFacts facts, const fs::path& folde
     }
     if (has_ended) break;
     static_cast<void>(pause_for(kWatchPause, {}));
+    has_ended = !local::RunFolder::is_in_use(run);  // before read_run(), which then has the run's last values
     auto next = read_run(run);
     if (!next) return print_error_and_exit_code(next.error());
     facts = *std::move(next);

@@ -1,13 +1,21 @@
 #include "operator/local/disk_writer.h"
 
 #include <algorithm>
+#include <csignal>
 #include <thread>
 #include <utility>
 
 namespace ratoon::local {
 
 DiskWriter::DiskWriter(Duration leaving_timeout) : exit_timeout_(leaving_timeout) {
+  // The thread inherits this mask: signals are for the threads that expect them, and one with its default
+  // effect would end the process.
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
   std::thread([queue = queue_] { run_calls(queue); }).detach();
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 DiskWriter::~DiskWriter() {

@@ -22,6 +22,8 @@ Exit codes: 0 all are good, 1 some are bad and one at least is good, 82 there is
 command line is wrong, 83 none is good, 84 none is good and the disk or the store
 cannot read some.)";
 
+constexpr int kTriesMax = 5;  // while a run retires checkpoints faster than this command reads them
+
 struct VerifyArguments {
   CommonArguments common;
   CheckpointSelection selection;
@@ -81,13 +83,12 @@ void print_document(const VerifyArguments& arguments, std::span<const VerifyResu
   print_json(document);
 }
 
-int verify(const VerifyArguments& arguments) {
-  const auto place = RunLocation::open(arguments.common.run);
-  if (!place) return print_error_and_exit_code(place.error());
-  auto survey = take_survey(place->disk());
-  if (!survey) return print_error_and_exit_code(survey.error());
+Result<std::vector<VerifyResult>> verify_selected(const checkpoint::Disk& disk,
+                                                  const VerifyArguments& arguments) {
+  auto survey = take_survey(disk);
+  if (!survey) return survey.error();
   const auto chosen = select_checkpoints(arguments, *std::move(survey));
-  if (!chosen) return print_error_and_exit_code(chosen.error());
+  if (!chosen) return chosen.error();
 
   std::uint64_t total_bytes = 0;
   for (const FoundCheckpoint& found : *chosen)
@@ -96,14 +97,25 @@ int verify(const VerifyArguments& arguments) {
   Progress progress("verify", total_bytes, clock);
   std::vector<VerifyResult> verified;
   for (const FoundCheckpoint& found : *chosen) {
-    verified.push_back(
-        verify_checkpoint(place->disk(), found, [&](std::uint64_t bytes) { progress.advance(bytes); }));
+    verified.push_back(verify_checkpoint(disk, found, [&](std::uint64_t bytes) { progress.advance(bytes); }));
     progress.clear();
     if (!arguments.common.is_json) print_text(line_of(verified.back()));
   }
-  const int exit_code = exit_code_of(verified);
-  if (arguments.common.is_json) print_document(arguments, verified, exit_code);
-  if (verified.empty()) print_error("no checkpoint was ever committed in " + arguments.common.run);
+  return verified;
+}
+
+int verify(const VerifyArguments& arguments) {
+  const auto place = RunLocation::open(arguments.common.run);
+  if (!place) return print_error_and_exit_code(place.error());
+  auto verified = verify_selected(place->disk(), arguments);
+  // If the user named a checkpoint, no other one replaces it.
+  const bool is_named = arguments.selection.step || arguments.selection.attempt;
+  for (int again = 1; !is_named && again < kTriesMax && verified && are_all_retired(*verified); ++again)
+    verified = verify_selected(place->disk(), arguments);
+  if (!verified) return print_error_and_exit_code(verified.error());
+  const int exit_code = exit_code_of(*verified);
+  if (arguments.common.is_json) print_document(arguments, *verified, exit_code);
+  if (verified->empty()) print_error("no checkpoint was ever committed in " + arguments.common.run);
   return exit_code;
 }
 

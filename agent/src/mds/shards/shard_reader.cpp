@@ -28,7 +28,8 @@ ShardReader::ShardReader(DatasetFolders folders)
                      return upcoming_shards_.next_uses(shards);
                    }),
       prefetcher_(folders.fetch_threads, [this](std::size_t shard, const std::stop_token& stop) {
-        if (!open_shards_.is_open_or_opening(shard)) static_cast<void>(open(shard, stop));
+        if (is_expected(shard) && !open_shards_.is_open_or_opening(shard))
+          static_cast<void>(open(shard, stop));
       }) {
   // The cache calls this lambda when it evicts a file. Only threads of this ShardReader evict files.
   if (folders.cache != nullptr) folders.cache->set_next_uses([this] { return expected_cache_keys(); });
@@ -60,6 +61,11 @@ std::vector<std::size_t> ShardReader::slow_shards_of(std::span<const std::uint64
 std::vector<std::size_t> ShardReader::expected_shards() const {
   const std::lock_guard lock(mutex_);
   return upcoming_shards_.shards();
+}
+
+bool ShardReader::is_expected(std::size_t shard) const {
+  const std::lock_guard lock(mutex_);
+  return upcoming_shards_.next_uses(std::span(&shard, 1)).front() != UpcomingShards::kNeverUsed;
 }
 
 std::vector<objects::CacheKey> ShardReader::expected_cache_keys() const {

@@ -45,6 +45,8 @@ class ShardReader {
   // contains each shard once.
   [[nodiscard]] std::vector<std::size_t> slow_shards_of(std::span<const std::uint64_t> ids) const;
   [[nodiscard]] std::vector<std::size_t> expected_shards() const;
+  // Returns false if the shard has been withdrawn by expect_no_more() since it was to be opened ahead.
+  [[nodiscard]] bool is_expected(std::size_t shard) const;
   // Returns the cache keys of the shards that are expected to be read, in the order in which they are needed.
   [[nodiscard]] std::vector<objects::CacheKey> expected_cache_keys() const;
   void prefetch_expected_shards();

@@ -40,7 +40,7 @@ void share_like_folder(int folder, int file) {
   struct stat of_file{};
   if (::fstat(folder, &of_folder) != 0 || ::fstat(file, &of_file) != 0) return;
   const mode_t mode = 0600 | (of_folder.st_mode & 0066);
-  // This fails for a file of another user, who has set its mode.
+  // fchmod() fails if another user owns the file. Then the owner has set the mode.
   if ((of_file.st_mode & 0777) != mode) static_cast<void>(::fchmod(file, mode));
 }
 

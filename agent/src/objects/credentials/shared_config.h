@@ -26,8 +26,8 @@ struct SharedConfig {
   }
 };
 
-// A file that does not exist counts as empty. Returns an error if neither file has the profile that the
-// program or AWS_PROFILE names.
+// A file that does not exist or may not be read counts as empty. Returns an error if neither file has the
+// profile that the program or AWS_PROFILE names.
 [[nodiscard]] Result<SharedConfig> read_shared_config(const Environment& environment,
                                                       const StoreOptions& options);
 

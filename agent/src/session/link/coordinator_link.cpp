@@ -150,11 +150,11 @@ void CoordinatorLink::handle_answer(const Orders& orders) {
   }
   newest_ordered_attempt_ = std::max(newest_ordered_attempt_, orders.attempt);
   if (position_.attempt.value() == 0 || newest_ordered_attempt_ <= position_.attempt) return;
-  WorldStatus expected = WorldStatus::kGoOn;
-  if (!world_status_.compare_exchange_strong(expected, WorldStatus::kWorldChanged)) return;
+  if (world_status_.load() != WorldStatus::kGoOn) return;
   reason_ = orders.reason;
   is_hung_.store(orders.hung);
   ordered_to_leave_at_ = system_clock().now();
+  world_status_.store(WorldStatus::kWorldChanged);  // the last of them: its readers do not hold the mutex
 }
 
 CoordinatorRequests CoordinatorLink::outside_requests() const {

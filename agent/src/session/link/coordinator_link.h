@@ -56,7 +56,7 @@ class CoordinatorLink final : public Link {
   [[nodiscard]] std::string own_host() const override { return rendezvous_socket_.at.host; }
   void note_position(const Position& position) override;
   [[nodiscard]] WorldStatus world_status() const override {
-    return world_status_.load(std::memory_order_relaxed);
+    return world_status_.load(std::memory_order_acquire);
   }
   [[nodiscard]] std::string reason() const override;
   [[nodiscard]] bool is_hung() const override { return is_hung_.load(); }

@@ -40,7 +40,7 @@ class GroupLink final : public Link {
   [[nodiscard]] std::string own_host() const override { return rendezvous_socket_.at.host; }
   void note_position(const Position& position) override { static_cast<void>(position); }
   [[nodiscard]] WorldStatus world_status() const override {
-    return world_status_.load(std::memory_order_relaxed);
+    return world_status_.load(std::memory_order_acquire);
   }
   [[nodiscard]] std::string reason() const override;
   [[nodiscard]] ChangeSigns change_signs() const override;

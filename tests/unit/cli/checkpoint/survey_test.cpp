@@ -236,6 +236,21 @@ TEST(ExitCode, SaysWhatAScriptNeedsToKnow) {
   }
 }
 
+// Then there are newer ones, and `verify` reads those.
+TEST(AreAllRetired, IsFalseIfOneStayedOrThereWasNone) {
+  const auto of = [](std::vector<VerifyOutcome> verdicts) {
+    std::vector<VerifyResult> verified;
+    for (const VerifyOutcome verdict : verdicts) verified.push_back({.verdict = verdict});
+    return are_all_retired(verified);
+  };
+  using enum VerifyOutcome;
+  EXPECT_TRUE(of({kRetired}));
+  EXPECT_TRUE(of({kRetired, kRetired}));
+  EXPECT_FALSE(of({kRetired, kGood}));
+  EXPECT_FALSE(of({kBad, kRetired}));
+  EXPECT_FALSE(of({}));
+}
+
 TEST(RunFolder, ACopyOfIsLookedAtItself) {
   const test::TemporaryFolder folder;
   ASSERT_TRUE(checkpoint::RunStore::open(folder / "run/checkpoints/counter"));
