@@ -13,6 +13,11 @@ while os.getppid() == parent:
     for _ in range(10_000_000): pass' "$$" &
     load_pids+=($!)
   done
+  # Until it executes python3, a process does not compute.
+  local pid
+  for pid in "${load_pids[@]}"; do
+    until grep --quiet --text 'os.getppid() == parent' "/proc/$pid/cmdline" || ! kill -0 "$pid"; do sleep 0.01; done
+  done
 }
 
 stop_load() {

@@ -27,8 +27,8 @@ class Monitors(unittest.TestCase):
         names = [f"{kind.lower()}s" for kind in KINDS]
         for name in names:
             cls.cluster.must("apply", "--server-side", f"--filename={definitions}/monitoring.coreos.com_{name}.yaml")
-        cls.cluster.must("wait", "--for=condition=Established", *(f"crd/{name}.monitoring.coreos.com" for name in names),
-                         "--timeout=180s")
+        for name in names:
+            cls.cluster.server.wait_for_definition(f"{name}.monitoring.coreos.com")
 
     def create(self, document):
         return self.cluster.kubectl("create", f"--namespace={NAMESPACE}", "--dry-run=server", "--validate=strict",

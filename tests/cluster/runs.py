@@ -4,7 +4,7 @@ import time
 
 from lab import is_stepping
 
-STEPS = int(os.environ.get("RATOON_STEPS", "800"))
+STEPS = int(os.environ.get("RATOON_STEPS", "1000"))
 PAUSE_MS = 60
 END_SECONDS = 300 + STEPS * 0.1  # a step takes its pause and a little more, and some are made again
 

@@ -137,6 +137,7 @@ TEST(HttpServer, Answers503OverItsConnections) {
   std::optional<RawSocket> first(RawSocket::connect_to(server->port()));
   auto second = RawSocket::connect_to(server->port());
   first->send(kGet);
+  ASSERT_TRUE(becomes_true([&] { return parking.size() == 1; }));
   second.send(kGet);
   ASSERT_TRUE(becomes_true([&] { return parking.size() == 2; }));
   EXPECT_THAT(talk(*server, kGet), StartsWith("HTTP/1.1 503"));

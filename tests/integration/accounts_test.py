@@ -62,6 +62,7 @@ class Accounts(unittest.TestCase):
         self.wait_until_known(run, 12)
         run.hurt(0)
         wait_until(lambda: run.job_status()["attempt"] == 2 and run.job_status()["formed"], "attempt 2")
+        wait_until(lambda: run.status().get("recoveries"), "the recovery")
         report = self.finish(run)
         self.assertEqual(report["steps_made_again"], 12)
         self.assertEqual([each["lost_steps"] for each in report["recoveries"]], [12])
@@ -71,6 +72,7 @@ class Accounts(unittest.TestCase):
         run = self.make_run(held_at=35, interval=20)
         run.start()
         self.wait_until_known(run, 35)
+        run.wait_for_commit(20)
         self.kill_all(run)
         self.assertEqual(run.commits()[-1][1], 20)
         run.start()
@@ -84,6 +86,7 @@ class Accounts(unittest.TestCase):
         run = self.make_run(held_at=35, interval=20)
         run.start()
         self.wait_until_known(run, 35)
+        run.wait_for_commit(20)
         self.kill_all(run)
         status = json.loads((run.folder / "status.json").read_text())
         status["job"]["status"]["progress"]["step"] = 21

@@ -177,6 +177,7 @@ class Controls(unittest.TestCase):
 
     def test_watch_goes_on_until_the_run_ends(self):
         run = self.begin()
+        wait_until(lambda: run.job_status().get("progress"), "the progress")
         watcher = subprocess.Popen([BIN / "ratoon", "status", run.folder, "--watch"], stdout=subprocess.PIPE, text=True)
         first = watcher.stdout.readline()
         self.assertRegex(first, r"^Running, attempt 1, 2 processes: step \d+ of 1000000")

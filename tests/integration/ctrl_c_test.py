@@ -97,7 +97,7 @@ class CtrlC(unittest.TestCase):
         run = self.begin("--steps", 1_000_000, "--pause-ms", 3, "--hold", go_on, "--hold-at", 995, "--hold-rank", 1, grace=60,
                          agrees=False, save_every=1000)
         wait_until(lambda: "held" in "".join(run.logs().values()), "rank 1 to come near the save", 180)
-        wait_until(lambda: self.steps(run, 0)[-1] >= 1003, "rank 0 to be past it", 180)
+        wait_until(lambda: self.steps(run, 0)[-1:] >= [1003], "rank 0 to be past it", 180)
         run.process.send_signal(signal.SIGINT)
         wait_until(lambda: "these ranks do not agree on requests in each step" in "".join(run.logs().values()),
                    "Ctrl-C to be heard")

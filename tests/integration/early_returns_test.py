@@ -126,6 +126,7 @@ class UnderRatoonRun(unittest.TestCase):
 
     def test_one_that_returns_since_its_own_collective_failed_is_called_again(self):
         run = self.start("reset")
+        wait_until((run.root / "words" / f"1-{HELD_AT - 1}-1").exists, "rank 1 to be at the gate")
         run.process.send_signal(signal.SIGSTOP)  # the loss is news to the other one after it returned
         run.hurt(1)
         (run.root / "words" / "reset-1").touch()

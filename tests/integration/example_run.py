@@ -93,12 +93,13 @@ class ExampleRun(LocalRun):
         self.start("--", *self.words)
 
     def hand_over(self, chance, attempt):
-        nodes = sorted(member["node"] for member in self.members())
+        noticed = {node["name"] for node in self.status()["nodes"] if node.get("ends_at")}
+        nodes = sorted(member["node"] for member in self.members() if member["node"] not in noticed)
         try:
-            self.reclaim(chance.choice(nodes or ["none"]), NOTICE)
+            if nodes:  # else the hand-over from a node before is in progress, or the stage is over
+                self.reclaim(chance.choice(nodes), NOTICE)
         except subprocess.CalledProcessError:
-            if not self.is_over():
-                raise
+            wait_until(self.is_over, "the end of a run that takes no request")
         self.wait_for_attempt_after(attempt)
 
     def interrupt(self, chance, attempt):

@@ -11,7 +11,10 @@ from noticed_ranks import NoticedRanks
 
 class ForGood(NoticedRanks):
     def assert_ends_the_others(self, rank, code):
-        self.start("--fail-with", code, "--fail-at", 60, "--fail-rank", rank, launcher=torchrun, size=3, steps=100_000)
+        self.start("--fail-with", code, "--fail-at", 60, "--fail-rank", rank, launcher=torchrun, size=3, steps=100_000,
+                   held_at=60)
+        wait_until(lambda: self.committed() == 50, "the save of step 50")
+        self.gate.let_pass(100_000)
         codes = self.finish()  # who waited for it would do so for ten minutes
         self.assertEqual(codes, [code if one == rank else 82 for one in range(3)], self.log(rank))
         for other in {0, 1, 2} - {rank}:
@@ -63,7 +66,8 @@ class CtrlCAroundASave(NoticedRanks):
     def assert_all_leave_with_that_save(self, slow):
         go_on = self.root / "go-on"
         self.start("--agree", "", "--save-every", 1000, "--pause-ms", 3, "--grace-seconds", 300,
-                   "--hold", go_on, "--hold-at", 995, "--hold-rank", slow, launcher=torchrun, size=2, steps=100_000)
+                   "--hold", go_on, "--hold-at", 995, "--hold-rank", slow, launcher=torchrun, size=2, steps=100_000,
+                   held_at=1900)
         wait_until(lambda: "held" in self.log(slow), f"rank {slow} to come near the save", 180)
         self.wait_for_step(1003, rank=1 - slow)
         for process in self.processes:

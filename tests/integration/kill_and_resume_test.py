@@ -50,6 +50,7 @@ class KillAndResume(unittest.TestCase):
         # This test looks for checkpoints of attempt 1 when attempt 2 commits others.
         self.run_.document["spec"]["checkpointPolicy"]["keepLast"] = "All"
         self.run_.write_job()
+        self.run_.let_pass(55)  # no save is in flight when the member is killed
         self.run_.start()
         self.run_.wait_for_commit(50)
         self.run_.hurt(0)

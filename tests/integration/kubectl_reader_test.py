@@ -91,6 +91,7 @@ class ReadInAPod(unittest.TestCase):
 
     def test_its_pod_is_the_jobs_and_not_a_member(self):
         self.show("checkpoints", "digits")
+        wait_until(lambda: "nodeName" in list(self.kubelet.readers.values())[-1]["spec"], "the kubelet to see the bound pod")
         pod = list(self.kubelet.readers.values())[-1]
         job = self.cluster.get(f"{JOBS}/digits")
         self.assertEqual(job["status"]["saveLocation"], str(self.folder))

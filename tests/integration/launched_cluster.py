@@ -5,7 +5,7 @@ import pathlib
 import signal
 import sys
 
-from local_run import wait_until
+from local_run import Gate, wait_until
 from stand_in_cluster import Operator, StandInCluster
 
 PLAIN = pathlib.Path(__file__).with_name("plain_trainer.py")
@@ -14,12 +14,17 @@ PLAIN = pathlib.Path(__file__).with_name("plain_trainer.py")
 class LaunchedCluster:
     def __init__(self, test):
         self.cluster = StandInCluster(test)
+        self.gate = Gate(self.cluster.folder)
         self.operator = Operator(test, self.cluster, "operator-1", 1, "--launcher-image=ratoon-operator:dev")
 
-    def start(self, name, steps, members, **spec):
+    def start(self, name, steps, members, held_at=None, **spec):
+        """`held_at`: the steps that the job makes before the gate lets more pass."""
+        if held_at:
+            self.gate.let_pass(held_at)
         folder = self.cluster.kubelet.save_folder(name)
         trainer = {"name": "trainer", "image": "example.org/python:3",
-                   "command": [sys.executable, str(PLAIN), str(folder), str(steps)]}
+                   "command": [sys.executable, str(PLAIN), str(folder), str(steps)],
+                   "env": [{"name": "TEST_STEP_GATE", "value": str(self.gate.path)}] if held_at else []}
         self.cluster.start_job(name, steps, numNodes=members, roles=[
             {"name": "worker", "agent": "Launcher", "template": {"spec": {"containers": [trainer]}}}], **spec)
         return folder

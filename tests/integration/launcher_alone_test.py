@@ -162,7 +162,9 @@ class Alone(unittest.TestCase):
         for code in (0, 7):
             self.run_shell(f"exit {code}")
             self.assertEqual(self.coordinator.beats()[-1].get("program_exit_code"), code)
+        before = len(self.coordinator.beats())
         process = self.start_one_that_keeps_its_notice()
+        wait_until(lambda: len(self.coordinator.beats()) > before, "a heartbeat of this launcher")
         process.send_signal(signal.SIGTERM)
         self.assertEqual(self.finish(process)[0], 80)
         self.assertNotIn("program_exit_code", self.coordinator.beats()[-1], "it was told to leave")

@@ -12,7 +12,7 @@ from stand_in_cluster import JOBS
 class LauncherOnCluster(unittest.TestCase):
     def test_a_silent_member_is_replaced_alone_and_the_job_succeeds(self):
         lab = LaunchedCluster(self)
-        folder = lab.start("any", 400, 3, restartPolicy={"maxRestarts": 0})
+        folder = lab.start("any", 400, 3, held_at=395, restartPolicy={"maxRestarts": 0})
         lab.wait_until_formed("any", 1)
         kept = folder / "kept.json"
         wait_until(lambda: kept.exists() and json.loads(kept.read_text())["step"] >= 5, "steps")
@@ -20,6 +20,7 @@ class LauncherOnCluster(unittest.TestCase):
         self.assertEqual(pod["spec"]["initContainers"][0]["image"], "ratoon-operator:dev")
         self.assertEqual(pod["spec"]["containers"][0]["command"][:2], ["/ratoon/launcher/ratoon-launcher", "--"])
         lab.freeze("any-worker-1-i0")
+        lab.gate.let_pass(400)
         status = lab.cluster.wait_for("any", "the end", lambda s: s.get("phase") in ("Succeeded", "Failed"), 600)
         self.assertEqual(status["phase"], "Succeeded", json.dumps(status, indent=1) + lab.cluster.logs())
         self.assertEqual(status["restarts"]["disruption"], 1, status)

@@ -39,7 +39,8 @@ class Leader(unittest.TestCase):
         wait_until(first.is_leading, "the first to lead", 180)
         second = self.start("second", 2)
         wait_until(second.is_ready, "the second to be ready", 180)
-        self.assertFalse(second.is_leading(), "ready to take over, but it does not lead")
+        if second.is_leading():  # only where the first stood still for four seconds, and ends
+            self.assertEqual(first.process.wait(180), 1, "two lead")
         self.cluster.start_job("j", steps=1_000_000)
         self.cluster.wait_for("j", "steps", lambda status: status.get("progress", {}).get("step", 0) > 20)
         if first.process.poll() is None:
@@ -111,9 +112,10 @@ class Leader(unittest.TestCase):
                     if call["objectRef"]["resource"] == "leases" and began(call) >= started]
 
         # The server notes a call after its answer, and may note one of the killed process late.
-        wait_until(lambda: len(verbs()) >= 2, "its first looks in the audit log")
+        wait_until(lambda: "get" in verbs()[:-1], "its first look and what follows in the audit log")
         looks = verbs()
-        self.assertIn(looks[1], WRITES, f"it took the lease at its first look, whoever had it before: {looks}")
+        self.assertIn(looks[looks.index("get") + 1], WRITES,
+                      f"it took the lease at its first look, whoever had it before: {looks}")
 
     def test_after_a_backup_was_restored_all_is_read_anew(self):
         """What the operators held is of a time that has not been, and watches from there would wait for it to come again."""

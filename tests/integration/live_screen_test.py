@@ -29,9 +29,10 @@ class LiveScreen(unittest.TestCase):
     def open(self, columns, rows, *options, is_shown=lambda line: "steps/s" in line or line.endswith(">")):
         run = LocalRun(command=COMMAND)
         self.addCleanup(run.close)
-        self.tmux("new-session", "-d", "-x", columns, "-y", rows, "-e", f"PATH={os.environ['PATH']}", BIN / "ratoon", "run",
+        # In one command, because the run may be over before the next one.
+        self.tmux("start-server", ";", "set-option", "-g", "remain-on-exit", "on", ";",
+                  "new-session", "-d", "-x", columns, "-y", rows, "-e", f"PATH={os.environ['PATH']}", BIN / "ratoon", "run",
                   run.job_file, "--folder", run.folder, *options)
-        self.tmux("set-option", "remain-on-exit", "on")
         wait_until(lambda: any(map(is_shown, self.screen())), "a rate on the screen, or what the test asks for")
         return run
 

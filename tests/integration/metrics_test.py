@@ -76,7 +76,8 @@ class Metrics(unittest.TestCase):
                 self.assertEqual((labels["version"], labels["contract"], number), (version, "1", 1))
                 self.assertEqual(f"metrics-worker-{labels['index']}-i0", member)
                 self.assertEqual(labels["local_rank"], str(local_rank))
-                self.assertEqual(values(series, "ratoon_epoch"), 0)
+                # An epoch has 1666 steps and more. The step may be that of a moment before.
+                self.assertLessEqual(values(series, "ratoon_epoch"), values(series, "ratoon_step") // 1600)
                 self.assertEqual(values(series, "ratoon_run_losses_total"), {"disruption": 0, "application": 0, "hung": 0})
         shown = run_ratoon("status", run.folder)
         for member, (first, last) in ports.items():

@@ -23,10 +23,11 @@ class Resize(NoticedRanks):
     def test_four_three_and_five_take_each_sample_once(self):
         sizes = []
         for size, until in ((4, 60), (3, 140), (5, None)):
-            self.start("--save-every", 1_000_000, launcher=torchrun, size=size, steps=STEPS)
+            self.start("--save-every", 1_000_000, launcher=torchrun, size=size, steps=STEPS, held_at=until and until + 1)
             if until:
                 self.wait_for_step(until)
                 self.processes[0].send_signal(signal.SIGINT)
+                self.gate.let_pass_until(self.have_ended, "the ranks to leave", STEPS)
             self.assertEqual(self.finish(), [130 if until else 0] * size, self.log())
             sizes += [size] * (self.committed() - len(sizes))
         self.assertEqual(sorted(set(sizes)), [3, 4, 5])

@@ -133,7 +133,7 @@ class World(unittest.TestCase):
         words = tempfile.mkdtemp(prefix="ratoon-rollback-words-")
         self.addCleanup(shutil.rmtree, words)
         run = LocalRun(command=["drain_probe", "--agree", words, "--steps", str(STEPS), "--pause-ms", "10"],
-                       spec={"checkpointPolicy": {"intervalSteps": 10, "keepLast": 50}}, held_at=10**9)
+                       spec={"checkpointPolicy": {"intervalSteps": 10, "keepLast": "All"}}, held_at=10**9)
         self.addCleanup(run.close)
         self.start(run, "--steps", str(10**9))  # ranks must step to leave together
         run.wait_for_commit(80)

@@ -1,23 +1,20 @@
-// OtherUser: from its construction to its destruction the process has the rights of another user than root. A
-// process that is not root stays as it is.
+// OtherUser: from its construction to its destruction this thread opens and changes files with the rights of
+// another user than root, because root may read and write everywhere. Without root nothing changes.
 #pragma once
 
+#include <sys/fsuid.h>
 #include <unistd.h>
 
 namespace ratoon::test {
 
 class OtherUser {
  public:
-  OtherUser() : was_changed_(::geteuid() == 0 && ::seteuid(kNobody) == 0) {}
-  ~OtherUser() {
-    if (was_changed_) static_cast<void>(::seteuid(0));
-  }
+  OtherUser() { ::setfsuid(kUser); }
+  ~OtherUser() { ::setfsuid(::geteuid()); }
   OtherUser(const OtherUser&) = delete;
   OtherUser& operator=(const OtherUser&) = delete;
 
- private:
-  static constexpr uid_t kNobody = 65534;
-  const bool was_changed_;
+  static constexpr uid_t kUser = 65534;
 };
 
 }  // namespace ratoon::test

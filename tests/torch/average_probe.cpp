@@ -15,6 +15,8 @@
 
 #include <ratoon/torch.h>
 
+#include "tests/torch/end_together.h"
+
 namespace {
 
 constexpr std::uint64_t kSteps = 12;
@@ -91,7 +93,12 @@ void die_after_a_save(ratoon::Session& session, std::uint64_t step, ratoon::Save
 int main(int argc, char** argv) {
   const std::string_view mode = argc > 1 ? argv[1] : "";
   torch::set_num_threads(1);
-  return ratoon::train(ratoon::Options::from_environment(argc, argv), [&](ratoon::Session& session) {
+  const auto options = ratoon::Options::from_environment(argc, argv);
+  std::uint32_t rank = 0;
+  std::uint32_t world_size = 1;
+  const int code = ratoon::train(options, [&](ratoon::Session& session) {
+    rank = session.rank();
+    world_size = session.world_size();
     torch::manual_seed(mode == "other-weights" ? session.rank() / 2 : 1);
     Model model(mode == "small" ? 1000 : 3 << 20, session.rank());
     if (mode == "other-second") torch::manual_seed(session.rank() / 2);
@@ -117,4 +124,5 @@ int main(int argc, char** argv) {
     }
     std::printf("all as expected\n");
   });
+  return ratoon::test::end_together(code, options ? options->save_folder : "", rank, world_size);
 }

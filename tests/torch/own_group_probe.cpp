@@ -16,6 +16,7 @@
 #include <ratoon/torch.h>
 
 #include "agent/src/torch/collectives/gloo.h"
+#include "tests/torch/end_together.h"
 
 namespace {
 
@@ -56,28 +57,35 @@ int main(int argc, char** argv) {
   const std::string folder = argc > 1 ? argv[1] : ".";
   const std::string_view mode = argc > 2 ? argv[2] : "";
   torch::set_num_threads(1);
-  return ratoon::train(ratoon::Options::from_environment(argc, argv), [&](ratoon::Session& session) {
-    torch::manual_seed(mode == "other-weights" ? session.rank() : 1);
-    torch::nn::Linear net(3, 2);
-    session.track("net", *net);
-    const auto group = make_group(folder, session, mode != "other-size");
-    ratoon::torch::use_group(session, group);
-    std::uint64_t steps = 0;
-    for (const std::uint64_t step : session.steps(kSteps)) {
-      for (torch::Tensor& parameter : net->parameters())
-        parameter.mutable_grad() =
-            torch::full_like(parameter, static_cast<double>(2 * session.rank() + step));
-      if (mode == "dies" && session.attempt() == 1 && session.rank() == 1 && step == kSteps / 2)
-        static_cast<void>(std::raise(SIGKILL));
-      session.average_gradients(*net);
-      for (const torch::Tensor& parameter : net->parameters())
-        if (!parameter.grad().equal(torch::full_like(parameter, static_cast<double>(step + 1))))
-          throw std::runtime_error("the mean of two ranks is not " + std::to_string(step + 1));
-      ++steps;
-    }
-    // One call compared the weights, and one call per step: all gradients fit into one piece. No checkpoint
-    // is saved within the loop.
-    std::printf("attempt %llu: %llu steps, %llu calls\n", static_cast<unsigned long long>(session.attempt()),
-                static_cast<unsigned long long>(steps), static_cast<unsigned long long>(group->calls));
-  });
+  std::uint32_t rank = 0;
+  std::uint32_t world_size = 1;
+  const int code =
+      ratoon::train(ratoon::Options::from_environment(argc, argv), [&](ratoon::Session& session) {
+        rank = session.rank();
+        world_size = session.world_size();
+        torch::manual_seed(mode == "other-weights" ? session.rank() : 1);
+        torch::nn::Linear net(3, 2);
+        session.track("net", *net);
+        const auto group = make_group(folder, session, mode != "other-size");
+        ratoon::torch::use_group(session, group);
+        std::uint64_t steps = 0;
+        for (const std::uint64_t step : session.steps(kSteps)) {
+          for (torch::Tensor& parameter : net->parameters())
+            parameter.mutable_grad() =
+                torch::full_like(parameter, static_cast<double>(2 * session.rank() + step));
+          if (mode == "dies" && session.attempt() == 1 && session.rank() == 1 && step == kSteps / 2)
+            static_cast<void>(std::raise(SIGKILL));
+          session.average_gradients(*net);
+          for (const torch::Tensor& parameter : net->parameters())
+            if (!parameter.grad().equal(torch::full_like(parameter, static_cast<double>(step + 1))))
+              throw std::runtime_error("the mean of two ranks is not " + std::to_string(step + 1));
+          ++steps;
+        }
+        // One call compared the weights, and one call per step: all gradients fit into one piece. No
+        // checkpoint is saved within the loop.
+        std::printf("attempt %llu: %llu steps, %llu calls\n",
+                    static_cast<unsigned long long>(session.attempt()),
+                    static_cast<unsigned long long>(steps), static_cast<unsigned long long>(group->calls));
+      });
+  return ratoon::test::end_together(code, folder, rank, world_size);
 }

@@ -33,10 +33,10 @@ void ScriptedServer::accept_all() {
     const int number = ++connection_count_;
     const std::lock_guard lock(mutex_);
     open_.push_back(fd.get());
-    scripts_.emplace_back([this, number, peer = RawSocket(std::move(fd))]() mutable {
+    scripts_.emplace_back([this, number, open = fd.get(), peer = RawSocket(std::move(fd))]() mutable {
       script_(peer, number);
       const std::lock_guard script_lock(mutex_);
-      std::erase(open_, peer.fd());
+      std::erase(open_, open);  // a script may have closed it
       peer.close();
     });
   }

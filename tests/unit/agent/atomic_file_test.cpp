@@ -6,7 +6,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +14,7 @@
 
 #include "base/core/durable_folder.h"
 #include "tests/support/disk_watch.h"
+#include "tests/support/other_user.h"
 #include "tests/support/temporary_folder.h"
 
 namespace ratoon::atomic_file_test {
@@ -124,21 +124,10 @@ TEST_F(AtomicFileTest, AFailedReplacementLeavesTheOldAndNoTemporaryFile) {
   EXPECT_EQ(names(), Names({"file"}));
 }
 
-// For files this thread has another user than root, because root may write everywhere.
-class AsAnotherUser {
- public:
-  AsAnotherUser() { ::setfsuid(kUser); }
-  ~AsAnotherUser() { ::setfsuid(::geteuid()); }
-  AsAnotherUser(const AsAnotherUser&) = delete;
-  AsAnotherUser& operator=(const AsAnotherUser&) = delete;
-
-  static constexpr uid_t kUser = 65534;
-};
-
 TEST_F(AtomicFileTest, AReadOnlyFolderIsPermissionDenied) {
-  std::optional<AsAnotherUser> another;
+  std::optional<test::OtherUser> another;
   if (::geteuid() == 0) {
-    ASSERT_EQ(::chown(folder_.path().c_str(), AsAnotherUser::kUser, gid_t(-1)), 0);
+    ASSERT_EQ(::chown(folder_.path().c_str(), test::OtherUser::kUser, gid_t(-1)), 0);
     another.emplace();
   }
   ASSERT_TRUE(save_file_atomically(path_, "old")) << "this user may write here";

@@ -145,6 +145,9 @@ TEST_F(CredentialsTest, FilesThatMayNotBeReadAreEmptyAsForBoto) {
   set("AWS_SECRET_ACCESS_KEY", "S");
   std::filesystem::permissions(folder_ / ".aws/credentials", std::filesystem::perms(0));
   const ratoon::test::OtherUser other;
+  const auto shared = read_shared_config(world_.dependencies().environment, options_);
+  ASSERT_TRUE(shared) << shared.error().message();
+  EXPECT_TRUE(shared->credentials.empty());
   EXPECT_EQ(found_id(), "ENV");
 }
 

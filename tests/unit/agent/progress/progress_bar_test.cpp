@@ -75,6 +75,7 @@ TEST(ProgressBar, IsDrawnOverItself) {
 
 TEST(ProgressBar, IsLinesWhereThereIsNoTerminal) {
   Pipe pipe;
+  steady_clock::time_point drawn;
   {
     ProgressBar bar({.title = "digits", .total = 1000, .fd = pipe.fd()});
     const auto began = steady_clock::now();
@@ -87,13 +88,16 @@ TEST(ProgressBar, IsLinesWhereThereIsNoTerminal) {
       EXPECT_EQ(too_soon, "");
     }
     bar.resume_at(800);
+    drawn = steady_clock::now();
     bar.update(801);
     EXPECT_THAT(pipe.read(), testing::AllOf(HasSubstr("801/1000"), HasSubstr("since step 800")));
     bar.update(1000);
   }
   const std::string last = pipe.read();
   EXPECT_THAT(last, HasSubstr("1000/1000 (100 %)"));
-  EXPECT_EQ(std::count(last.begin(), last.end(), '\n'), 1);
+  if (steady_clock::now() - drawn < milliseconds(500)) {
+    EXPECT_EQ(std::count(last.begin(), last.end(), '\n'), 1);
+  }
 }
 
 TEST(ProgressBar, ADescriptorThatRefusesIsNoReasonToStop) {

@@ -89,7 +89,10 @@ TEST_F(MetricsPageTest, SlowReadersBeyondAFewAreToAskAgainAndHoldNoThread) {
   EXPECT_EQ(get("/healthz").status, 200);
   open_gate();
   for (auto& reader : readers) EXPECT_EQ(reader.get().body, "a 1\nb 2\n");
-  EXPECT_EQ(get("/metrics").body, "a 1\nb 2\n") << "places are given back";
+  http::Response again;
+  do again = get("/metrics");  // a place is given back just after its reply
+  while (again.status == 503);
+  EXPECT_EQ(again.body, "a 1\nb 2\n") << "places are given back";
 }
 
 TEST_F(MetricsPageTest, SlowReadersOfOneAddressLeaveAPlaceForAScraper) {

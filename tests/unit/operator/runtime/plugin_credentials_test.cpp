@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "operator/runtime/api_server/kubeconfig.h"
+#include "tests/support/temporary_folder.h"
 
 namespace ratoon::runtime::plugin_credentials_test {
 namespace {
@@ -119,7 +120,6 @@ TEST(RunProgram, KillsWhatPrintsWithoutEnd) {
 class KubeconfigFile : public testing::Test {
  protected:
   KubeconfigFile() { std::filesystem::create_directories(folder_ / "bin"); }
-  ~KubeconfigFile() override { std::filesystem::remove_all(folder_); }
 
   std::string write(const std::string& exec) {
     const auto file = folder_ / "config";
@@ -131,9 +131,7 @@ class KubeconfigFile : public testing::Test {
     return file.string();
   }
 
-  const std::filesystem::path folder_ =
-      std::filesystem::path(testing::TempDir()) /
-      ("kubeconfig_" + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
+  const test::TemporaryFolder folder_;
 };
 
 TEST_F(KubeconfigFile, APluginGivesTheTokenOrTheCertificate) {

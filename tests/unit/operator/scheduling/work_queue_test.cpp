@@ -128,10 +128,10 @@ TEST_F(WorkQueueTest, ASleeperTakesThePlaceOfAWorkerWhoseTurnLastsLong) {
   const SystemClock clock;
   WorkQueue queue(clock, kIdleHour, {.active_max = 1});
   for (const char* name : {"a", "b"}) queue.add_now(key(name));
+  const Timestamp before = clock.now();
   ASSERT_EQ(queue.take({}), key("a"));
-  const Timestamp taken = clock.now();
   EXPECT_EQ(queue.take({}), key("b"));
-  EXPECT_GE(clock.now() - taken, FairQueue::kHangingTurn - milliseconds(50));
+  EXPECT_GE(clock.now() - before, FairQueue::kHangingTurn);
 }
 
 TEST_F(WorkQueueTest, ADisruptionComesBeforeAllThatIsDue) {

@@ -14,12 +14,14 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "agent/src/session/link/coordinator_link.h"
 #include "base/contract/names.h"
+#include "base/http/transport.h"
 #include "operator/api/training_job.h"
 #include "operator/kube/lenient_json.h"
 #include "operator/runtime/operator.h"
@@ -36,6 +38,37 @@ inline constexpr int kNodes = 6;
 // The test's own time limit ends a condition that never holds.
 inline void wait_until(const std::function<bool()>& condition) {
   while (!condition()) std::this_thread::sleep_for(kLook);
+}
+
+struct OperatorPorts {
+  std::vector<std::uint16_t> status;  // of metrics and of probes
+  std::uint16_t door = 0;             // of members
+};
+
+// Waits for the three ports of an operator that leads.
+inline OperatorPorts wait_for_operator_ports(const std::set<std::uint16_t>& known) {
+  const auto transport = http::make_transport();
+  const auto shows_status = [&](std::uint16_t port) {
+    for (const char* path : {"/metrics", "/healthz"}) {
+      const auto reply = transport->call({.url = "http://127.0.0.1:" + std::to_string(port) + path}, {}, {});
+      if (reply && reply->status == 200) return true;
+    }
+    return false;
+  };
+  OperatorPorts ports;
+  wait_until([&] {
+    ports = {};
+    for (const auto one : own_ports()) {
+      if (known.contains(one)) continue;
+      if (shows_status(one)) {
+        ports.status.push_back(one);
+      } else {
+        ports.door = one;
+      }
+    }
+    return ports.status.size() == 2 && ports.door != 0;
+  });
+  return ports;
 }
 
 // The port of a server that a thread beside this one will open, and that no other server uses.

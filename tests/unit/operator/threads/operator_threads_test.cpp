@@ -81,13 +81,14 @@ TEST_F(OperatorThreads, ServeJobsThatAllChangeAtOnceAndHandThemOver) {
   auto known = test::own_ports();
   const auto next_port = [&known] { return *known.insert(wait_for_port_beyond(known)).first; };
   RunningOperator first(folder_ / "kubeconfig", "first");
-  std::vector<std::uint16_t> status_ports = {next_port(), next_port()};  // of metrics and probes
-  const std::uint16_t first_server = next_port();
+  const test::OperatorPorts first_ports = test::wait_for_operator_ports(known);
+  known = test::own_ports();
+  std::vector<std::uint16_t> status_ports = first_ports.status;
   RunningOperator second(folder_ / "kubeconfig", "second");
   for (int i = 0; i < 2; ++i) status_ports.push_back(next_port());
   const std::jthread scraper([&](const std::stop_token& stop) { scrape(stop, status_ports); });
 
-  orders_.door = first_server;
+  orders_.door = first_ports.door;
   auto kubelets = std::make_unique<Kubelets>(server_, orders_);
   at_once([&](const std::string& name) {
     server_.put("trainingjobs", job_document(name));
@@ -101,6 +102,9 @@ TEST_F(OperatorThreads, ServeJobsThatAllChangeAtOnceAndHandThemOver) {
   known = test::own_ports();
   const auto stopped = first.stop();
   EXPECT_TRUE(stopped) << stopped.error().message();
+  // The second operator may get a port that the first one had.
+  for (const std::uint16_t port : first_ports.status) known.erase(port);
+  known.erase(first_ports.door);
   orders_.door = next_port();
   kubelets = std::make_unique<Kubelets>(server_, orders_);
   at_once([&](const std::string& name) { jobs_.lose_a_pod(name); });

@@ -38,12 +38,9 @@ class SeparationLaw : public testing::Test {
  protected:
   SeparationLaw() {
     test::prepare_cluster(server_, folder_ / "kubeconfig");
-    auto known = test::own_ports();
+    const auto known = test::own_ports();
     operator_ = std::make_unique<test::RunningOperator>(folder_ / "kubeconfig", "only", false);
-    for (int i = 0; i < 3; ++i) {  // of metrics, of probes, of members
-      orders_.door = test::wait_for_port_beyond(known);
-      known.insert(orders_.door);
-    }
+    orders_.door = test::wait_for_operator_ports(known).door;
     kubelets_ = std::make_unique<test::Kubelets>(server_, orders_);
     server_.put("trainingjobs", test::job_document("good"));
     jobs_.wait_for_world_after("good", 0);

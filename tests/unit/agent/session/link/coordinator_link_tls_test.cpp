@@ -48,8 +48,8 @@ class CoordinatorLinkTls : public CoordinatorLinkTest {
     return {};
   }
   void expect_join_refused(const std::string& why) {
-    open({.auth_retry_time = kHurry});
     const auto began = std::chrono::steady_clock::now();
+    open({.auth_retry_time = kHurry});
     const auto assignment = join_with_retries().get();
     ASSERT_FALSE(assignment) << why;
     EXPECT_EQ(exit_code_of(assignment.error().kind()), ExitCode::kStorage)

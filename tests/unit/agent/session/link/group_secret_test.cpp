@@ -3,10 +3,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/support/other_user.h"
 #include "tests/unit/agent/session/link/group_link_fixture.h"
 
 namespace ratoon::session::group_secret_test {
@@ -54,9 +54,10 @@ TEST_F(GroupLinkTest, ARankOfAnotherUserIsToldWhyItHasNoWorld) {
   const Assignment assignment{.attempt = Attempt(1), .world_size = 2, .rendezvous = "127.0.0.1:1"};
   ASSERT_TRUE(folder->answer("call", {.assignment = assignment, .first_call = "first"}));
   ASSERT_EQ(::chmod((run_ / "meeting" / (name_ + "-of-2") / "acall.yes").c_str(), 0), 0);
-  const int owner = ::setfsuid(65534);  // root reads what it likes
-  const auto answer = folder->find_answer("call");
-  ::setfsuid(static_cast<uid_t>(owner));
+  const auto answer = [&] {
+    const ratoon::test::OtherUser other;
+    return folder->find_answer("call");
+  }();
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().kind(), ErrorKind::kInvalid);
   EXPECT_THAT(answer.error().message(), HasSubstr("run all ranks as the same user"));

@@ -148,6 +148,7 @@ TEST_F(LockFromElsewhere, MayPassWhereNothingIsSeenOfItsHolder) {
 
 TEST_F(LockFromElsewhere, IsInUseWhereItsHolderCommits) {
   std::filesystem::create_directories(folder_ / "home/run/manifests");
+  waiting_.patience.lease = std::chrono::seconds(2);  // longer than the first look takes
   int looks = 0;
   waiting_.goes_on = [&] {
     test::write_text(folder_ / "home/run/manifests" / std::to_string(++looks), "");

@@ -27,6 +27,9 @@ class OwnershipGuardTest : public testing::Test {
   static constexpr ClaimTimes kTimes{.lease = std::chrono::seconds(30),
                                      .poll_interval = std::chrono::seconds(1)};
 
+  static constexpr ClaimTimes kLongTimes{.lease = std::chrono::hours(1),
+                                         .poll_interval = std::chrono::seconds(1)};
+
   // Each of its processes renews many times while a test lasts.
   static constexpr ClaimTimes kQuickTimes{.lease = std::chrono::milliseconds(400),
                                           .poll_interval = std::chrono::milliseconds(10)};
@@ -148,7 +151,7 @@ TEST_F(OwnershipGuardTest, ManyThatSeeNoClaimEnterByOne) {
           if (call != DiskCall::kList || moment != Moment::kAfter || std::exchange(has_looked, true)) return;
           have_looked.arrive_and_wait();
         });
-    processes.push_back(process("start-" + std::to_string(i), disk));
+    processes.push_back(process_of({disk}, "start-" + std::to_string(i), kLongTimes));
   }
   std::atomic<int> entered{0};
   {

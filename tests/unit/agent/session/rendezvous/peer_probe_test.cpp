@@ -38,8 +38,9 @@ TEST(ProbePeers, NamesThoseThatDoNotAnswerAndNoOther) {
   ASSERT_TRUE(peer) << peer.error().message();
   const test::BlockedListener blocked;
   const test::BlockedListener also;
-  EXPECT_THAT(probe({{"uid-1", blocked.address()}, {"uid-2", address_of(*peer)}, {"uid-3", also.address()}}),
-              ElementsAre("uid-1", "uid-3"));
+  EXPECT_THAT(
+      probe({{"uid-1", blocked.address()}, {"uid-2", address_of(*peer)}, {"uid-3", also.address()}}, 2s),
+      ElementsAre("uid-1", "uid-3"));
 }
 
 // A firewall may reject instead of dropping.
