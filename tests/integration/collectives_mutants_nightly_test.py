@@ -46,7 +46,8 @@ MUTANTS = {
         ("averager_test", "AveragerTest.*"), COLLECTIVES + "averager.cpp",
         r" \|\| \(!device\.is_cpu\(\) && device != device_\)", ""),
     "a refusal of NCCL that is taken for a lost rank": (
-        ("device_collective_test", "DeviceCollective.WhatNccl*"), NCCL, r"if \(error\.is_refusal\(\)\)", "if (false)"),
+        ("device_collective_test", "DeviceCollective.WhatNccl*"), NCCL, r"if \(error\.is_refusal\(\) && !has_completed_\)",
+        "if (false)"),
     "weights of which only the first parameter counts": (
         ("weights_fingerprint_test", "WeightsFingerprint.*"), COLLECTIVES + "gradients/weights_fingerprint.cpp",
         r"add_value_bytes\(all, mark\.sums\[i\]\)",

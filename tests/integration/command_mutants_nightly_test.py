@@ -89,7 +89,7 @@ MUTANTS = {
         of_lines("MemberLinesTest.*"), "cli/run/member_lines.cpp",
         r" && output_\.has_room\(\)\) \{\n    const std::string_view rest", ") {\n    const std::string_view rest"),
     "lines of an earlier run that are printed again": (
-        of_lines("MemberLinesTest.*"), "cli/run/member_lines.cpp", r"found->second\.offset = before->second\.size;", ""),
+        of_lines("MemberLinesTest.*"), "cli/run/member_lines.cpp", r"found->second\.offset = before->second\.size;", ";"),
     "a time limit of the trainer that its run does not know": (
         of_lines("RunEndTest.*"), "cli/run/run_end.cpp", r"if \(!limit \|\| \(of_slurm && of_slurm->at < limit->at\)\) return",
         "if (true) return"),

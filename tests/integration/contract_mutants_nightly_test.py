@@ -36,8 +36,9 @@ MUTANTS = {
         of_contract("Refusals.*"), CONTRACT + "message_parts.cpp",
         r"if \(std::find\(kTiers\.begin\(\), kTiers\.end\(\), e\.tier\) == kTiers\.end\(\)\)", "if (false)"),
     "the last complaint instead of the first": (
-        of_contract("Fields.*"), CONTRACT + "fields.cpp", r"  if \(!is_sound\(\)\) return;\n  const auto found",
-        "  const auto found"),
+        of_contract("Fields.*"), CONTRACT + "fields.cpp",
+        r"  if \(!is_sound\(\)\) return;\n(  const auto found(?:.*\n)+?\}\n\nvoid .*\{\n)  if \(!is_sound\(\)\) return;\n",
+        r"\1"),
     "a number over its bound": (
         of_contract("Refusals.*:Fields.*"), CONTRACT + "fields.cpp", r" \|\| value->get<std::uint64_t>\(\) > max\)", ")"),
     "a sentence that is longer than the other side takes": (

@@ -14,6 +14,7 @@ import unittest
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ["RATOON_BUILD_DIR"])
+SECONDS_MAX = 300  # of the tests of a mutant, which take seconds
 
 
 @dataclasses.dataclass(frozen=True)
@@ -121,7 +122,9 @@ class MutantTest(unittest.TestCase):
             compiled.append(self.folder / f"unit{number}.o")
             self.compile([launcher, compiler, *folders, *words], "-c", words[-1], "-o", compiled[-1])
         changed.unlink()
-        return self.link(shlex.split(commands[-1]), mutant.program, *compiled)
+        # A unit of tests that is linked twice would register its tests twice.
+        sound = {words[words.index("-o") + 1] for words in including}
+        return self.link([word for word in shlex.split(commands[-1]) if word not in sound], mutant.program, *compiled)
 
     def precompiled_headers(self, source, words):
         """The header that includes those of the source, compiled once for all its mutants: it is most of their work."""
@@ -151,11 +154,16 @@ class MutantTest(unittest.TestCase):
         return linked
 
     def run_mutant(self, mutant, **environment):
-        """Its exit code and what it said."""
-        run = subprocess.run([self.make(mutant), f"--gtest_filter={mutant.tests}", "--gtest_fail_fast"], cwd=REPOSITORY,
-                             text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600,
-                             env={**os.environ, **environment})
-        return run.returncode, run.stdout
+        """Its exit code and what it said. As ctest does, kills a program whose test waits for ever, with its children."""
+        words = [self.make(mutant), f"--gtest_filter={mutant.tests}", "--gtest_fail_fast"]
+        with subprocess.Popen(words, cwd=REPOSITORY, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              start_new_session=True, env={**os.environ, **environment}) as run:
+            try:
+                text, _ = run.communicate(timeout=SECONDS_MAX)
+            except subprocess.TimeoutExpired:
+                os.killpg(run.pid, signal.SIGKILL)
+                text, _ = run.communicate()
+            return run.returncode, text
 
     def check_each(self, mutants):
         """Each of them turns a test red."""
@@ -208,9 +216,9 @@ def failed_in(text):
 
 
 def crashed_in(code, text):
-    """The test in which the program crashed, as a list; such a test is as red as one that fails."""
+    """The test in which the program crashed or hung, as a list; such a test is as red as one that fails."""
     last = re.findall(r"\[ +(RUN|OK|FAILED) +\] ([\w./]+)", text)[-1:]
-    return [name for what, name in last if what == "RUN" and code in (-signal.SIGABRT, -signal.SIGSEGV)]
+    return [name for what, name in last if what == "RUN" and code in (-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGKILL)]
 
 
 def said(text):

@@ -190,7 +190,7 @@ class Places(S3Test):
             said = self.home / f"said-{attempt}"
             with open(said, "w") as errors:
                 running = self.only(100_000, *more, pause=20, stderr=errors)
-            self.addCleanup(running.communicate)
+            self.addCleanup(running.wait)
             self.addCleanup(running.kill)
             wait_until(lambda: any(f".a{attempt:04}." in name for name in self.manifests()), "a save")
             wait_until(lambda: self.open_uploads() == remain, f"{remain} uploads, and there are {self.open_uploads()}")

@@ -35,7 +35,8 @@ MUTANTS = {
     "an answer that is kept for ever": (
         REVIEWER, "operator/runtime/members/token_reviewer.cpp", r"asked - known->time >= kRefreshAfter", "false"),
     "a server that is asked with each beat": (
-        REVIEWER, "operator/runtime/members/token_reviewer.cpp", r"asked - known->time >= kRefreshAfter &&", ""),
+        REVIEWER, "operator/runtime/members/token_reviewer.cpp", r"kRefreshAfter = std::chrono::minutes\(1\)",
+        "kRefreshAfter = std::chrono::minutes(0)"),
     "members wait for reviews of their tokens": (
         REVIEWER, "operator/runtime/members/token_reviewer.cpp", r"if \(!known\) return ask", "if (true) return ask"),
     "a token that is accepted for ever": (

@@ -90,6 +90,7 @@ class Mutants(unittest.TestCase):
         from mutants import crashed_in
         ended = "[ RUN      ] A.IsSound\n[       OK ] A.IsSound (0 ms)\n"
         self.assertEqual(crashed_in(-11, ended + "[ RUN      ] A.IsBroken\nan assertion\n"), ["A.IsBroken"])
+        self.assertEqual(crashed_in(-9, ended + "[ RUN      ] A.WaitsForEver\n"), ["A.WaitsForEver"])
         self.assertEqual(crashed_in(-11, ended), [], "it crashed after its tests")
         self.assertEqual(crashed_in(-11, ""), [], "it crashed before its tests")
         self.assertEqual(crashed_in(0, ended), [])

@@ -15,6 +15,7 @@
 #include "agent/src/session/options/check_options.h"
 #include "agent/src/session/options/command_line.h"
 #include "agent/src/session/options/launcher_variables.h"
+#include "agent/src/session/options/misspelled_flags.h"
 #include "agent/src/session/options/option_rows.h"
 #include "base/core/split_join.h"
 

@@ -21,14 +21,15 @@ json job_document() {
     "apiVersion": "ratoon.dev/v1alpha1", "kind": "TrainingJob",
     "metadata": {"name": "digits", "namespace": "prod", "uid": "u-1"},
     "spec": {
-      "numNodes": 2,
+      "numNodes": 3,
       "roles": [{"name": "worker", "template": {"spec": {"containers": [
         {"name": "trainer", "image": "example.org/train:1", "command": ["digits"]}]}}}]},
     "status": {
-      "phase": "Running", "attempt": 1, "worldSize": 2, "restarts": {"application": 0, "disruption": 0},
+      "phase": "Running", "attempt": 1, "worldSize": 3, "restarts": {"application": 0, "disruption": 0},
       "progress": {"step": 10}, "operatorImage": "example.org/ratoon-operator:1",
       "members": [{"role": "worker", "index": 1, "incarnation": 0, "uid": "p1", "node": "n1"},
-                  {"role": "worker", "index": 0, "incarnation": 0, "uid": "p0", "node": "n0"}]}})");
+                  {"role": "worker", "index": 0, "incarnation": 0, "uid": "p0", "node": "n0"},
+                  {"role": "worker", "index": 2, "incarnation": 0, "uid": "p2", "node": "n2"}]}})");
 }
 
 json& pod_spec_in(json& document) {

@@ -202,7 +202,7 @@ TEST_F(CoordinatorTest, AMembersTokenAuthenticatesAConnectionAndAnotherOneDoesNo
                 std::to_string(body.size()) + "\r\n\r\n" + body);
   EXPECT_TRUE(guessing.read_until("\r\n\r\n").starts_with("HTTP/1.1 401"));
   const auto silent = RawSocket::connect_to(server_->port());
-  guessing.read_to_end();
+  guessing.read_to_end(60s);  // an idle connection ends later
   EXPECT_TRUE(guessing.has_ended());
   EXPECT_EQ(waiting.wait_for(0s), std::future_status::timeout);
   announce(1, {process(0)}, {test::seat(process(0), 0)});

@@ -61,7 +61,9 @@ TEST(NearFlags, AProgramHasFlagsOfItsOwn) {
     EXPECT_TRUE(check({word, "5"})) << word;
   EXPECT_TRUE(check({"--load-from", "--save-evry"})) << "a value";
   EXPECT_TRUE(check({"--", "--save-evry", "5"})) << "behind --";
-  EXPECT_FALSE(check({"--deterministic", "--save-evry", "5"})) << "a switch takes no value";
+  const auto refused = check({"--deterministic", "--save-evry", "5"});
+  ASSERT_FALSE(refused) << "a switch takes no value";
+  EXPECT_THAT(refused.error().message(), testing::HasSubstr("almost equals --save-every"));
 }
 
 TEST(NearFlags, NoFlagIsNearlyAnother) {

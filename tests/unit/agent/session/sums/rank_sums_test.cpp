@@ -93,7 +93,7 @@ class RankSumsTest : public board::test::BoardPlace {
       });
     };
     std::unique_lock lock(mutex_);
-    has_said_.wait(lock, [&] { return std::ranges::all_of(waiting, has_named); });
+    EXPECT_TRUE(has_said_.wait_for(lock, 2min, [&] { return std::ranges::all_of(waiting, has_named); }));
     does_time_pass_ = false;
   }
   // Waits until the waiting ranks have looked so many times.
